@@ -1,0 +1,1 @@
+"""The words every other part speaks: messages, items, events, errors, limits and ports."""

@@ -1,0 +1,36 @@
+"""A conversation and what a person may set for it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pilothouse.types.json import Frozen
+
+TitleSource = Literal["none", "first_words", "model", "person"]
+
+
+class ConversationSettings(Frozen, frozen=True):
+    """What a conversation overrides; None means the default applies."""
+
+    model_id: str | None = None
+    system_prompt: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    thinking: bool | None = None
+    working_directory: str | None = None
+
+
+class Conversation(Frozen, frozen=True):
+    """A conversation as listed: its title, settings and whether something runs or waits in it."""
+
+    id: str
+    owner: str
+    title: str
+    title_source: TitleSource
+    settings: ConversationSettings
+    created_at: float
+    updated_at: float
+    last_seq: int
+    deleted_at: float | None = None
+    # The state of its newest run, for the list: "running", "waiting", … or None before the first.
+    activity: str | None = None

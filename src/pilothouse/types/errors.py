@@ -1,0 +1,88 @@
+"""Errors a person can act on: a code for programs, one sentence for people, and the fix."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ErrorCode = Literal[
+    "bad_request",
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "conflict",
+    "too_large",
+    "unknown_model",
+    "no_model",
+    "no_key",
+    "key_moved",
+    "bad_key",
+    "model_unreachable",
+    "model_refused",
+    "model_overloaded",
+    "model_failed",
+    "model_stalled",
+    "stream_broken",
+    "context_too_long",
+    "bad_script",
+    "bad_config",
+    "data_folder",
+    "data_locked",
+    "disk_full",
+    "database",
+    "database_newer",
+    "database_corrupt",
+    "port_taken",
+    "stale_run",
+    "needs_answer",
+    "cancelled",
+    "internal",
+]
+
+HTTP_STATUS: dict[ErrorCode, int] = {
+    "bad_request": 400,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "too_large": 413,
+    "unknown_model": 400,
+    "no_model": 409,
+    "no_key": 409,
+    "key_moved": 409,
+    "bad_config": 422,
+    "bad_script": 422,
+    "disk_full": 507,
+    "database": 503,
+    "data_locked": 503,
+    "needs_answer": 409,
+}
+
+# Codes where the person typed something the command cannot take: exit 2, like any usage error.
+USAGE_CODES: frozenset[ErrorCode] = frozenset({"bad_request", "unknown_model", "bad_script", "too_large", "not_found"})
+
+
+class PilothouseError(Exception):
+    """A failure with one plain sentence for the person and a code for programs."""
+
+    def __init__(self, code: ErrorCode, message: str, *, fix: str = "") -> None:
+        super().__init__(message)
+        self.code: ErrorCode = code
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.fix}".strip()
+
+    @property
+    def http_status(self) -> int:
+        """Return the HTTP status that matches the code."""
+        return HTTP_STATUS.get(self.code, 500)
+
+    @property
+    def exit_code(self) -> int:
+        """Return the command line's exit code for this failure."""
+        if self.code == "needs_answer":
+            return 3
+        if self.code == "cancelled":
+            return 130
+        return 2 if self.code in USAGE_CODES else 1

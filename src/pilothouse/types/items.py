@@ -1,0 +1,42 @@
+"""Items: one per thing that happens in a conversation, each with a lifecycle."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pilothouse.types.json import Frozen, JsonObject
+
+ItemKind = Literal[
+    "user_message", "response", "thinking", "tool_call", "tool_summary", "question", "notice", "compaction"
+]
+ItemStatus = Literal["streaming", "waiting", "completed", "failed", "cancelled", "timed_out", "unknown"]
+
+# A call that reached one of these has its result; it is never executed again.
+CLOSED: frozenset[ItemStatus] = frozenset({"completed", "failed", "cancelled", "timed_out", "unknown"})
+
+
+class Item(Frozen, frozen=True):
+    """One thing in the timeline; `data` holds what completing it must not lose.
+
+    user_message: data.images [{mediaType, data}]
+    response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn
+    thinking:     data.durationMs, data.opaque, data.turn
+    tool_call:    data.callId, data.tool, data.server, data.arguments, data.argumentBytes, data.phase,
+                  data.phases {phase: time}, data.isError, data.error {code, message, retryable},
+                  data.turn, data.opaque, data.display; text is the result
+    question:     data.kind, data.choices [{id, label}], data.answer; text is the question
+    notice:       data.level ("info", "warning", "error"), data.code; text is the sentence
+    compaction:   text is the summary that stands for everything before it
+    """
+
+    id: str
+    conversation_id: str
+    run_id: str | None
+    kind: ItemKind
+    status: ItemStatus
+    # The sequence number of the event that created it: the item's place in the conversation.
+    position: int
+    text: str
+    data: JsonObject
+    created_at: float
+    updated_at: float

@@ -1,0 +1,30 @@
+"""JSON as Python sees it, and the one encoder that decides how our JSON looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+# `Any` on purpose: JSON from a model or a person has no narrower static type.
+JsonObject = dict[str, Any]
+
+_encoder = msgspec.json.Encoder()
+
+
+class Wire(msgspec.Struct, rename="camel", omit_defaults=False, kw_only=True):
+    """Base of every record that leaves the process: camelCase names, all fields present."""
+
+
+class Frozen(Wire, frozen=True):
+    """A wire record that never changes once made."""
+
+
+def encode(value: object) -> bytes:
+    """Return the compact JSON bytes of a record or of plain data."""
+    return _encoder.encode(value)
+
+
+def encode_text(value: object) -> str:
+    """Return the compact JSON of a value as text."""
+    return _encoder.encode(value).decode()

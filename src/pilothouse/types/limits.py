@@ -1,0 +1,93 @@
+"""Every cap and timeout, named, with its reason. Times are in seconds unless the name says otherwise."""
+
+from __future__ import annotations
+
+# --- streaming -----------------------------------------------------------------------------------
+# Live deltas are gathered this long: below what an eye notices, a third less work than one by one.
+LIVE_FLUSH = 0.04
+# Text is made durable this often: what a killed process can lose of a half-finished answer.
+DURABLE_FLUSH = 0.25
+# An idle stream says something this often; it also heals a lost wake-up from another process.
+FEED_PING = 15.0
+# Events a reader may lag behind before it is told to reload; a suspended tab must not hold memory.
+FEED_QUEUE = 2_000
+# Events read from the store at a time while a reader catches up.
+FEED_PAGE = 500
+
+# --- models --------------------------------------------------------------------------------------
+CONNECT_TIMEOUT = 10.0
+# Large prompts on slow machines take long to the first byte; after that silence means trouble.
+FIRST_BYTE_TIMEOUT = 120.0
+SILENCE_TIMEOUT = 60.0
+# Rate limits and overloads: at most this many tries and this much waiting in all.
+MODEL_TRIES = 5
+MODEL_WAIT_TOTAL = 120.0
+RETRY_FIRST_WAIT = 1.0
+RETRY_MAX_WAIT = 60.0
+# A stream that broke off after its first event is asked again this often before the run fails.
+STREAM_ATTEMPTS = 3
+# One line of a provider's stream; the longest legitimate ones carry base64 images.
+STREAM_LINE_BYTES = 16 * 1024 * 1024
+# What of a provider's error body is read.
+ERROR_BODY_BYTES = 16 * 1024
+# A test of a model asks for a few tokens only.
+TEST_MAX_TOKENS = 16
+DEFAULT_MAX_TOKENS = 4096
+DEFAULT_CONTEXT_WINDOW = 32_000
+# Above this part of the context window older turns are summarised before the next request.
+COMPACT_ABOVE = 0.85
+# Without a tokenizer: the usual rule of thumb, good enough to decide when to compact.
+CHARS_PER_TOKEN = 4
+
+# --- runs ----------------------------------------------------------------------------------------
+MAX_ITERATIONS = 50
+RUN_TOKEN_BUDGET = 2_000_000
+# The same call with the same arguments this often in a row is a loop, not progress.
+REPEATED_CALLS = 4
+CALLS_PER_TURN = 32
+CALL_TIMEOUT = 300.0
+# After cancelling a call its tool gets this long to clean up before it is left behind.
+CANCEL_GRACE = 1.5
+# A run that takes the process down with it is not taken up for ever.
+MAX_RECOVERIES = 5
+RESULT_CHARS = 32_000
+# A process renews its lease this often and is taken for dead after LEASE_DEAD.
+LEASE_RENEW = 1.5
+LEASE_DEAD = 6.0
+# Time for a graceful stop, before what still runs is left to the next start.
+SHUTDOWN_GRACE = 8.0
+
+# --- store ---------------------------------------------------------------------------------------
+# Another process may hold the database this long before a person is told.
+BUSY_TIMEOUT = 5.0
+# A paused run looks this often whether the disk has space again.
+STORE_RETRY = 1.0
+# Appends that share one transaction at the most; more only delays the first.
+GROUP_COMMIT = 512
+# Items a snapshot carries; older ones are fetched when the person scrolls up.
+SNAPSHOT_ITEMS = 200
+# A deleted conversation can be brought back this long.
+UNDO_DELETE_DAYS = 30
+# A resent message with the same key is recognised this long.
+IDEMPOTENCY_DAYS = 2
+TITLE_CHARS = 80
+SEARCH_HITS = 50
+
+# --- server --------------------------------------------------------------------------------------
+BODY_BYTES = 4 * 1024 * 1024
+# A message with images may be larger than other requests.
+MESSAGE_BODY_BYTES = 24 * 1024 * 1024
+MESSAGE_CHARS = 1_000_000
+IMAGE_BYTES = 5 * 1024 * 1024
+IMAGES_PER_MESSAGE = 8
+# Deeper JSON than any client of ours sends.
+JSON_DEPTH = 64
+# A body that trickles in is given up after this.
+BODY_TIMEOUT = 30.0
+ONE_TIME_CODE_SECONDS = 600.0
+SESSION_DAYS = 90
+DEFAULT_PORT = 7420
+# Ports tried after the default one when it is taken.
+PORT_TRIES = 20
+# Looking for local model servers must not delay the page.
+DISCOVERY_TIMEOUT = 0.6

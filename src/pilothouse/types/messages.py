@@ -1,0 +1,89 @@
+"""What a model is asked, in a form that belongs to no provider."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from pilothouse.types.json import JsonObject
+
+
+class _Block(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True, kw_only=True):
+    """Base of the blocks a message is made of."""
+
+
+class TextBlock(_Block, frozen=True, tag="text"):
+    """Plain text."""
+
+    text: str
+
+
+class ImageBlock(_Block, frozen=True, tag="image"):
+    """A raster image, base64 encoded."""
+
+    media_type: str
+    data: str
+
+
+class ThinkingBlock(_Block, frozen=True, tag="thinking"):
+    """What the model thought; `opaque` is the provider's own proof, replayed verbatim."""
+
+    text: str
+    opaque: JsonObject | None = None
+
+
+class CallBlock(_Block, frozen=True, tag="tool_call"):
+    """A tool call as the model made it."""
+
+    id: str
+    name: str
+    arguments: JsonObject
+    opaque: JsonObject | None = None
+
+
+class ResultBlock(_Block, frozen=True, tag="tool_result"):
+    """The one result of a tool call."""
+
+    id: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+class NativeBlock(_Block, frozen=True, tag="native"):
+    """A provider's own block, kept and replayed verbatim."""
+
+    raw: JsonObject
+
+
+Block = TextBlock | ImageBlock | ThinkingBlock | CallBlock | ResultBlock | NativeBlock
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of the person or of the model."""
+
+    role: Literal["user", "assistant"]
+    content: tuple[Block, ...]
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as a model sees it; the schema goes out byte for byte."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+
+
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one request to a model carries, apart from where it goes."""
+
+    messages: tuple[Message, ...]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+    # None leaves the provider's default; True and False are sent where the wire can say it.
+    thinking: bool | None = None
+    # A JSON schema that the whole answer must satisfy, on wires that can enforce one.
+    answer_schema: JsonObject | None = None

@@ -1,0 +1,189 @@
+"""What the parts ask of each other. Only `wiring` knows who answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from pilothouse.types.errors import ErrorCode
+from pilothouse.types.items import Item, ItemKind, ItemStatus
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ModelRequest, ToolSpec
+from pilothouse.types.models import ModelConfig
+from pilothouse.types.stream import StreamEvent
+
+# What a tool may touch; a tool that touches nothing is harmless and needs no one's word.
+Effect = Literal["reads", "writes", "runs", "sends"]
+
+
+class Model(Protocol):
+    """A model that can be asked. The stream never raises for a failure; it is closed by `aclose`."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Ask, and yield the answer as it arrives."""
+        ...
+
+
+class OpenModel(msgspec.Struct, frozen=True):
+    """A model ready to be asked, with the configuration it was made from."""
+
+    config: ModelConfig
+    model: Model
+
+
+class ModelSource(Protocol):
+    """Finds a configured model and makes it ready."""
+
+    async def open(self, model_id: str | None) -> OpenModel:
+        """Return the named model or the default; raise a PilothouseError that says what to do."""
+        ...
+
+
+class CallContext(msgspec.Struct, frozen=True):
+    """What a tool may know about the call it executes."""
+
+    conversation_id: str
+    run_id: str
+    call_id: str
+    working_directory: str | None
+    # The names of the tools called before this one in the run, oldest first.
+    earlier_calls: tuple[str, ...]
+    unattended: bool
+
+
+class ToolError(msgspec.Struct, frozen=True, rename="camel"):
+    """Why a call failed, for the model and the page."""
+
+    code: str
+    message: str
+    retryable: bool = False
+
+
+class ToolOutput(msgspec.Struct, frozen=True):
+    """What a tool gives back; an error is a result too."""
+
+    text: str
+    error: ToolError | None = None
+    data: JsonObject = {}
+
+
+class Tool(Protocol):
+    """A tool, built in or from a server."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Return the tool as the model sees it."""
+        ...
+
+    @property
+    def effects(self) -> frozenset[Effect]:
+        """Return what it may touch."""
+        ...
+
+    @property
+    def timeout(self) -> float:
+        """Return how long a call may take."""
+        ...
+
+    def display(self, arguments: Mapping[str, object]) -> str:
+        """Return one friendly line for a call with these arguments."""
+        ...
+
+    async def execute(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
+        """Do it. Cancellation is by asyncio's."""
+        ...
+
+
+class Permit(Protocol):
+    """Leave to execute exactly one call; only `authz` can make one."""
+
+    @property
+    def call_hash(self) -> str:
+        """Return the hash of the call it was given for."""
+        ...
+
+
+class PermitNeeded(msgspec.Struct, frozen=True):
+    """The person must be asked first."""
+
+    question: str
+    rule: str
+
+
+class PermitRefused(msgspec.Struct, frozen=True):
+    """The call is not allowed, and why."""
+
+    reason: str
+    rule: str
+
+
+class Authorizer(Protocol):
+    """Decides about calls; never executes one."""
+
+    def decide(self, tool: Tool, arguments: JsonObject, context: CallContext) -> Permit | PermitNeeded | PermitRefused:
+        """Return leave to execute, a question for the person, or a refusal."""
+        ...
+
+    def verify(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> bool:
+        """Return whether the permit was given for exactly this call."""
+        ...
+
+
+class Journal(Protocol):
+    """A run's only way to write to the timeline, and its view of the conversation."""
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """Return the conversation's items as they are now, in order, text so far included."""
+        ...
+
+    async def create(
+        self, kind: ItemKind, *, status: ItemStatus = "streaming", text: str = "", data: JsonObject | None = None
+    ) -> str:
+        """Write a new item durably and return its id."""
+        ...
+
+    def delta(self, item_id: str, text: str) -> None:
+        """Add text to a streaming item; readers see it within a blink, the disk a little later."""
+        ...
+
+    async def update(self, item_id: str, *, status: ItemStatus | None = None, data: JsonObject | None = None) -> None:
+        """Merge data into an item, durably."""
+        ...
+
+    async def complete(self, item_id: str, status: ItemStatus, data: JsonObject | None = None) -> None:
+        """End an item, its pending text included, durably."""
+        ...
+
+
+class Redactor(Protocol):
+    """Replaces every secret value it knows by a mark."""
+
+    def redact(self, text: str) -> str:
+        """Return the text without secrets."""
+        ...
+
+
+class Secrets(Protocol):
+    """Keeps secrets; each is bound to the origin it was given for."""
+
+    def put(self, name: str, value: str, origin: str) -> None:
+        """Store or replace a secret."""
+        ...
+
+    def get(self, name: str, origin: str) -> str | None:
+        """Return the secret if it exists and belongs to this origin; raise `key_moved` if to another."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Forget a secret; unknown names are fine."""
+        ...
+
+
+class CallFailure(msgspec.Struct, frozen=True):
+    """A failure in a form that the timeline keeps."""
+
+    code: ErrorCode
+    message: str

@@ -1,0 +1,52 @@
+"""A run: one answer to one message, however many model requests and tool calls it takes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pilothouse.types.errors import ErrorCode
+from pilothouse.types.json import Frozen
+
+RunStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled", "interrupted"]
+
+# A run in one of these will not change again, unless a person resumes it.
+ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "cancelled", "interrupted"})
+ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
+
+
+class RunError(Frozen, frozen=True):
+    """Why a run failed: a code, a sentence, and what to do."""
+
+    code: ErrorCode
+    message: str
+    fix: str = ""
+
+
+class RunOptions(Frozen, frozen=True):
+    """What one message asked for beyond the conversation's settings."""
+
+    model_id: str | None = None
+    system_prompt: str | None = None
+    # True when nobody watches (API, command line without a terminal): never wait for a person.
+    unattended: bool = False
+    # Permission to go past the iteration limit, given by answering its question.
+    extra_iterations: int = 0
+    extra_tokens: int = 0
+
+
+class Run(Frozen, frozen=True):
+    """The state of a run; `epoch` grows with each process that takes it over."""
+
+    id: str
+    conversation_id: str
+    owner: str
+    status: RunStatus
+    message_item_id: str
+    options: RunOptions
+    created_at: float
+    updated_at: float
+    epoch: int = 0
+    # The process that executes it, while one does.
+    process: str | None = None
+    cancel_requested: bool = False
+    error: RunError | None = None

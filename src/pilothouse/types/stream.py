@@ -1,0 +1,100 @@
+"""What a model's answer is made of while it arrives.
+
+A stream never raises for a request, network or model failure: the failure is an event.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from pilothouse.types.errors import ErrorCode
+from pilothouse.types.json import JsonObject
+
+StopReason = Literal["end", "tool", "length", "refusal", "other"]
+
+
+class TextDelta(msgspec.Struct, frozen=True, gc=False):
+    """More of the answer's text."""
+
+    text: str
+
+
+class ThinkingDelta(msgspec.Struct, frozen=True):
+    """More of the model's thinking, or its opaque signature."""
+
+    text: str
+    opaque: JsonObject | None = None
+
+
+class CallStart(msgspec.Struct, frozen=True):
+    """The model began a tool call; `index` tells parallel calls of one answer apart."""
+
+    index: int
+    id: str
+    name: str
+
+
+class CallArguments(msgspec.Struct, frozen=True):
+    """Another piece of a call's arguments; `size` counts all its bytes so far."""
+
+    index: int
+    text: str
+    size: int
+
+
+class CallEnd(msgspec.Struct, frozen=True):
+    """A tool call is complete; `arguments` is None when `raw` is not a JSON object."""
+
+    index: int
+    id: str
+    name: str
+    arguments: JsonObject | None
+    raw: str
+    opaque: JsonObject | None = None
+
+
+class NativeDelta(msgspec.Struct, frozen=True):
+    """A block of the provider's own kind, kept verbatim."""
+
+    raw: JsonObject
+
+
+class Retrying(msgspec.Struct, frozen=True):
+    """The request failed before its first event and is made again after `wait` seconds."""
+
+    attempt: int
+    wait: float
+    why: str
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens as the provider counted them; `input` includes what was cached."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """The answer ended; `raw` is the provider's own word for why."""
+
+    reason: StopReason
+    raw: str | None = None
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The answer could not be had, or broke off; `message` is one sentence for a person."""
+
+    code: ErrorCode
+    message: str
+    retryable: bool = False
+    status: int | None = None
+
+
+StreamEvent = (
+    TextDelta | ThinkingDelta | CallStart | CallArguments | CallEnd | NativeDelta | Retrying | Usage | Stopped | Failed
+)
