@@ -12,12 +12,8 @@ JsonObject = dict[str, Any]
 _encoder = msgspec.json.Encoder()
 
 
-class Wire(msgspec.Struct, rename="camel", omit_defaults=False, kw_only=True):
-    """Base of every record that leaves the process: camelCase names, all fields present."""
-
-
-class Frozen(Wire, frozen=True):
-    """A wire record that never changes once made."""
+class Frozen(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Base of every record that leaves the process: unchanging, camelCase names, all fields present."""
 
 
 def encode(value: object) -> bytes:

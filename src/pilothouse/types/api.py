@@ -1,0 +1,266 @@
+"""What goes in and out under `/api`; the OpenAPI document is made from these."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.errors import ErrorCode
+from pilothouse.types.events import Event
+from pilothouse.types.items import Item
+from pilothouse.types.json import Frozen
+from pilothouse.types.models import FoundModel, ModelList
+from pilothouse.types.runs import Run
+
+
+class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """Base of request bodies: an unknown field is a mistake worth telling."""
+
+
+class Health(Frozen, frozen=True):
+    """Says only that the server is up."""
+
+    status: Literal["up"] = "up"
+
+
+class Problem(Frozen, frozen=True):
+    """The body of every error answer."""
+
+    code: ErrorCode
+    message: str
+    fix: str = ""
+
+
+class SessionRequest(_Body, frozen=True):
+    """Exchanges the one-time code of a link for a session cookie."""
+
+    code: str
+
+
+class NewConversation(_Body, frozen=True):
+    """Starts a conversation; everything is optional."""
+
+    title: str | None = None
+    settings: ConversationSettings | None = None
+
+
+class ConversationPatch(_Body, frozen=True):
+    """Changes a conversation; an absent field stays, `null` in `settings` means the default again."""
+
+    title: str | None = None
+    settings: ConversationSettings | None = None
+
+
+class ConversationPage(Frozen, frozen=True):
+    """Conversations, most recently used first; `next` is the cursor for the rest."""
+
+    conversations: tuple[Conversation, ...]
+    next: str | None = None
+
+
+class ImageInput(_Body, frozen=True):
+    """An attached image: PNG, JPEG, GIF or WebP, base64 encoded."""
+
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    data: str
+
+
+class NewMessage(_Body, frozen=True):
+    """A message to send. The same `idempotency_key` again gives the first answer again."""
+
+    text: str
+    images: tuple[ImageInput, ...] = ()
+    idempotency_key: str | None = None
+    model_id: str | None = None
+    unattended: bool = False
+
+
+class MessageAccepted(Frozen, frozen=True):
+    """The message is safe; its answer is run `run_id`."""
+
+    conversation_id: str
+    item_id: str
+    run_id: str
+
+
+class ConversationSnapshot(Frozen, frozen=True):
+    """A conversation as of event `last_seq`: its newest items, and its runs that matter still."""
+
+    conversation: Conversation
+    items: tuple[Item, ...]
+    runs: tuple[Run, ...]
+    last_seq: int
+    # Whether there are items before the first one here.
+    has_earlier: bool
+
+
+class ItemPage(Frozen, frozen=True):
+    """Items in order of position."""
+
+    items: tuple[Item, ...]
+    has_earlier: bool
+
+
+class Answer(_Body, frozen=True):
+    """The answer to a question: one of its choices, or text where it takes text."""
+
+    choice: str | None = None
+    text: str | None = None
+
+
+class Range(Frozen, frozen=True):
+    """Where a hit stands in a snippet, in characters."""
+
+    start: int
+    end: int
+
+
+class SearchHit(Frozen, frozen=True):
+    """One found item (or a title, when `item_id` is None) with its words around the hit."""
+
+    conversation_id: str
+    title: str
+    item_id: str | None
+    snippet: str
+    ranges: tuple[Range, ...]
+    at: float
+
+
+class SearchResult(Frozen, frozen=True):
+    """What a search found, best first."""
+
+    query: str
+    hits: tuple[SearchHit, ...]
+
+
+class ModelInput(_Body, frozen=True):
+    """A model as a form sends it; `api_key` is kept as a secret bound to the URL's origin."""
+
+    name: str
+    provider: str
+    id: str | None = None
+    model: str = ""
+    base_url: str = ""
+    api_key_source: str | None = None
+    api_key: str | None = None
+    context_window: int | None = None
+    supports_thinking: bool = False
+    supports_images: bool | None = None
+    max_tokens: int | None = None
+
+
+class FoundModels(Frozen, frozen=True):
+    """What could be added with one click."""
+
+    found: tuple[FoundModel, ...]
+
+
+class CatalogueEntry(Frozen, frozen=True):
+    """A model that a configured provider offers."""
+
+    provider: str
+    base_url: str
+    model: str
+
+
+class Catalogue(Frozen, frozen=True):
+    """The cached lists of what the configured providers offer, and who did not answer."""
+
+    refreshed_at: float | None
+    entries: tuple[CatalogueEntry, ...]
+    problems: tuple[str, ...] = ()
+
+
+class Profile(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A named bundle of conversation settings; the active one applies to new conversations."""
+
+    id: str
+    name: str
+    settings: ConversationSettings = ConversationSettings()
+
+
+class ConfigView(Frozen, frozen=True):
+    """The settings that are not models: what `config.json` holds, and facts about this server."""
+
+    profiles: tuple[Profile, ...]
+    active_profile: str | None
+    global_hotkey: str
+    resume_after_restart: Literal["auto", "ask"]
+    version: str
+    data_folder: str
+    database: Literal["sqlite", "postgresql"]
+
+
+class ConfigPatch(_Body, frozen=True):
+    """Changes to the settings; an absent field stays."""
+
+    profiles: tuple[Profile, ...] | None = None
+    active_profile: str | msgspec.UnsetType | None = msgspec.UNSET
+    global_hotkey: str | None = None
+    resume_after_restart: Literal["auto", "ask"] | None = None
+
+
+class PageState(Frozen, frozen=True):
+    """Everything the page needs to draw itself after a reload, in one answer."""
+
+    conversations: ConversationPage
+    models: ModelList
+    config: ConfigView
+    snapshot: ConversationSnapshot | None = None
+
+
+# --- the page's WebSocket ------------------------------------------------------------------------
+
+
+class Subscribe(msgspec.Struct, frozen=True, tag_field="op", tag="subscribe", rename="camel"):
+    """Send me this conversation's events after this number, and keep sending."""
+
+    conversation_id: str
+    after: int
+
+
+class Unsubscribe(msgspec.Struct, frozen=True, tag_field="op", tag="unsubscribe", rename="camel"):
+    """Stop sending this conversation's events."""
+
+    conversation_id: str
+
+
+SocketCommand = Subscribe | Unsubscribe
+
+
+class EventsFrame(msgspec.Struct, frozen=True, tag_field="op", tag="events", rename="camel"):
+    """Events of one conversation, in order."""
+
+    conversation_id: str
+    events: tuple[Event, ...]
+
+
+class ListFrame(msgspec.Struct, frozen=True, tag_field="op", tag="conversation", rename="camel"):
+    """A conversation in the list changed (title, activity, deleted) or is new."""
+
+    conversation: Conversation
+
+
+class ModelsFrame(msgspec.Struct, frozen=True, tag_field="op", tag="models", rename="camel"):
+    """The models changed, here or by an edited file."""
+
+    models: ModelList
+
+
+class NoticeFrame(msgspec.Struct, frozen=True, tag_field="op", tag="notice", rename="camel"):
+    """Something about the whole server: the disk is full, the database is away, or all is well again."""
+
+    level: Literal["info", "warning", "error"]
+    code: str
+    message: str
+
+
+class LaggedFrame(msgspec.Struct, frozen=True, tag_field="op", tag="lagged", rename="camel"):
+    """The reader fell too far behind; it must take a new snapshot."""
+
+    conversation_id: str
+
+
+SocketFrame = EventsFrame | ListFrame | ModelsFrame | NoticeFrame | LaggedFrame
