@@ -1,0 +1,214 @@
+"""What the server and the command line ask of the core. Everything is asked on behalf of an owner.
+
+Every method raises a PilothouseError for what the person can be told; what belongs to someone else
+is `not_found`, exactly like what does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import NamedTuple, Protocol
+
+from pilothouse.types.api import (
+    Answer,
+    Catalogue,
+    ConfigPatch,
+    ConfigView,
+    ConversationPage,
+    ConversationPatch,
+    ConversationSnapshot,
+    FoundModels,
+    ItemPage,
+    ListFrame,
+    MessageAccepted,
+    ModelInput,
+    ModelsFrame,
+    NewConversation,
+    NewMessage,
+    NoticeFrame,
+    PageState,
+    SearchResult,
+)
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.models import ModelList, ModelTest, ModelView
+from pilothouse.types.runs import Run
+
+# The one person of an installation without accounts.
+LOCAL_OWNER = "local"
+
+
+class FeedEvent(NamedTuple):
+    """An event as it goes out: encoded once, however many readers there are. `seq` 0 is a live delta."""
+
+    seq: int
+    kind: str
+    json: bytes
+
+
+# Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
+FeedBatch = Sequence[FeedEvent]
+ListChange = ListFrame | ModelsFrame | NoticeFrame
+
+
+class Lagged(Exception):
+    """A reader fell further behind than the feed keeps for it; it must take a new snapshot."""
+
+
+class Conversations(Protocol):
+    """Conversations and what is in them."""
+
+    async def page_state(self, owner: str, conversation_id: str | None) -> PageState:
+        """Return all that the page draws after a reload."""
+        ...
+
+    async def conversations(self, owner: str, *, limit: int, cursor: str | None) -> ConversationPage:
+        """Return conversations, most recently used first."""
+        ...
+
+    async def create_conversation(self, owner: str, body: NewConversation) -> Conversation:
+        """Start a conversation."""
+        ...
+
+    async def snapshot(self, owner: str, conversation_id: str, *, limit: int) -> ConversationSnapshot:
+        """Return a conversation with its newest items and the number of its last event."""
+        ...
+
+    async def items(self, owner: str, conversation_id: str, *, before: int | None, limit: int) -> ItemPage:
+        """Return the items before a position, or the newest."""
+        ...
+
+    async def update_conversation(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
+        """Rename it or change its settings."""
+        ...
+
+    async def delete_conversation(self, owner: str, conversation_id: str) -> None:
+        """Delete it; it can be restored for a while."""
+        ...
+
+    async def restore_conversation(self, owner: str, conversation_id: str) -> Conversation:
+        """Bring a deleted conversation back."""
+        ...
+
+    async def search(self, owner: str, query: str, *, limit: int) -> SearchResult:
+        """Find titles and items by their words."""
+        ...
+
+    async def events(self, owner: str, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
+        """Open the feed after event `after`: what was missed, then what happens, until it is closed.
+
+        Awaiting it checks the ownership, so that a stranger gets `not_found` and not an empty stream.
+        Iterating raises Lagged when the reader is too slow. It may be cancelled at any await.
+        """
+        ...
+
+    def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
+        """Yield changes of the list of conversations, of the models, and notices about the server."""
+        ...
+
+
+class Runs(Protocol):
+    """Messages, and the runs that answer them."""
+
+    async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
+        """Keep a message and start its answer; the same idempotency key gives the same answer."""
+        ...
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        """Return a run."""
+        ...
+
+    async def cancel_run(self, owner: str, run_id: str) -> Run:
+        """Ask a run to stop; a run that has ended stays as it is."""
+        ...
+
+    async def resume_run(self, owner: str, run_id: str) -> Run:
+        """Go on with an interrupted, failed or cancelled run."""
+        ...
+
+    async def cancel_call(self, owner: str, item_id: str) -> None:
+        """Stop one tool call; its run goes on."""
+        ...
+
+    async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
+        """Answer a question and let its run go on."""
+        ...
+
+
+class Models(Protocol):
+    """The configured models."""
+
+    async def models(self, owner: str) -> ModelList:
+        """Return all models."""
+        ...
+
+    async def add_model(self, owner: str, body: ModelInput) -> ModelView:
+        """Add a model."""
+        ...
+
+    async def update_model(self, owner: str, model_id: str, body: ModelInput) -> ModelView:
+        """Replace a model's configuration; without `api_key` its key stays."""
+        ...
+
+    async def delete_model(self, owner: str, model_id: str) -> None:
+        """Remove a model and the secret that was kept for it."""
+        ...
+
+    async def set_default_model(self, owner: str, model_id: str) -> ModelList:
+        """Make a model the default."""
+        ...
+
+    async def test_model(self, owner: str, model_id: str) -> ModelTest:
+        """Make a real, tiny request to a model."""
+        ...
+
+    async def test_draft(self, owner: str, body: ModelInput) -> ModelTest:
+        """Make a real, tiny request to a model that is not saved."""
+        ...
+
+    async def confirm_key(self, owner: str, model_id: str) -> ModelView:
+        """Bind a model's key to the origin that its URL has now."""
+        ...
+
+    async def found_models(self, owner: str) -> FoundModels:
+        """Look for local model servers and for keys in the environment."""
+        ...
+
+    async def catalogue(self, owner: str) -> Catalogue:
+        """Return the kept lists of what the providers offer."""
+        ...
+
+    async def refresh_catalogue(self, owner: str) -> Catalogue:
+        """Ask the configured providers what they offer."""
+        ...
+
+
+class Settings(Protocol):
+    """The settings that are not models."""
+
+    async def config(self, owner: str) -> ConfigView:
+        """Return the settings."""
+        ...
+
+    async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
+        """Change settings."""
+        ...
+
+
+class Sessions(Protocol):
+    """Browser sessions; only hashes of their tokens are kept."""
+
+    async def create_session(self, owner: str) -> str:
+        """Begin a session and return its token, this once."""
+        ...
+
+    async def session_owner(self, token: str) -> str | None:
+        """Return whose session it is, or None when it ended or never was."""
+        ...
+
+    async def end_session(self, token: str) -> None:
+        """End a session; an unknown one is fine."""
+        ...
+
+
+class HostApi(Conversations, Runs, Models, Settings, Sessions, Protocol):
+    """The whole core, as its clients see it."""
