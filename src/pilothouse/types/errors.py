@@ -86,3 +86,12 @@ class PilothouseError(Exception):
         if self.code == "cancelled":
             return 130
         return 2 if self.code in USAGE_CODES else 1
+
+
+class BadField(ValueError):
+    """A value in a file or a form that cannot be used: where it stands, and why in one sentence."""
+
+    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message

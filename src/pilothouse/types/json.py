@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, TypeVar
 
 import msgspec
+
+from pilothouse.types.errors import BadField
 
 # `Any` on purpose: JSON from a model or a person has no narrower static type.
 JsonObject = dict[str, Any]
@@ -24,3 +27,52 @@ def encode(value: object) -> bytes:
 def encode_text(value: object) -> str:
     """Return the compact JSON of a value as text."""
     return _encoder.encode(value).decode()
+
+
+_T = TypeVar("_T")
+_MISSING = re.compile(r"Object missing required field `([^`]+)`")
+_EXPECTED = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
+_INVALID = re.compile(r"Invalid enum value (.+)")
+_PATH = re.compile(r" - at (?:key in )?`\$?([^`]*)`$")
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object in braces",
+    "null": "null",
+}
+
+
+def convert(value: object, kind: type[_T], at: tuple[str | int, ...] = ()) -> _T:
+    """Return plain data as `kind`; raise a BadField that says where and why it does not fit."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        where = _PATH.search(text)
+        path = at + _path(where[1] if where else "")
+        raise BadField(path, _sentence(text[: where.start()] if where else text, path)) from None
+
+
+def _path(text: str) -> tuple[str | int, ...]:
+    """Read msgspec's path as far as it is exact: it writes `[...]` for a key of a mapping."""
+    steps: list[str | int] = []
+    for name, index in re.findall(r"\.(\w+)|\[([^\]]*)\]", text):
+        if index == "...":
+            break
+        steps.append(name or int(index))
+    return tuple(steps)
+
+
+def _sentence(text: str, path: tuple[str | int, ...]) -> str:
+    subject = f"“{path[-1]}”" if path else "The content"
+    if missing := _MISSING.search(text):
+        return f"“{missing[1]}” is missing" + (f" in {subject}." if path else ".")
+    if expected := _EXPECTED.search(text):
+        wanted = " or ".join(_WORDS.get(word.strip(), word.strip()) for word in expected[1].split("|"))
+        return f"{subject} must be {wanted}, not {_WORDS.get(expected[2], expected[2])}."
+    if invalid := _INVALID.search(text):
+        return f"{subject} cannot be {invalid[1]}."
+    return f"{subject}: {text[0].lower()}{text[1:]}."

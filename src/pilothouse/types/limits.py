@@ -91,3 +91,21 @@ DEFAULT_PORT = 7420
 PORT_TRIES = 20
 # Looking for local model servers must not delay the page.
 DISCOVERY_TIMEOUT = 0.6
+
+# --- settings and secrets ------------------------------------------------------------------------
+# How soon an edit of a settings file by hand is noticed.
+FILE_WATCH = 1.0
+# Another of our processes may be writing the same settings file; it needs milliseconds.
+FILE_LOCK_TIMEOUT = 5.0
+# Far more than anyone writes by hand; a larger settings file is a mistake.
+SETTINGS_FILE_BYTES = 4 * 1024 * 1024
+# A keyring that asks its daemon may hang when nobody can answer its prompt.
+KEYRING_TIMEOUT = 10.0
+LOG_BYTES = 5 * 1024 * 1024
+LOG_FILES = 3
+# A shorter "secret" is a placeholder; hiding it would only garble text.
+REDACT_MIN_CHARS = 8
+# What a provider may send as its list of models; OpenRouter's is the largest at about 1 MB.
+MODEL_LIST_BYTES = 8 * 1024 * 1024
+# Asking a remote provider for its list; the person waits for it.
+MODEL_LIST_TIMEOUT = 10.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -11,7 +11,7 @@ from pilothouse.types.errors import ErrorCode
 from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
-from pilothouse.types.models import ModelConfig
+from pilothouse.types.models import FileProblem, ModelConfig
 from pilothouse.types.stream import StreamEvent
 
 # What a tool may touch; a tool that touches nothing is harmless and needs no one's word.
@@ -179,6 +179,39 @@ class Secrets(Protocol):
 
     def delete(self, name: str) -> None:
         """Forget a secret; unknown names are fine."""
+        ...
+
+    def origin_of(self, name: str) -> str | None:
+        """Return the origin a secret is bound to, None when there is no such secret; never asks a keyring."""
+        ...
+
+    def confirm(self, name: str, origin: str) -> None:
+        """Bind a secret to another origin, because the person said so."""
+        ...
+
+
+Content_co = TypeVar("Content_co", covariant=True)
+
+
+class JsonStore(Protocol[Content_co]):
+    """A JSON file that people edit too: its last good content, and what is wrong with it now."""
+
+    @property
+    def value(self) -> Content_co:
+        """Return the content; an edit made since the last look is taken up."""
+        ...
+
+    @property
+    def problem(self) -> FileProblem | None:
+        """Return what is wrong with the file as it is now."""
+        ...
+
+    def refresh(self) -> bool:
+        """Look at the file; return whether the content or the problem changed."""
+        ...
+
+    def update(self, change: Callable[[JsonObject], None]) -> Content_co:
+        """Change the content on disk, whatever others wrote meanwhile kept; return the new content."""
         ...
 
 
