@@ -1,0 +1,1 @@
+"""The database: conversations, their timelines, runs and sessions, on SQLite or PostgreSQL."""

@@ -1,0 +1,130 @@
+"""Opens SQLite or PostgreSQL, and runs work on it away from the event loop.
+
+One writer thread gathers whatever is waiting into one transaction (group commit); a few reader threads
+answer everything else. A reader that is cancelled leaves its query to finish in its thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import event as sa_event
+
+from pilothouse.store.faults import DATABASE_ERRORS, first_line, translate
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+
+T = TypeVar("T")
+READERS = 4
+
+
+def sqlite_url(folder: Path) -> str:
+    """Return the URL of the embedded database in a data folder."""
+    return f"sqlite:///{folder / 'pilothouse.db'}"
+
+
+def make_engine(url: str) -> sa.Engine:
+    """Return an engine with the settings both databases need to be fast and safe."""
+    if url.startswith("sqlite"):
+        engine = sa.create_engine(url, pool_size=READERS + 2, connect_args={"check_same_thread": False})
+        sa_event.listen(engine, "connect", _sqlite_pragmas)
+        sa_event.listen(engine, "begin", _sqlite_begin)
+        return engine
+    return sa.create_engine(_psycopg_url(url), pool_size=READERS + 2, pool_pre_ping=True)
+
+
+def _psycopg_url(url: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        parsed = None
+    if parsed is None or not parsed.drivername.startswith(("postgresql", "postgres")):
+        raise PilothouseError(
+            "database",
+            "The database URL is not one Pilothouse can use.",
+            fix="Set PILOTHOUSE_DATABASE_URL to postgresql://user:password@host:5432/name, or unset it for SQLite.",
+        )
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def _sqlite_pragmas(connection: object, _record: object) -> None:
+    # We begin transactions ourselves: the driver's own habit is to begin late and deferred.
+    connection.isolation_level = None  # type: ignore[attr-defined]
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute(f"PRAGMA busy_timeout={int(limits.BUSY_TIMEOUT * 1000)}")
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-16000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _sqlite_begin(connection: sa.Connection) -> None:
+    # IMMEDIATE for writers: a deferred transaction that must upgrade fails instead of waiting.
+    mode = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+class Database:
+    """An engine with its threads."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = make_engine(url)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """Run a query in a reader thread, in one consistent view of the data."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, query)
+
+    def read_now(self, query: Callable[[sa.Connection], T]) -> T:
+        """Run a query in this thread."""
+        try:
+            with self._reading() as connection:
+                return query(connection)
+        except DATABASE_ERRORS as error:
+            raise translate(error) from error
+
+    def _reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
+        if self.is_sqlite:
+            return self.engine.begin()
+        # One snapshot for all statements of a read: items and the number they are as of must agree.
+        return self.engine.execution_options(isolation_level="REPEATABLE READ").begin()
+
+    async def write(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run work in the writer thread, in one transaction."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self.write_now, work)
+
+    def write_now(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run work in this thread, in one transaction."""
+        try:
+            with self.engine.execution_options(writes=True).begin() as connection:
+                return work(connection)
+        except DATABASE_ERRORS as error:
+            raise translate(error) from error
+
+    def check(self) -> None:
+        """Connect once; raise a sentence that says what is wrong with the address or the file."""
+        try:
+            with self.engine.connect() as connection:
+                connection.exec_driver_sql("SELECT 1")
+        except DATABASE_ERRORS as error:
+            if self.is_sqlite:
+                raise translate(error) from error
+            raise PilothouseError(
+                "database",
+                f"The database at {self.engine.url.host}:{self.engine.url.port or 5432} cannot be reached: "
+                f"{first_line(error)}",
+                fix="Check PILOTHOUSE_DATABASE_URL and that PostgreSQL runs, or unset it to use SQLite.",
+            ) from error
+
+    def close(self) -> None:
+        """End the threads and connections; work already given to them finishes first."""
+        self._writer.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
+        self.engine.dispose()

@@ -1,0 +1,50 @@
+"""What can go wrong with a database, told as one sentence with its fix."""
+
+from __future__ import annotations
+
+import sqlalchemy.exc
+
+from pilothouse.types.errors import PilothouseError
+
+_DISK_FULL = ("database or disk is full", "no space left", "disk full", "could not extend file")
+_READ_ONLY = ("readonly database", "read-only file system", "disk i/o error", "unable to open database file")
+_CORRUPT = ("malformed", "file is not a database", "database corruption", "invalid page")
+_LOCKED = ("database is locked", "database table is locked")
+
+
+def translate(error: Exception) -> PilothouseError:
+    """Return the sentence for a failure of the database."""
+    if isinstance(error, PilothouseError):
+        return error
+    text = str(getattr(error, "orig", None) or error).lower()
+    if any(word in text for word in _DISK_FULL):
+        return PilothouseError(
+            "disk_full", "The disk is full, so nothing new can be saved.", fix="Free some space; work then goes on."
+        )
+    if any(word in text for word in _CORRUPT):
+        return PilothouseError(
+            "database_corrupt",
+            "The database file is damaged.",
+            fix="Restore it from a backup in the data folder, or move it away to start empty.",
+        )
+    if any(word in text for word in _LOCKED):
+        return PilothouseError(
+            "data_locked", "Another program holds the database.", fix="Close it, or wait a moment and try again."
+        )
+    if any(word in text for word in _READ_ONLY):
+        return PilothouseError(
+            "database",
+            "The database cannot be written.",
+            fix="Check that the data folder is writable and the disk healthy.",
+        )
+    return PilothouseError("database", f"The database failed: {first_line(error)}", fix="Try again in a moment.")
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of a database's own words, without statements or values."""
+    origin = getattr(error, "orig", None) or error
+    lines = str(origin).strip().splitlines()
+    return lines[0].strip() if lines else type(origin).__name__
+
+
+DATABASE_ERRORS = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.TimeoutError, OSError)

@@ -1,0 +1,104 @@
+"""The tables. `events` is the truth; `items` and `runs` are folds of it kept for reading."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData()
+
+conversations = sa.Table(
+    "conversations",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("title_source", sa.String(16), nullable=False),
+    sa.Column("settings", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    sa.Column("deleted_at", sa.Double),
+    sa.Column("activity", sa.String(16)),
+    # The number of the newest event. Its row lock is what makes numbers gap-free and commit-ordered.
+    sa.Column("last_seq", sa.BigInteger, nullable=False),
+    sa.Index("conversations_recent", "owner", "updated_at"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("conversation_id", sa.String(40), primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.String(24), nullable=False),
+    sa.Column("item_id", sa.String(40)),
+    # The event's JSON exactly as readers get it.
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Index("events_of_item", "item_id", "kind", "seq"),
+)
+
+items = sa.Table(
+    "items",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("conversation_id", sa.String(40), nullable=False),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("run_id", sa.String(40)),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    # The item's JSON. While it streams its text is in the delta events; the whole text comes at its end.
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Index("items_in_order", "conversation_id", "position"),
+    sa.Index("items_of_run", "run_id", "status"),
+)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("conversation_id", sa.String(40), nullable=False),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    # Grows with each take-over; a writer with an older epoch is refused.
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("process", sa.String(80)),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Index("runs_of_conversation", "conversation_id", "created_at"),
+    sa.Index("runs_by_status", "status"),
+)
+
+receipts = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("owner", sa.String(80), primary_key=True),
+    sa.Column("key", sa.String(200), primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
+processes = sa.Table(
+    "processes",
+    metadata,
+    sa.Column("id", sa.String(80), primary_key=True),
+    sa.Column("seen_at", sa.Double, nullable=False),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    # A hash: whoever reads the database cannot sign in with it.
+    sa.Column("token_hash", sa.String(64), primary_key=True),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+)
+
+# What search looks at: one row per message or title.
+search_texts = sa.Table(
+    "search_texts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("conversation_id", sa.String(40), nullable=False),
+    sa.Column("item_id", sa.String(40)),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Index("search_texts_of_conversation", "conversation_id", "item_id"),
+)

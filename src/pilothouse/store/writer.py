@@ -1,0 +1,167 @@
+"""Group commit: everything that waits to be written shares one transaction.
+
+A unit of work is a function of a transaction. Units of a group run one after the other; if one fails,
+the group is rolled back and each unit runs again on its own, so a refused unit never takes others down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.store import fold, schema
+from pilothouse.store.database import Database
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event, ItemCreated
+from pilothouse.types.feed import FeedEvent, Guard
+from pilothouse.types.json import encode
+
+T = TypeVar("T")
+Publish = Callable[[str, Sequence[FeedEvent]], None]
+
+_NEXT = sa.text("UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id RETURNING last_seq")
+_NEXT_GUARDED = sa.text(
+    "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
+    "AND EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch) RETURNING last_seq"
+)
+_INSERT_EVENT = sa.insert(schema.events)
+
+
+class Transaction:
+    """One open transaction: statements, and events to append and publish when it commits."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+        self.now = time.time()
+        self.published: list[tuple[str, list[FeedEvent]]] = []
+        self._rows: list[dict[str, object]] = []
+
+    def append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None = None) -> list[Event]:
+        """Number the events, fold them into items and runs, and return them as they are kept."""
+        first = self._numbers(conversation_id, len(drafts), guard)
+        numbered = [self._numbered(draft, first + index) for index, draft in enumerate(drafts)]
+        feed: list[FeedEvent] = []
+        for event in numbered:
+            kind, item_id, body = fold.kind_of(event), fold.item_of(event), encode(event)
+            feed.append(FeedEvent(event.seq, kind, body))
+            self._rows.append(
+                {"conversation_id": conversation_id, "seq": event.seq, "kind": kind, "item_id": item_id, "body": body}
+            )
+        if any(fold.needs_events(event) for event in numbered):
+            self.flush()
+        for event in numbered:
+            fold.apply(self.connection, conversation_id, event)
+        self.published.append((conversation_id, feed))
+        return numbered
+
+    def flush(self) -> None:
+        """Insert the gathered event rows."""
+        if self._rows:
+            self.connection.execute(_INSERT_EVENT, self._rows)
+            self._rows = []
+
+    def _numbers(self, conversation_id: str, count: int, guard: Guard | None) -> int:
+        values: dict[str, object] = {"id": conversation_id, "count": count}
+        if guard is None:
+            last = self.connection.execute(_NEXT, values).scalar()
+        else:
+            values |= {"run": guard.run_id, "epoch": guard.epoch}
+            last = self.connection.execute(_NEXT_GUARDED, values).scalar()
+        if last is None:
+            if guard is not None:
+                raise PilothouseError("stale_run", "Another process has taken this run over.")
+            raise PilothouseError("not_found", "There is no such conversation.")
+        return int(last) - count + 1
+
+    def _numbered(self, draft: Event, seq: int) -> Event:
+        if isinstance(draft, ItemCreated):
+            item = msgspec.structs.replace(draft.item, position=seq, created_at=self.now, updated_at=self.now)
+            return ItemCreated(seq=seq, at=self.now, item=item)
+        return msgspec.structs.replace(draft, seq=seq, at=self.now)
+
+
+Unit = Callable[[Transaction], T]
+
+
+class _Waiting(Generic[T]):
+    """A unit in the queue and who waits for it."""
+
+    __slots__ = ("future", "unit")
+
+    def __init__(self, unit: Unit[T], future: asyncio.Future[T]) -> None:
+        self.unit = unit
+        self.future = future
+
+
+class Writer:
+    """The one path by which anything is written."""
+
+    def __init__(self, database: Database, publish: Publish) -> None:
+        self._database = database
+        self._publish = publish
+        self._queue: list[_Waiting[object]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run a unit in the next group; return when it is durable and published."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(unit, future))  # type: ignore[arg-type]
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._drain(), name="store-writer")
+        return await future
+
+    async def settle(self) -> None:
+        """Wait until everything queued so far is written or refused."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    async def _drain(self) -> None:
+        while self._queue:
+            group, self._queue = self._queue[: limits.GROUP_COMMIT], self._queue[limits.GROUP_COMMIT :]
+            try:
+                outcomes, published = await self._database.write(lambda c, g=group: self._run_all(c, g))  # type: ignore[misc]
+            except Exception as error:
+                if len(group) > 1:
+                    await self._one_by_one(group)
+                else:
+                    self._fail(group[0], error)
+                continue
+            self._deliver(group, outcomes, published)
+
+    async def _one_by_one(self, group: list[_Waiting[object]]) -> None:
+        for waiting in group:
+            try:
+                outcomes, published = await self._database.write(lambda c, w=waiting: self._run_all(c, [w]))  # type: ignore[misc]
+            except Exception as error:
+                self._fail(waiting, error)
+            else:
+                self._deliver([waiting], outcomes, published)
+
+    @staticmethod
+    def _run_all(
+        connection: sa.Connection, group: list[_Waiting[object]]
+    ) -> tuple[list[object], list[tuple[str, list[FeedEvent]]]]:
+        transaction = Transaction(connection)
+        outcomes = [waiting.unit(transaction) for waiting in group]
+        transaction.flush()
+        return outcomes, transaction.published
+
+    def _deliver(
+        self, group: list[_Waiting[object]], outcomes: list[object], published: list[tuple[str, list[FeedEvent]]]
+    ) -> None:
+        for conversation_id, feed in published:
+            self._publish(conversation_id, feed)
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            if not waiting.future.done():
+                waiting.future.set_result(outcome)
+
+    @staticmethod
+    def _fail(waiting: _Waiting[object], error: Exception) -> None:
+        if not waiting.future.done():
+            waiting.future.set_exception(error)
