@@ -1,0 +1,106 @@
+import { useEffect, useSyncExternalStore } from "react";
+
+/** Something a person can do, by the palette or by keys. */
+export interface Command {
+  id: string;
+  title: string;
+  /** Key combinations: "mod+k", "alt+n", "?", "escape"; "mod" is Cmd on a Mac and Ctrl elsewhere. */
+  keys?: readonly string[];
+  group?: string;
+  /** When given and false, the command is neither listed nor run. */
+  enabled?: () => boolean;
+  run: () => void;
+}
+
+const registry = new Map<string, Command>();
+const listeners = new Set<() => void>();
+let listed: readonly Command[] = [];
+
+function publish(): void {
+  listed = [...registry.values()];
+  for (const listener of listeners) listener();
+}
+
+/** Add commands; returns how to take them away again. */
+export function register(commands: readonly Command[]): () => void {
+  for (const command of commands) registry.set(command.id, command);
+  publish();
+  return () => {
+    for (const command of commands) if (registry.get(command.id) === command) registry.delete(command.id);
+    publish();
+  };
+}
+
+/** Keep commands registered while a component is shown; `commands` must be memoised. */
+export function useCommands(commands: readonly Command[]): void {
+  useEffect(() => register(commands), [commands]);
+}
+
+/** Draw with the commands that exist now. */
+export function useCommandList(): readonly Command[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => listed,
+  );
+}
+
+/** Run a command by its id; returns whether it ran. */
+export function runCommand(id: string): boolean {
+  const command = registry.get(id);
+  if (!command || command.enabled?.() === false) return false;
+  command.run();
+  return true;
+}
+
+export const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
+
+interface KeyPress {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  shiftKey: boolean;
+  code?: string;
+}
+
+/** Tell whether a key press is the combination; a shifted sign such as "?" is named by itself. */
+export function matches(combination: string, press: KeyPress, mac = isMac): boolean {
+  const parts = combination.split("+");
+  const key = parts.pop() ?? "";
+  const mod = parts.includes("mod");
+  if (mod !== (mac ? press.metaKey : press.ctrlKey) || (mac ? press.ctrlKey : press.metaKey)) return false;
+  if (parts.includes("alt") !== press.altKey) return false;
+  if (/[a-z0-9]/.test(key) && parts.includes("shift") !== press.shiftKey) return false;
+  // With Alt held some layouts report another sign; the key's place still says which letter it is.
+  return press.key.toLowerCase() === key || (press.altKey && press.code === `Key${key.toUpperCase()}`);
+}
+
+/** Return how a combination is written for a person: "Ctrl K", "⌘ K". */
+export function keyLabel(combination: string, mac = isMac): string {
+  const names: Record<string, string> = { mod: mac ? "⌘" : "Ctrl", alt: mac ? "⌥" : "Alt", shift: mac ? "⇧" : "Shift" };
+  const special: Record<string, string> = { escape: "Esc", enter: "Enter" };
+  return combination
+    .split("+")
+    .map((part) => names[part] ?? special[part] ?? part.toUpperCase())
+    .join(" ");
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
+}
+
+/** Run the command whose keys were pressed; a bare sign is text while a field has the focus. */
+export function handleKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return;
+  for (const command of registry.values()) {
+    const hit = command.keys?.find((keys) => matches(keys, event));
+    if (!hit || command.enabled?.() === false) continue;
+    if (!hit.includes("+") && hit !== "escape" && isTyping(event.target)) continue;
+    event.preventDefault();
+    command.run();
+    return;
+  }
+}

@@ -1,0 +1,54 @@
+import { useSyncExternalStore } from "react";
+
+export const settingsTabs = ["general", "models", "mcp", "terminal", "skills"] as const;
+export type SettingsTab = (typeof settingsTabs)[number];
+
+export type Route =
+  | { page: "chat"; conversationId: string | null; itemId: string | null }
+  | { page: "settings"; tab: SettingsTab };
+
+/** Return what an address names; anything unknown is the start page. */
+export function parseRoute(path: string, query = ""): Route {
+  const [first, second] = path.split("/").filter(Boolean);
+  if (first === "settings") {
+    return { page: "settings", tab: settingsTabs.find((tab) => tab === second) ?? "general" };
+  }
+  const itemId = new URLSearchParams(query).get("item");
+  return { page: "chat", conversationId: first === "c" && second ? decodeURIComponent(second) : null, itemId };
+}
+
+export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
+export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}?item=${encodeURIComponent(itemId)}`;
+export const settingsPath = (tab: SettingsTab) => `/settings/${tab}`;
+
+const listeners = new Set<() => void>();
+let current: { key: string; route: Route } | null = null;
+
+/** Return the route of the address bar; the same object while the address is the same. */
+export function currentRoute(): Route {
+  const key = location.pathname + location.search;
+  if (current?.key !== key) current = { key, route: parseRoute(location.pathname, location.search) };
+  return current.route;
+}
+
+/** Go to an address of the page without loading anything anew. */
+export function navigate(path: string, how: "push" | "replace" = "push"): void {
+  if (path === location.pathname + location.search) return;
+  history[how === "push" ? "pushState" : "replaceState"](null, "", path);
+  for (const listener of listeners) listener();
+}
+
+/** Call back whenever the address changes; returns how to stop. */
+export function onRoute(listener: () => void): () => void {
+  listeners.add(listener);
+  window.addEventListener("popstate", listener);
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener("popstate", listener);
+  };
+}
+
+/** Draw with the current route. */
+export function useRoute(): Route {
+  return useSyncExternalStore(onRoute, currentRoute);
+}

@@ -1,0 +1,50 @@
+import type { Conversation, ConversationSnapshot, Item, ItemPage, Run } from "../api/types";
+
+/** One conversation as the page knows it: what a snapshot gave and what the events since then made of it. */
+export interface ConversationState {
+  conversation: Conversation;
+  items: ReadonlyMap<string, Item>;
+  /** The items' ids by position. */
+  order: readonly string[];
+  runs: ReadonlyMap<string, Run>;
+  lastSeq: number;
+  hasEarlier: boolean;
+  /** Events of a type this page does not know; ignored, never acted upon. */
+  unknownEvents: number;
+  /** True when an event is missing, so that only a new snapshot can be right. */
+  gap: boolean;
+}
+
+/** Return the state that a snapshot stands for. */
+export function fromSnapshot(snapshot: ConversationSnapshot): ConversationState {
+  return {
+    conversation: snapshot.conversation,
+    items: new Map(snapshot.items.map((item) => [item.id, item])),
+    order: snapshot.items.map((item) => item.id),
+    runs: new Map(snapshot.runs.map((run) => [run.id, run])),
+    lastSeq: snapshot.lastSeq,
+    hasEarlier: snapshot.hasEarlier,
+    unknownEvents: 0,
+    gap: false,
+  };
+}
+
+/** Return the state with a page of older items put before what is there. */
+export function withEarlier(state: ConversationState, page: ItemPage): ConversationState {
+  const older = page.items.filter((item) => !state.items.has(item.id));
+  return {
+    ...state,
+    items: new Map([...older.map((item) => [item.id, item] as const), ...state.items]),
+    order: [...older.map((item) => item.id), ...state.order],
+    hasEarlier: page.hasEarlier,
+  };
+}
+
+/** Return the run that is under way, if one is. */
+export function activeRun(state: ConversationState | null): Run | null {
+  if (!state) return null;
+  for (const run of state.runs.values()) {
+    if (run.status === "queued" || run.status === "running" || run.status === "waiting") return run;
+  }
+  return null;
+}

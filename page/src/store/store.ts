@@ -1,0 +1,75 @@
+import { useSyncExternalStore } from "react";
+import type { Conversation, ConfigView, ModelList } from "../api/types";
+import type { ConversationState } from "./conversation";
+
+export type Connection = "connecting" | "connected" | "reconnecting" | "offline";
+
+/** Where the page stands: drawn from the server's state, or telling why it cannot be. */
+export type Phase =
+  | { name: "loading" }
+  | { name: "ready" }
+  | { name: "signed-out"; message: string }
+  | { name: "failed"; message: string };
+
+export interface ServerNotice {
+  level: "info" | "warning" | "error";
+  code: string;
+  message: string;
+}
+
+export interface AppState {
+  phase: Phase;
+  connection: Connection;
+  conversations: Conversation[];
+  /** The cursor for older conversations, or null when all are here. */
+  nextConversations: string | null;
+  models: ModelList;
+  config: ConfigView | null;
+  /** The open conversation; null on the start page. */
+  open: ConversationState | null;
+  /** Whether the conversation named by the address is being fetched. */
+  opening: boolean;
+  openProblem: string | null;
+  notice: ServerNotice | null;
+  /** Frames of a kind this page does not know; ignored, and counted so that it can be told. */
+  unknownFrames: number;
+}
+
+const initial: AppState = {
+  phase: { name: "loading" },
+  connection: "connecting",
+  conversations: [],
+  nextConversations: null,
+  models: { defaultModelId: null, models: [], problem: null },
+  config: null,
+  open: null,
+  opening: false,
+  openProblem: null,
+  notice: null,
+  unknownFrames: 0,
+};
+
+let state = initial;
+const listeners = new Set<() => void>();
+
+/** Return the state as it is now. */
+export function getState(): AppState {
+  return state;
+}
+
+/** Replace some of the state and tell whoever draws it. */
+export function setState(change: Partial<AppState> | ((now: AppState) => Partial<AppState>)): void {
+  const patch = typeof change === "function" ? change(state) : change;
+  state = { ...state, ...patch };
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Draw with a part of the state; `select` must return something that stays the same while nothing changed. */
+export function useApp<T>(select: (state: AppState) => T): T {
+  return useSyncExternalStore(subscribe, () => select(state));
+}

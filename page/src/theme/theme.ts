@@ -1,0 +1,44 @@
+import { createTheme, type MantineColorsTuple } from "@mantine/core";
+
+/** The accent: sea blue. Shade 8 carries white text at AA in both colour schemes. */
+const sea: MantineColorsTuple = [
+  "#e8f6f8",
+  "#d5eaee",
+  "#abd4dc",
+  "#7dbdca",
+  "#58aabb",
+  "#3f9eb1",
+  "#2f97ac",
+  "#1d8397",
+  "#0c6b7d",
+  "#0b5563",
+];
+
+const systemFonts =
+  'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Cantarell, Arial, sans-serif';
+const monospaceFonts =
+  'ui-monospace, "Cascadia Mono", "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace';
+
+/** One theme for the whole page; its variables become a stylesheet when the page is built. */
+export const theme = createTheme({
+  colors: { sea },
+  primaryColor: "sea",
+  // The defaults of the library fail AA contrast.
+  primaryShade: { light: 8, dark: 8 },
+  fontFamily: systemFonts,
+  fontFamilyMonospace: monospaceFonts,
+  fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "0.9375rem", lg: "1.0625rem", xl: "1.25rem" },
+  defaultRadius: "sm",
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  autoContrast: true,
+  components: {
+    // Locking the scroll injects a <style> element, which the CSP refuses.
+    Modal: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
+    Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
+    Menu: { defaultProps: { transitionProps: { duration: 80 }, withinPortal: true } },
+    Popover: { defaultProps: { transitionProps: { duration: 80 } } },
+    Tooltip: { defaultProps: { openDelay: 400, transitionProps: { duration: 80 } } },
+    ActionIcon: { defaultProps: { variant: "subtle", color: "gray" } },
+  },
+});
