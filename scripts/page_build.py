@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +16,8 @@ BUILT = ROOT / "src" / "pilothouse" / "server" / "page"
 STAMP = BUILT / ".built-from"
 MODULES = SOURCE / "node_modules"
 MODULES_STAMP = MODULES / ".locked-by"
-# What the tools leave behind is no input.
-IGNORED = {"node_modules", "dist", "coverage", ".vite"}
+# The page's own tests and what the tools leave behind are no inputs.
+IGNORED = {"node_modules", "tests", "dist", "coverage", ".vite"}
 
 
 class PageBuildError(Exception):
@@ -29,13 +28,8 @@ def inputs() -> Iterator[Path]:
     """Yield every file that the built page depends on, in a fixed order."""
     for path in sorted(SOURCE.rglob("*")):
         relative = path.relative_to(SOURCE)
-        if path.is_file() and not IGNORED.intersection(relative.parts) and not is_test(path):
+        if path.is_file() and not IGNORED.intersection(relative.parts):
             yield path
-
-
-def is_test(path: Path) -> bool:
-    """Return whether a file is only there for the page's own tests."""
-    return ".test." in path.name
 
 
 def digest(paths: Iterator[Path]) -> str:
@@ -86,7 +80,7 @@ def build() -> None:
         return
     install()
     print("page: building", flush=True)
-    shutil.rmtree(BUILT, ignore_errors=True)
+    STAMP.unlink(missing_ok=True)
     npm("run", "--silent", "build")
     STAMP.write_text(wanted)
 

@@ -1,0 +1,73 @@
+"""What every test stands on: a home of its own, no way out but loopback, nothing left behind."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.support import leaks, network
+from tests.support.postgres import Postgres, PostgresUnavailable
+
+# A test must never spend a developer's money or read a developer's data.
+PRIVATE = re.compile(r"PILOTHOUSE_(?!CHROMIUM).*|.*(_API_KEY|_API_TOKEN|Key|_PROXY|_proxy)")
+for name in [name for name in os.environ if PRIVATE.fullmatch(name)]:
+    del os.environ[name]
+# The person's keyring is theirs; a test that wants one brings its own.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+
+network.allow_only_loopback()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh PILOTHOUSE_HOME that does not exist yet; the product makes it."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("PILOTHOUSE_HOME", str(folder))
+    return folder
+
+
+@pytest_asyncio.fixture
+async def no_task_left() -> AsyncIterator[None]:
+    """Fail a test that leaves tasks running on its loop."""
+    before = leaks.tasks()
+    yield
+    left = await leaks.tasks_left(before)
+    assert not left, f"the test left tasks running: {left}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that leaves processes or descriptors behind."""
+    if inspect.iscoroutinefunction(request.function):
+        request.getfixturevalue("no_task_left")
+    before = leaks.snapshot()
+    yield
+    if request.node.get_closest_marker("leaky") is None:
+        left = leaks.left_since(before)
+        assert not left, f"the test left behind: {left}"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A real PostgreSQL server for this run of the tests; each worker has its own."""
+    try:
+        server = Postgres.start(tmp_path_factory.mktemp("postgres"))
+    except PostgresUnavailable as error:
+        pytest.fail(str(error), pytrace=False)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """The URL of a fresh, empty database."""
+    with postgres.database() as url:
+        yield url
