@@ -39,6 +39,12 @@ class SessionRequest(_Body, frozen=True):
     code: str
 
 
+class Link(Frozen, frozen=True):
+    """An address that opens the page once, signed in; the code stands in the fragment, which is never sent."""
+
+    url: str
+
+
 class NewConversation(_Body, frozen=True):
     """Starts a conversation; everything is optional."""
 

@@ -7,7 +7,7 @@ is `not_found`, exactly like what does not exist.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pilothouse.types.api import (
     Answer,
@@ -30,6 +30,7 @@ from pilothouse.types.api import (
     SearchResult,
 )
 from pilothouse.types.conversations import Conversation
+from pilothouse.types.feed import FeedEvent
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
 
@@ -37,21 +38,9 @@ from pilothouse.types.runs import Run
 LOCAL_OWNER = "local"
 
 
-class FeedEvent(NamedTuple):
-    """An event as it goes out: encoded once, however many readers there are. `seq` 0 is a live delta."""
-
-    seq: int
-    kind: str
-    json: bytes
-
-
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
 ListChange = ListFrame | ModelsFrame | NoticeFrame
-
-
-class Lagged(Exception):
-    """A reader fell further behind than the feed keeps for it; it must take a new snapshot."""
 
 
 class Conversations(Protocol):

@@ -30,6 +30,13 @@ STREAM_ATTEMPTS = 3
 STREAM_LINE_BYTES = 16 * 1024 * 1024
 # What of a provider's error body is read.
 ERROR_BODY_BYTES = 16 * 1024
+# What of a provider's own words goes into our sentence.
+ERROR_TEXT_CHARS = 300
+# Room for thinking beside the answer, on wires that make the caller set it.
+THINKING_TOKENS = 4096
+# The embedded model was trained for this window; half a second loads it, a busy machine takes longer.
+EMBEDDED_CONTEXT = 8192
+EMBEDDED_START_TIMEOUT = 30.0
 # A test of a model asks for a few tokens only.
 TEST_MAX_TOKENS = 16
 DEFAULT_MAX_TOKENS = 4096
@@ -38,6 +45,14 @@ DEFAULT_CONTEXT_WINDOW = 32_000
 COMPACT_ABOVE = 0.85
 # Without a tokenizer: the usual rule of thumb, good enough to decide when to compact.
 CHARS_PER_TOKEN = 4
+
+# --- outgoing connections ------------------------------------------------------------------------
+# Each streaming answer holds one; a single person with many agents stays far below.
+HTTP_CONNECTIONS = 1_000
+# Spare connections: enough that the next request of a run needs no new handshake.
+HTTP_SPARE_CONNECTIONS = 20
+# Shorter than any provider's own idle limit, so that a spare connection is not met half closed.
+HTTP_SPARE_SECONDS = 15.0
 
 # --- runs ----------------------------------------------------------------------------------------
 MAX_ITERATIONS = 50
@@ -72,6 +87,9 @@ UNDO_DELETE_DAYS = 30
 IDEMPOTENCY_DAYS = 2
 TITLE_CHARS = 80
 SEARCH_HITS = 50
+SEARCH_CHARS = 500
+# The most that one request for a page of a list gets.
+PAGE_ITEMS = 500
 
 # --- server --------------------------------------------------------------------------------------
 BODY_BYTES = 4 * 1024 * 1024
@@ -82,9 +100,13 @@ IMAGE_BYTES = 5 * 1024 * 1024
 IMAGES_PER_MESSAGE = 8
 # Deeper JSON than any client of ours sends.
 JSON_DEPTH = 64
+# Arrays and objects in one body: counting them must not hold up the others.
+JSON_PIECES = 100_000
 # A body that trickles in is given up after this.
 BODY_TIMEOUT = 30.0
 ONE_TIME_CODE_SECONDS = 600.0
+# Links that nobody opened yet; more than a person makes in ten minutes.
+OPEN_CODES = 32
 SESSION_DAYS = 90
 DEFAULT_PORT = 7420
 # Ports tried after the default one when it is taken.

@@ -1,0 +1,1 @@
+"""HTTP and WebSocket: the guard, the routes, the streams and the built page."""

@@ -1,0 +1,99 @@
+"""Who may come in: one-time codes, session cookies, and the two bearer tokens of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+from weakref import WeakValueDictionary
+
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER, Sessions
+
+Carrier = Literal["cookie", "bearer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Someone who was let in, by what, and the signal that ends their open streams."""
+
+    owner: str
+    carrier: Carrier
+    token: str = field(repr=False)
+    ended: asyncio.Event = field(repr=False)
+
+
+def digest(token: str) -> bytes:
+    """Return what is compared and kept instead of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class Access:
+    """Decides whether a token is good, and makes links that hand one over once."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        port: int,
+        tokens: tuple[str, ...] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sessions = sessions
+        self._bearers = tuple(digest(token) for token in tokens)
+        self._clock = clock
+        self._codes: dict[bytes, float] = {}
+        self._open: WeakValueDictionary[bytes, asyncio.Event] = WeakValueDictionary()
+        # Cookies do not know ports: without it in the name two servers on one machine would share one.
+        self.cookie_name = f"pilothouse_{port}"
+
+    def new_code(self) -> str:
+        """Return a code that opens one session, once, for a few minutes."""
+        now = self._clock()
+        self._codes = {code: until for code, until in self._codes.items() if until > now}
+        if len(self._codes) >= limits.OPEN_CODES:
+            self._codes.pop(next(iter(self._codes)))
+        code = secrets.token_urlsafe(32)
+        self._codes[digest(code)] = now + limits.ONE_TIME_CODE_SECONDS
+        return code
+
+    async def redeem(self, code: str) -> str:
+        """Exchange a code for a new session's token, or say that it is used up."""
+        until = self._codes.pop(digest(code), None)
+        if until is None or until <= self._clock():
+            raise PilothouseError(
+                "unauthorized",
+                "This link was already used or has expired.",
+                fix="Run `pilothouse open` for a new one.",
+            )
+        return await self._sessions.create_session(LOCAL_OWNER)
+
+    async def caller(self, token: str, carrier: Carrier) -> Caller | None:
+        """Return whose token it is; the same answer whichever way the token came."""
+        key = digest(token)
+        # No early exit: the time says nothing about which one matched.
+        matches = sum(hmac.compare_digest(key, known) for known in self._bearers)
+        owner = LOCAL_OWNER if matches else await self._sessions.session_owner(token)
+        if owner is None:
+            return None
+        ended = self._open.get(key)
+        if ended is None:
+            ended = self._open[key] = asyncio.Event()
+        return Caller(owner=owner, carrier=carrier, token=token, ended=ended)
+
+    async def end(self, caller: Caller) -> None:
+        """End a session and every stream that was opened with it."""
+        await self._sessions.end_session(caller.token)
+        if digest(caller.token) not in self._bearers:
+            caller.ended.set()
+
+    def cookie(self, token: str | None) -> str:
+        """Return the Set-Cookie value that gives a token to the browser, or takes it back."""
+        age = 0 if token is None else limits.SESSION_DAYS * 86_400
+        return f"{self.cookie_name}={token or ''}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
