@@ -11,7 +11,7 @@ from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item
 from pilothouse.types.json import Frozen
-from pilothouse.types.models import FoundModel, ModelList
+from pilothouse.types.models import FileProblem, FoundModel, ModelList
 from pilothouse.types.runs import Run
 
 
@@ -197,6 +197,8 @@ class ConfigView(Frozen, frozen=True):
     version: str
     data_folder: str
     database: Literal["sqlite", "postgresql"]
+    # What is wrong with `config.json`, while its last good content is in force.
+    problem: FileProblem | None = None
 
 
 class ConfigPatch(_Body, frozen=True):

@@ -1,0 +1,1 @@
+"""The data folder, the files in it that people edit, and the log."""

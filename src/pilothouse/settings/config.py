@@ -1,0 +1,128 @@
+"""`config.json`: profiles, the list of MCP servers, and the settings that are not models."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pilothouse.settings.json_file import JsonFile
+from pilothouse.types import limits
+from pilothouse.types.api import ConfigPatch, ConfigView, Profile
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.json import JsonObject, convert
+
+VERSION = "1.0"
+DEFAULT_HOTKEY = "Cmd+Shift+Space"
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of `config.json`."""
+
+    version: str = VERSION
+    profiles: tuple[Profile, ...] = ()
+    active_profile: str | None = None
+    # Kept as it is; the servers in it belong to another part.
+    mcps: tuple[JsonObject, ...] = ()
+    global_hotkey: str = DEFAULT_HOTKEY
+    resume_after_restart: Literal["auto", "ask"] = "auto"
+
+    def active_settings(self) -> ConversationSettings:
+        """Return what the active profile sets for new conversations."""
+        found = (profile.settings for profile in self.profiles if profile.id == self.active_profile)
+        return next(found, ConversationSettings())
+
+
+def parse_config(raw: JsonObject) -> Config:
+    """Return the content of `config.json`; raise a BadField for what does not fit."""
+    config = convert(raw, Config)
+    if config.version.partition(".")[0] != VERSION.partition(".")[0]:
+        message = f"Version {config.version} of this file is not known here; this is version {VERSION}."
+        raise BadField(("version",), message)
+    seen: set[str] = set()
+    for index, profile in enumerate(config.profiles):
+        if not profile.id or not profile.name.strip():
+            raise BadField(("profiles", index), "A profile needs an id and a name.")
+        if profile.id in seen:
+            raise BadField(("profiles", index, "id"), f"Two profiles have the id “{profile.id}”.")
+        if len(profile.name) > limits.TITLE_CHARS:
+            raise BadField(
+                ("profiles", index, "name"), f"A profile's name has at most {limits.TITLE_CHARS} characters."
+            )
+        seen.add(profile.id)
+    if config.active_profile is not None and config.active_profile not in seen:
+        raise BadField(("active_profile",), f"The active profile “{config.active_profile}” is not in the list.")
+    return config
+
+
+def initial_config() -> JsonObject:
+    """Return what a new `config.json` holds."""
+    return {
+        "version": VERSION,
+        "profiles": [],
+        "active_profile": None,
+        "mcps": [],
+        "global_hotkey": DEFAULT_HOTKEY,
+        "resume_after_restart": "auto",
+    }
+
+
+class ConfigService:
+    """Reads and changes `config.json`."""
+
+    def __init__(self, home: Path, database: Literal["sqlite", "postgresql"]) -> None:
+        self._home = home
+        self._database: Literal["sqlite", "postgresql"] = database
+        backup = home / "cache" / "last-good-config.json"
+        self.file = JsonFile(home / "config.json", parse_config, initial_config, backup=backup)
+
+    @property
+    def config(self) -> Config:
+        """Return the settings as they are now."""
+        return self.file.value
+
+    def view(self) -> ConfigView:
+        """Return the settings as the page shows them."""
+        config = self.config
+        return ConfigView(
+            profiles=config.profiles,
+            active_profile=config.active_profile,
+            global_hotkey=config.global_hotkey,
+            resume_after_restart=config.resume_after_restart,
+            version=config.version,
+            data_folder=str(self._home),
+            database=self._database,
+            problem=self.file.problem,
+        )
+
+    async def patch(self, patch: ConfigPatch) -> ConfigView:
+        """Change what the patch names; raise `bad_request` for what does not fit together."""
+
+        def change(raw: JsonObject) -> None:
+            if patch.profiles is not None:
+                _replace_profiles(raw, patch.profiles)
+            if patch.active_profile is not msgspec.UNSET:
+                raw["active_profile"] = patch.active_profile
+            if patch.global_hotkey is not None:
+                raw["global_hotkey"] = patch.global_hotkey
+            if patch.resume_after_restart is not None:
+                raw["resume_after_restart"] = patch.resume_after_restart
+
+        try:
+            await asyncio.to_thread(self.file.update, change)
+        except BadField as error:
+            raise PilothouseError("bad_request", error.message) from None
+        return self.view()
+
+
+def _replace_profiles(raw: JsonObject, profiles: tuple[Profile, ...]) -> None:
+    """Put the profiles in, each with what else a person wrote into it by hand."""
+    before = {entry.get("id"): entry for entry in raw.get("profiles", [])}
+    written = [msgspec.to_builtins(profile) for profile in profiles]
+    raw["profiles"] = [{**before.get(entry["id"], {}), **entry} for entry in written]
+    # The active profile went with its entry.
+    if raw.get("active_profile") not in {profile.id for profile in profiles}:
+        raw["active_profile"] = None

@@ -1,0 +1,58 @@
+"""The log: one JSON object per line, without secrets, in files that do not grow for ever."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from pilothouse.types import limits
+from pilothouse.types.json import encode_text
+
+LOG_NAME = "pilothouse.log"
+_OTHER_BREAKS = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one line; a line break in a logged text is escaped and cannot fake a record."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__()
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line of JSON."""
+        line = {
+            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self._redact(record.getMessage()),
+        }
+        if record.exc_info:
+            line["error"] = self._redact(self.formatException(record.exc_info))
+        # JSON leaves these line breaks as they are, but some readers of logs take them for an end.
+        return encode_text(line).translate(_OTHER_BREAKS)
+
+
+class _PrivateFile(RotatingFileHandler):
+    """A rotating file that only its owner can read."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
+
+
+def start_log(folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO) -> logging.Handler:
+    """Write everything that is logged to `pilothouse.log` in the folder; return the handler to take off again."""
+    handler = _PrivateFile(folder / LOG_NAME, maxBytes=limits.LOG_BYTES, backupCount=limits.LOG_FILES)
+    handler.setFormatter(JsonLines(redact))
+    handler.setLevel(level)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    if root.level == logging.NOTSET or root.level > level:
+        root.setLevel(level)
+    return handler
