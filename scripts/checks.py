@@ -1,0 +1,148 @@
+"""Runs the checks and tests one after the other, says how long each took, and counts what passed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.support import chromium  # noqa: E402  the tests' own search, so that both look in the same places
+
+BIN = ROOT / ".venv" / "bin"
+REPORTS = ROOT / ".cache" / "reports"
+# The suites that drive whole processes; each runs by itself so that its timing is its own.
+HEAVY = ("behaviour", "adversarial", "faults", "browser")
+WORKERS = ("-n", "2", "--dist", "loadfile")
+
+
+class Outcome(NamedTuple):
+    """How a stage ended."""
+
+    name: str
+    seconds: float
+    good: bool
+
+
+def run(*command: str | Path) -> bool:
+    """Run a command in the repository and return whether it succeeded."""
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def page(*arguments: str) -> bool:
+    """Build the page, or run one of its own scripts."""
+    return run(BIN / "python", ROOT / "scripts" / "page_build.py", *arguments)
+
+
+def pytest(name: str, *arguments: str) -> bool:
+    """Run a suite and keep its counts; a suite without a test is no success."""
+    return run(BIN / "pytest", "-q", f"--junit-xml={REPORTS / name}.xml", *arguments)
+
+
+def suite(name: str, *arguments: str) -> tuple[str, Callable[[], bool]]:
+    """Return the stage for one of the heavy suites."""
+    return name, lambda: pytest(name, f"tests/{name}", *arguments)
+
+
+def browser_is_there() -> bool:
+    """Find Chromium; on Debian as root, install it."""
+    try:
+        print(chromium.find())
+        return True
+    except chromium.ChromiumUnavailable as error:
+        if os.geteuid() != 0 or shutil.which("apt-get") is None:
+            print(error, file=sys.stderr)
+            return False
+    quiet = ("-qq", "-o", "Dpkg::Use-Pty=0")
+    return run("apt-get", *quiet, "update") and run(
+        *(
+            "env",
+            "DEBIAN_FRONTEND=noninteractive",
+            "apt-get",
+            *quiet,
+            "install",
+            "-y",
+            "--no-install-recommends",
+            "chromium",
+        )
+    )
+
+
+def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
+    """Return what to run, the quickest to fail first."""
+    units = ["tests", *(f"--ignore=tests/{name}" for name in HEAVY)]
+    checks: list[tuple[str, Callable[[], bool]]] = [
+        ("lint", lambda: run(BIN / "ruff", "check", "--quiet")),
+        ("format", lambda: run(BIN / "ruff", "format", "--check", "--quiet")),
+        ("types", lambda: run(BIN / "mypy")),
+    ]
+    if fast:
+        return [*checks, ("unit", lambda: pytest("unit", "-m", "not slow", *units, *WORKERS))]
+    return [
+        *checks,
+        ("page", page),
+        ("page tests", lambda: page("run", "--silent", "test")),
+        ("chromium", browser_is_there),
+        ("unit", lambda: pytest("unit", *units, *WORKERS)),
+        suite("behaviour", *WORKERS),
+        suite("adversarial", *WORKERS),
+        suite("faults"),
+        suite("browser"),
+    ]
+
+
+def counts() -> tuple[int, int, int]:
+    """Add up what the suites passed, failed and skipped."""
+    passed = failed = skipped = 0
+    for report in REPORTS.glob("*.xml"):
+        for part in ET.parse(report).getroot().iter("testsuite"):
+            bad = int(part.get("failures", 0)) + int(part.get("errors", 0))
+            left_out = int(part.get("skipped", 0))
+            failed += bad
+            skipped += left_out
+            passed += int(part.get("tests", 0)) - bad - left_out
+    return passed, failed, skipped
+
+
+def perform(name: str, stage: Callable[[], bool]) -> Outcome:
+    """Run one stage under its heading."""
+    print(f"\n== {name}", flush=True)
+    start = time.monotonic()
+    good = stage()
+    return Outcome(name, time.monotonic() - start, good)
+
+
+def report(outcomes: Sequence[Outcome]) -> int:
+    """Print the times and the counts; return the exit code."""
+    print()
+    for outcome in outcomes:
+        print(f"{'ok  ' if outcome.good else 'FAIL'} {outcome.seconds:7.1f} s  {outcome.name}")
+    print(f"     {sum(outcome.seconds for outcome in outcomes):7.1f} s  in all")
+    passed, failed, skipped = counts()
+    broken = [outcome.name for outcome in outcomes if not outcome.good]
+    if broken:
+        print(f"failed: {', '.join(broken)}")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if broken or failed else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run everything, the inner loop, or what pytest is asked for."""
+    if arguments and arguments not in (["fast"], ["full"]):
+        return subprocess.run([BIN / "pytest", *arguments], cwd=ROOT, check=False).returncode
+    shutil.rmtree(REPORTS, ignore_errors=True)
+    REPORTS.mkdir(parents=True)
+    fast = arguments == ["fast"]
+    return report([perform(name, stage) for name, stage in stages(fast)])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

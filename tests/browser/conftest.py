@@ -1,0 +1,72 @@
+"""A real Chromium for every test in this folder; anything red in its console fails the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from tests.support import chromium as finder
+from tests.support import leaks
+from tests.support.console import Console
+
+# How long an expectation about the page may take to come true.
+PATIENCE_MS = 10_000
+VIEWPORT = {"width": 1280, "height": 800}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run this folder's tests on one loop: the browser lives on it."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def no_task_left() -> AsyncIterator[None]:
+    """Fail a test that leaves tasks running on the browser's loop."""
+    before = leaks.tasks()
+    yield
+    left = await leaks.tasks_left(before)
+    assert not left, f"the test left tasks running: {left}"
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    """One browser for the whole run."""
+    try:
+        program = finder.find()
+    except finder.ChromiumUnavailable as error:
+        pytest.fail(str(error), pytrace=False)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=list(finder.ARGUMENTS))
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def console() -> AsyncIterator[Console]:
+    """The complaints of every page of the test; any that is left fails it."""
+    heard = Console()
+    yield heard
+    assert not heard.unexpected, "\n".join(heard.unexpected)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def browser_context(chromium: Browser, console: Console) -> AsyncIterator[BrowserContext]:
+    """A browser profile of its own; every page opened in it is watched."""
+    context = await chromium.new_context(viewport=VIEWPORT, reduced_motion="reduce")  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE_MS)
+    context.on("page", console.watch)
+    yield context
+    await context.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser_context: BrowserContext) -> Page:
+    """A blank tab."""
+    return await browser_context.new_page()
