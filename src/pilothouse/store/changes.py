@@ -1,0 +1,160 @@
+"""Changes that must happen whole or not at all; each is a unit of work for the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.store import rows, schema, search
+from pilothouse.store.writer import Transaction
+from pilothouse.types.api import MessageAccepted
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import ConversationUpdated, ItemCompleted, ItemCreated, ItemUpdated, RunUpdated
+from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.records import Posting
+from pilothouse.types.runs import Run
+
+_accepted_decoder = msgspec.json.Decoder(MessageAccepted)
+
+
+def add_conversation(tx: Transaction, conversation: Conversation) -> Conversation:
+    """Insert a conversation and its first event."""
+    rows.add_conversation(tx.connection, conversation)
+    return _announce(tx, conversation)
+
+
+def change_conversation(
+    tx: Transaction, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], deleted: bool
+) -> Conversation:
+    """Change what a person may change."""
+    _lock(tx, conversation_id)
+    before = rows.owned_conversation(tx.connection, owner, conversation_id, deleted=deleted)
+    after = change(before)
+    if after == before:
+        return before
+    return _announce(tx, msgspec.structs.replace(after, updated_at=tx.now))
+
+
+def _announce(tx: Transaction, conversation: Conversation) -> Conversation:
+    (event,) = tx.append(conversation.id, [ConversationUpdated(conversation=conversation)])
+    search.index_title(tx.connection, conversation.id, conversation.title, tx.now)
+    return msgspec.structs.replace(conversation, last_seq=event.seq)
+
+
+def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
+    """Keep the message, its queued run and the receipt together."""
+    run, item = posting.run, posting.item
+    known = _receipt(tx, run.owner, posting.idempotency_key)
+    if known is not None:
+        return known
+    _lock(tx, item.conversation_id)
+    conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
+    accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
+    _keep_receipt(tx, run.owner, posting.idempotency_key, accepted)
+    queued = msgspec.structs.replace(run, created_at=tx.now, updated_at=tx.now)
+    tx.append(item.conversation_id, [ItemCreated(item=item), RunUpdated(run=queued)])
+    if conversation.title_source == "none" and posting.first_words:
+        titled = msgspec.structs.replace(
+            conversation, title=posting.first_words, title_source="first_words", updated_at=tx.now, activity="queued"
+        )
+        _announce(tx, titled)
+    return accepted
+
+
+def _receipt(tx: Transaction, owner: str, key: str | None) -> MessageAccepted | None:
+    if key is None:
+        return None
+    table = schema.receipts
+    body = tx.connection.execute(sa.select(table.c.body).where(table.c.owner == owner, table.c.key == key)).scalar()
+    return _accepted_decoder.decode(body) if body is not None else None
+
+
+def _keep_receipt(tx: Transaction, owner: str, key: str | None, accepted: MessageAccepted) -> None:
+    if key is not None:
+        values = {"owner": owner, "key": key, "body": encode(accepted), "created_at": tx.now}
+        tx.connection.execute(sa.insert(schema.receipts).values(**values))
+
+
+def claim_run(tx: Transaction, run_id: str, process: str) -> Run | None:
+    """Take a queued run, if no other run of its conversation is at work."""
+    run = _locked_run(tx, run_id)
+    if run is None or run.status != "queued":
+        return None
+    table = schema.runs
+    busy = tx.connection.execute(
+        sa.select(table.c.id).where(table.c.conversation_id == run.conversation_id, table.c.status == "running")
+    ).first()
+    if busy is not None:
+        return None
+    return _put_run(tx, msgspec.structs.replace(run, status="running", process=process, epoch=run.epoch + 1))
+
+
+def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
+    """Change a run by a function of what it is now."""
+    run = _locked_run(tx, run_id)
+    changed = change(run) if run is not None else None
+    return _put_run(tx, changed) if changed is not None else None
+
+
+def _locked_run(tx: Transaction, run_id: str) -> Run | None:
+    table = schema.runs
+    conversation_id = tx.connection.execute(sa.select(table.c.conversation_id).where(table.c.id == run_id)).scalar()
+    if conversation_id is None:
+        return None
+    _lock(tx, conversation_id)
+    body = tx.connection.execute(sa.select(table.c.body).where(table.c.id == run_id)).scalar_one()
+    return rows.run_decoder.decode(body)
+
+
+def _put_run(tx: Transaction, run: Run) -> Run:
+    updated = msgspec.structs.replace(run, updated_at=tx.now)
+    tx.append(run.conversation_id, [RunUpdated(run=updated)])
+    return updated
+
+
+def answer_question(tx: Transaction, owner: str, item_id: str, answer: JsonObject) -> Run:
+    """Complete a question with its first answer and queue the run that waits for it."""
+    item = rows.owned_item(tx.connection, owner, item_id)
+    _lock(tx, item.conversation_id)
+    item = rows.owned_item(tx.connection, owner, item_id)
+    if item.kind != "question" or item.run_id is None:
+        raise PilothouseError("bad_request", "That is not a question.")
+    if item.status in CLOSED:
+        raise PilothouseError("conflict", "This question has already been answered or withdrawn.")
+    run = rows.owned_run(tx.connection, owner, item.run_id)
+    done = ItemCompleted(item_id=item_id, status="completed", data={"answer": answer})
+    tx.append(item.conversation_id, [done])
+    if run.status != "waiting":
+        return run
+    return _put_run(tx, msgspec.structs.replace(run, status="queued", process=None))
+
+
+def mark_item(tx: Transaction, owner: str, item_id: str, data: JsonObject) -> Item:
+    """Merge data into an item that has not ended."""
+    item = rows.owned_item(tx.connection, owner, item_id)
+    if item.status in CLOSED:
+        raise PilothouseError("conflict", "This has already ended.")
+    tx.append(item.conversation_id, [ItemUpdated(item_id=item_id, data=data)])
+    return item
+
+
+def purge(tx: Transaction, deleted_before: float) -> int:
+    """Remove conversations deleted before a time, with everything in them."""
+    table = schema.conversations
+    gone = [row.id for row in tx.connection.execute(sa.select(table.c.id).where(table.c.deleted_at < deleted_before))]
+    for part in (schema.events, schema.items, schema.runs, schema.search_texts):
+        tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
+    tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))
+    return len(gone)
+
+
+def _lock(tx: Transaction, conversation_id: str) -> None:
+    # Whoever writes to a conversation holds its row, so what is read now still holds at commit.
+    # SQLite needs no statement: its one writer holds the whole file.
+    if tx.connection.dialect.name != "sqlite":
+        table = schema.conversations
+        tx.connection.execute(sa.select(table.c.id).where(table.c.id == conversation_id).with_for_update())

@@ -1,0 +1,136 @@
+"""Folds events into the rows that reading uses. The events stay the truth; this can be redone from them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.store import rows, schema, search
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import (
+    ConversationUpdated,
+    Event,
+    ItemCompleted,
+    ItemCreated,
+    ItemDelta,
+    ItemUpdated,
+    RunUpdated,
+    event_decoder,
+)
+from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.json import encode
+from pilothouse.types.runs import Run
+
+_DELTAS = sa.text("SELECT body FROM events WHERE item_id = :id AND kind = 'item.delta' ORDER BY seq")
+_ITEM = sa.text("SELECT body FROM items WHERE id = :id")
+
+
+def kind_of(event: Event) -> str:
+    """Return the event's type as it stands in its JSON."""
+    return cast(str, type(event).__struct_config__.tag)
+
+
+def item_of(event: Event) -> str | None:
+    """Return the id of the item an event is about, if it is about one."""
+    if isinstance(event, ItemCreated):
+        return event.item.id
+    return getattr(event, "item_id", None)
+
+
+def needs_events(event: Event) -> bool:
+    """Return whether applying the event reads events written just before it."""
+    return isinstance(event, ItemCompleted)
+
+
+def apply(connection: sa.Connection, conversation_id: str, event: Event) -> None:
+    """Change the rows as the event says."""
+    match event:
+        case ItemCreated():
+            _insert_item(connection, event.item)
+        case ItemUpdated():
+            _update_item(connection, event)
+        case ItemCompleted():
+            _complete_item(connection, event)
+        case RunUpdated():
+            _put_run(connection, event.run)
+        case ConversationUpdated():
+            rows.put_conversation(connection, event.conversation)
+        case ItemDelta():
+            pass  # The text is read from the delta events until the item ends.
+
+
+def text_so_far(connection: sa.Connection, item_id: str) -> str:
+    """Return the text that an item's delta events add up to."""
+    deltas = (event_decoder.decode(body) for (body,) in connection.execute(_DELTAS, {"id": item_id}))
+    return "".join(delta.text for delta in deltas if isinstance(delta, ItemDelta))
+
+
+def _insert_item(connection: sa.Connection, item: Item) -> None:
+    connection.execute(
+        sa.insert(schema.items).values(
+            id=item.id,
+            conversation_id=item.conversation_id,
+            position=item.position,
+            run_id=item.run_id,
+            kind=item.kind,
+            status=item.status,
+            body=encode(item),
+        )
+    )
+    if item.status in CLOSED:
+        search.index_item(connection, item)
+
+
+def _update_item(connection: sa.Connection, event: ItemUpdated) -> None:
+    item = _load(connection, event.item_id)
+    if event.status is not None and item.status in CLOSED:
+        raise PilothouseError("conflict", "This has already ended.")
+    changed = msgspec.structs.replace(
+        item, status=event.status or item.status, data=item.data | event.data, updated_at=event.at
+    )
+    _store(connection, changed)
+
+
+def _complete_item(connection: sa.Connection, event: ItemCompleted) -> None:
+    item = _load(connection, event.item_id)
+    if item.status in CLOSED:
+        raise PilothouseError("conflict", "This has already ended.")
+    changed = msgspec.structs.replace(
+        item,
+        status=event.status,
+        text=item.text + text_so_far(connection, item.id),
+        data=item.data | event.data,
+        updated_at=event.at,
+    )
+    _store(connection, changed)
+    search.index_item(connection, changed)
+
+
+def _load(connection: sa.Connection, item_id: str) -> Item:
+    body = connection.execute(_ITEM, {"id": item_id}).scalar()
+    if body is None:
+        raise PilothouseError("not_found", "There is no such item.")
+    return rows.item_decoder.decode(body)
+
+
+def _store(connection: sa.Connection, item: Item) -> None:
+    connection.execute(
+        sa.update(schema.items).where(schema.items.c.id == item.id).values(status=item.status, body=encode(item))
+    )
+
+
+def _put_run(connection: sa.Connection, run: Run) -> None:
+    table = schema.runs
+    values = {"status": run.status, "epoch": run.epoch, "process": run.process, "body": encode(run)}
+    changed = connection.execute(sa.update(table).where(table.c.id == run.id).values(**values))
+    if changed.rowcount == 0:
+        fixed = {"id": run.id, "conversation_id": run.conversation_id, "owner": run.owner, "created_at": run.created_at}
+        connection.execute(sa.insert(table).values(**fixed, **values))
+    conversations = schema.conversations
+    connection.execute(
+        sa.update(conversations)
+        .where(conversations.c.id == run.conversation_id)
+        .values(activity=run.status, updated_at=run.updated_at)
+    )

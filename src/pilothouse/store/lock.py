@@ -1,0 +1,43 @@
+"""One process per SQLite folder: a lock that dies with its holder and says who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+
+from pilothouse.types.errors import PilothouseError
+
+
+class FolderLock:
+    """An exclusive lock on a data folder, held until `release` or the end of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "lock"
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock, or say who has it."""
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise PilothouseError(
+                "data_locked",
+                f"Another Pilothouse (process {holder}) is using {self._path.parent}.",
+                fix="Use that one, stop it, or set PILOTHOUSE_HOME to another folder.",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,46 @@
+"""Opens the store: takes the folder's lock, brings the schema up to date, starts the threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pilothouse.store import upgrade
+from pilothouse.store.database import Database, sqlite_url
+from pilothouse.store.lock import FolderLock
+from pilothouse.store.store import Store
+from pilothouse.store.writer import Publish
+
+
+class OpenStore:
+    """A store that is open, and what must be released when it closes."""
+
+    def __init__(self, store: Store, database: Database, lock: FolderLock | None) -> None:
+        self.store = store
+        self.database = database
+        self._lock = lock
+
+    async def close(self) -> None:
+        """Finish writing, close the database, give the folder back."""
+        await self.store.close()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def open_store(folder: Path, database_url: str | None, publish: Publish) -> OpenStore:
+    """Open the embedded database in a folder, or the one at a URL."""
+    lock = None
+    if database_url is None:
+        # With PostgreSQL several processes share the data on purpose.
+        lock = FolderLock(folder)
+        lock.acquire()
+    database = None
+    try:
+        database = Database(database_url or sqlite_url(folder))
+        upgrade.prepare(database, folder / "backups")
+    except BaseException:
+        if database is not None:
+            database.close()
+        if lock is not None:
+            lock.release()
+        raise
+    return OpenStore(Store(database, publish), database, lock)

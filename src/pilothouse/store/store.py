@@ -1,0 +1,201 @@
+"""The database as the rest of the program sees it: the `Records` port."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import sqlalchemy as sa
+
+from pilothouse.store import changes, reading, rows, schema, search
+from pilothouse.store.database import Database
+from pilothouse.store.writer import Publish, Writer
+from pilothouse.types import limits
+from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage, MessageAccepted, SearchResult
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.events import Event
+from pilothouse.types.feed import FeedEvent, Guard
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.records import Posting
+from pilothouse.types.runs import Run, RunStatus
+
+_DAY = 86_400.0
+
+
+class Store:
+    """Reads in threads, writes by group commit, publishes what it wrote."""
+
+    def __init__(self, database: Database, publish: Publish) -> None:
+        self._database = database
+        self._writer = Writer(database, publish)
+
+    # --- conversations ---
+
+    async def add_conversation(self, conversation: Conversation) -> Conversation:
+        """Keep a new conversation."""
+        return await self._writer.write(lambda tx: changes.add_conversation(tx, conversation))
+
+    async def conversation(self, owner: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
+        """Return one conversation."""
+        return await self._database.read(lambda c: rows.owned_conversation(c, owner, conversation_id, deleted=deleted))
+
+    async def conversations(self, owner: str, limit: int, cursor: str | None) -> ConversationPage:
+        """Return conversations, most recently used first."""
+        return await self._database.read(lambda c: reading.conversations(c, owner, limit, cursor))
+
+    async def change_conversation(
+        self, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], *, deleted: bool = False
+    ) -> Conversation:
+        """Change a conversation by a pure function of what it is now."""
+        return await self._writer.write(
+            lambda tx: changes.change_conversation(tx, owner, conversation_id, change, deleted)
+        )
+
+    async def purge(self, deleted_before: float) -> int:
+        """Remove for good what was deleted before this time."""
+        return await self._writer.write(lambda tx: changes.purge(tx, deleted_before))
+
+    # --- the timeline ---
+
+    async def append(self, conversation_id: str, events: Sequence[Event], guard: Guard | None) -> Sequence[Event]:
+        """Append events; with a guard, only for the process that holds the run."""
+        return await self._writer.write(lambda tx: tx.append(conversation_id, events, guard))
+
+    async def events(self, conversation_id: str, after: int, limit: int) -> list[FeedEvent]:
+        """Return the durable events after a number, in order."""
+        return await self._database.read(lambda c: reading.events(c, conversation_id, after, limit))
+
+    async def snapshot(self, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
+        """Return a conversation with its newest items, as of one event number."""
+        return await self._database.read(lambda c: reading.snapshot(c, owner, conversation_id, limit))
+
+    async def items(self, owner: str, conversation_id: str, before: int | None, limit: int) -> ItemPage:
+        """Return items before a position."""
+
+        def query(connection: sa.Connection) -> ItemPage:
+            rows.owned_conversation(connection, owner, conversation_id)
+            return reading.items(connection, conversation_id, before, limit)
+
+        return await self._database.read(query)
+
+    async def item(self, owner: str, item_id: str) -> Item:
+        """Return one item."""
+        return await self._database.read(lambda c: reading.with_text(c, rows.owned_item(c, owner, item_id)))
+
+    async def history(self, conversation_id: str) -> list[Item]:
+        """Return everything since the newest compaction."""
+        return await self._database.read(lambda c: reading.history(c, conversation_id))
+
+    async def open_items(self, run_id: str) -> list[Item]:
+        """Return a run's items that have not ended."""
+        return await self._database.read(lambda c: reading.open_items(c, run_id))
+
+    async def search(self, owner: str, query: str, limit: int) -> SearchResult:
+        """Find words in messages and titles."""
+        return await self._database.read(lambda c: search.find(c, owner, query, limit))
+
+    # --- runs ---
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        """Return one run."""
+        return await self._database.read(lambda c: rows.owned_run(c, owner, run_id))
+
+    async def post_message(self, posting: Posting) -> MessageAccepted:
+        """Keep a message and its queued run."""
+        return await self._writer.write(lambda tx: changes.post_message(tx, posting))
+
+    async def claim_run(self, run_id: str, process: str) -> Run | None:
+        """Take a queued run for this process."""
+        return await self._writer.write(lambda tx: changes.claim_run(tx, run_id, process))
+
+    async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
+        """Change a run by a pure function of what it is now."""
+        return await self._writer.write(lambda tx: changes.change_run(tx, run_id, change))
+
+    async def runs_in(self, statuses: Sequence[RunStatus]) -> list[Run]:
+        """Return all runs in one of these states."""
+        return await self._database.read(lambda c: reading.runs_in(c, tuple(statuses)))
+
+    async def next_queued(self, conversation_id: str) -> Run | None:
+        """Return the oldest queued run of a conversation."""
+        return await self._database.read(lambda c: reading.next_queued(c, conversation_id))
+
+    async def answer_question(self, owner: str, item_id: str, answer: JsonObject) -> Run:
+        """Keep the first answer to a question."""
+        return await self._writer.write(lambda tx: changes.answer_question(tx, owner, item_id, answer))
+
+    async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
+        """Merge data into an item that has not ended."""
+        return await self._writer.write(lambda tx: changes.mark_item(tx, owner, item_id, data))
+
+    # --- processes ---
+
+    async def beat(self, process: str) -> None:
+        """Say that this process lives."""
+        table, now = schema.processes, time.time()
+
+        def work(connection: sa.Connection) -> None:
+            changed = connection.execute(sa.update(table).where(table.c.id == process).values(seen_at=now))
+            if changed.rowcount == 0:
+                connection.execute(sa.insert(table).values(id=process, seen_at=now))
+
+        await self._database.write(work)
+
+    async def dead_processes(self, seen_before: float) -> list[str]:
+        """Return the processes that hold running runs and have not been seen since, or ever."""
+        runs, alive = schema.runs, schema.processes
+
+        def query(connection: sa.Connection) -> list[str]:
+            holders = sa.select(runs.c.process).where(runs.c.status == "running").distinct()
+            seen = sa.select(alive.c.id).where(alive.c.seen_at >= seen_before)
+            found = connection.execute(holders.where(runs.c.process.not_in(seen)))
+            return [process for (process,) in found if process is not None]
+
+        return await self._database.read(query)
+
+    async def forget_process(self, process: str) -> None:
+        """Remove a process that ended."""
+        table = schema.processes
+        await self._database.write(lambda c: c.execute(sa.delete(table).where(table.c.id == process)) and None)
+
+    # --- sessions ---
+
+    async def add_session(self, token_hash: str, owner: str, expires_at: float) -> None:
+        """Keep a signed-in browser, and forget those whose time is over."""
+        table, now = schema.sessions, time.time()
+
+        def work(connection: sa.Connection) -> None:
+            connection.execute(sa.delete(table).where(table.c.expires_at < now))
+            connection.execute(sa.insert(table).values(token_hash=token_hash, owner=owner, expires_at=expires_at))
+
+        await self._database.write(work)
+
+    async def session_owner(self, token_hash: str) -> str | None:
+        """Return whose session this is, while it lasts."""
+        table = schema.sessions
+        query = sa.select(table.c.owner).where(table.c.token_hash == token_hash, table.c.expires_at > time.time())
+        return await self._database.read(lambda c: c.execute(query).scalar())
+
+    async def end_session(self, token_hash: str) -> None:
+        """Sign a browser out."""
+        table = schema.sessions
+        await self._database.write(
+            lambda c: c.execute(sa.delete(table).where(table.c.token_hash == token_hash)) and None
+        )
+
+    # --- housekeeping ---
+
+    async def tidy(self) -> None:
+        """Drop receipts that no resend can need any more."""
+        table, before = schema.receipts, time.time() - limits.IDEMPOTENCY_DAYS * _DAY
+        await self._database.write(lambda c: c.execute(sa.delete(table).where(table.c.created_at < before)) and None)
+
+    async def settle(self) -> None:
+        """Wait until everything given to the writer is written or refused."""
+        await self._writer.settle()
+
+    async def close(self) -> None:
+        """Finish what is queued and close the database."""
+        await self.settle()
+        self._database.close()

@@ -1,0 +1,92 @@
+"""Brings a database to the current schema: creates it, upgrades an older one, refuses a newer one."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from pilothouse.store import schema, search
+from pilothouse.store.database import Database
+from pilothouse.store.faults import DATABASE_ERRORS, translate
+from pilothouse.types.errors import PilothouseError
+
+# The newest migration in `migrations/versions`; a test holds the two together.
+HEAD = "0001"
+KNOWN = (HEAD,)
+MIGRATIONS = Path(__file__).parent / "migrations"
+# Any number, the same in every process: PostgreSQL's lock for those who would migrate at once.
+_MIGRATION_LOCK = 7_420_001
+
+
+def prepare(database: Database, backups: Path) -> None:
+    """Create or upgrade the schema; whatever happens half-way is rolled back."""
+    database.check()
+    try:
+        with database.engine.execution_options(writes=True).begin() as connection:
+            if not database.is_sqlite:
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:id)"), {"id": _MIGRATION_LOCK})
+            version = current_version(connection)
+            if version is None:
+                create(connection)
+            elif version != HEAD:
+                _refuse_unknown(version)
+                if database.is_sqlite:
+                    back_up(Path(str(database.engine.url.database)), backups, version)
+                _migrate(connection)
+    except DATABASE_ERRORS as error:
+        raise translate(error) from error
+
+
+def current_version(connection: sa.Connection) -> str | None:
+    """Return the schema's version, or None for an empty database."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def create(connection: sa.Connection) -> None:
+    """Make the whole current schema at once, which importing a migration tool would only slow down."""
+    schema.metadata.create_all(connection)
+    extra = search.SQLITE_TABLES if connection.dialect.name == "sqlite" else search.POSTGRESQL_TABLES
+    for statement in extra:
+        connection.exec_driver_sql(statement)
+    connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+
+
+def _refuse_unknown(version: str) -> None:
+    if version not in KNOWN:
+        raise PilothouseError(
+            "database_newer",
+            f"The database was made by a newer Pilothouse (schema {version}).",
+            fix="Upgrade Pilothouse, or set PILOTHOUSE_HOME to another folder.",
+        )
+
+
+def back_up(source: Path, backups: Path, version: str) -> Path:
+    """Copy the database file, whole and consistent, before it is changed."""
+    backups.mkdir(mode=0o700, exist_ok=True)
+    target = backups / f"pilothouse-{version}-{time.strftime('%Y%m%d-%H%M%S')}.db"
+    partial = target.with_suffix(".partial")
+    # A second connection reads the last committed state; the migration has changed nothing yet.
+    with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as old, sqlite3.connect(partial) as new:
+        old.backup(new)
+    old.close()
+    new.close()
+    shutil.move(partial, target)
+    return target
+
+
+def _migrate(connection: sa.Connection) -> None:
+    # Imported only here: a start that migrates nothing does not pay for it.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,144 @@
+"""What the rest of the program asks of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage, MessageAccepted, SearchResult
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.events import Event
+from pilothouse.types.feed import FeedEvent, Guard
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.runs import Run, RunStatus
+
+
+class Posting(msgspec.Struct, frozen=True):
+    """A message to be kept together with the run that will answer it, or not at all."""
+
+    item: Item
+    run: Run
+    # Becomes the title while the conversation has none.
+    first_words: str
+    idempotency_key: str | None
+
+
+class Records(Protocol):
+    """The database, as one set of verbs. Every write is durable and published when its call returns."""
+
+    async def add_conversation(self, conversation: Conversation) -> Conversation:
+        """Keep a new conversation."""
+        ...
+
+    async def conversation(self, owner: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
+        """Return one conversation."""
+        ...
+
+    async def conversations(self, owner: str, limit: int, cursor: str | None) -> ConversationPage:
+        """Return conversations, most recently used first."""
+        ...
+
+    async def change_conversation(
+        self, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], *, deleted: bool = False
+    ) -> Conversation:
+        """Change a conversation by a pure function of what it is now."""
+        ...
+
+    async def purge(self, deleted_before: float) -> int:
+        """Remove for good what was deleted before this time; return how many conversations went."""
+        ...
+
+    async def append(self, conversation_id: str, events: Sequence[Event], guard: Guard | None) -> Sequence[Event]:
+        """Append events to a conversation's timeline; with a guard, only for the process that holds the run."""
+        ...
+
+    async def events(self, conversation_id: str, after: int, limit: int) -> list[FeedEvent]:
+        """Return the durable events after a number, in order."""
+        ...
+
+    async def snapshot(self, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
+        """Return a conversation with its newest items, as of one event number."""
+        ...
+
+    async def items(self, owner: str, conversation_id: str, before: int | None, limit: int) -> ItemPage:
+        """Return items before a position."""
+        ...
+
+    async def item(self, owner: str, item_id: str) -> Item:
+        """Return one item."""
+        ...
+
+    async def history(self, conversation_id: str) -> list[Item]:
+        """Return the items a model's history is made of: everything since the newest compaction."""
+        ...
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        """Return one run."""
+        ...
+
+    async def post_message(self, posting: Posting) -> MessageAccepted:
+        """Keep a message and its queued run; a known idempotency key returns the first acceptance."""
+        ...
+
+    async def claim_run(self, run_id: str, process: str) -> Run | None:
+        """Take a queued run for this process, unless another run of its conversation is at work."""
+        ...
+
+    async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
+        """Change a run by a pure function of what it is now; None leaves it."""
+        ...
+
+    async def runs_in(self, statuses: Sequence[RunStatus]) -> list[Run]:
+        """Return all runs in one of these states, oldest first."""
+        ...
+
+    async def next_queued(self, conversation_id: str) -> Run | None:
+        """Return the oldest queued run of a conversation."""
+        ...
+
+    async def open_items(self, run_id: str) -> list[Item]:
+        """Return a run's items that have not ended, their text so far included."""
+        ...
+
+    async def answer_question(self, owner: str, item_id: str, answer: JsonObject) -> Run:
+        """Keep the first answer to a question and queue its run again."""
+        ...
+
+    async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
+        """Merge data into an item that has not ended."""
+        ...
+
+    async def beat(self, process: str) -> None:
+        """Say that this process lives."""
+        ...
+
+    async def dead_processes(self, seen_before: float) -> list[str]:
+        """Return the processes that hold runs and have not been seen since."""
+        ...
+
+    async def forget_process(self, process: str) -> None:
+        """Remove a process that ended."""
+        ...
+
+    async def add_session(self, token_hash: str, owner: str, expires_at: float) -> None:
+        """Keep a signed-in browser."""
+        ...
+
+    async def session_owner(self, token_hash: str) -> str | None:
+        """Return whose session this is."""
+        ...
+
+    async def end_session(self, token_hash: str) -> None:
+        """Sign a browser out."""
+        ...
+
+    async def search(self, owner: str, query: str, limit: int) -> SearchResult:
+        """Find words in messages and titles."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait until everything given to the writer is written or refused."""
+        ...

@@ -1,0 +1,62 @@
+"""Conversations, messages and items as tests make them."""
+
+from __future__ import annotations
+
+from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.ids import new_id
+from pilothouse.types.items import Item, ItemKind, ItemStatus
+from pilothouse.types.json import JsonObject
+from pilothouse.types.records import Posting
+from pilothouse.types.runs import Run, RunOptions
+
+OWNER = "local"
+
+
+def a_conversation(owner: str = OWNER) -> Conversation:
+    return Conversation(
+        id=new_id("c"),
+        owner=owner,
+        title="",
+        title_source="none",
+        settings=ConversationSettings(),
+        created_at=0.0,
+        updated_at=0.0,
+        last_seq=0,
+    )
+
+
+def an_item(
+    conversation_id: str,
+    kind: ItemKind = "response",
+    status: ItemStatus = "streaming",
+    text: str = "",
+    run_id: str | None = None,
+    data: JsonObject | None = None,
+) -> Item:
+    return Item(
+        id=new_id("i"),
+        conversation_id=conversation_id,
+        run_id=run_id,
+        kind=kind,
+        status=status,
+        position=0,
+        text=text,
+        data=data or {},
+        created_at=0.0,
+        updated_at=0.0,
+    )
+
+
+def a_posting(conversation_id: str, text: str = "Hello", key: str | None = None, owner: str = OWNER) -> Posting:
+    item = an_item(conversation_id, "user_message", "completed", text)
+    run = Run(
+        id=new_id("r"),
+        conversation_id=conversation_id,
+        owner=owner,
+        status="queued",
+        message_item_id=item.id,
+        options=RunOptions(),
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    return Posting(item=item, run=run, first_words=text, idempotency_key=key)
