@@ -1,0 +1,70 @@
+"""Keeps secret values out of logs, messages and results."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import threading
+from urllib.parse import quote, quote_plus
+
+from pilothouse.types import limits
+from pilothouse.types.json import encode_text
+
+MARK = "[redacted]"
+
+
+class Redactor:
+    """Replaces every secret value it has learned, in the forms in which one travels."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._values: frozenset[str] = frozenset()
+        # Longest first: a value that contains another must not be cut in two.
+        self._forms: tuple[str, ...] = ()
+
+    def learn(self, value: str) -> None:
+        """Hide this value from now on."""
+        if len(value) < limits.REDACT_MIN_CHARS or value in self._values:
+            return
+        with self._guard:
+            self._values |= {value}
+            self._forms = tuple(sorted({*self._forms, *_forms(value)}, key=len, reverse=True))
+
+    def redact(self, text: str) -> str:
+        """Return the text without secrets."""
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, MARK)
+        return text
+
+
+def _forms(value: str) -> set[str]:
+    data = value.encode()
+    return {
+        value,
+        quote(value, safe=""),
+        quote_plus(value),
+        encode_text(value)[1:-1],
+        base64.b64encode(data).decode().rstrip("="),
+        base64.urlsafe_b64encode(data).decode().rstrip("="),
+    }
+
+
+class RedactingFilter(logging.Filter):
+    """Takes secrets out of a log record before any handler formats it."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite the record; it is never dropped."""
+        record.msg = self._redactor.redact(record.getMessage())
+        record.args = ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = self._redactor.redact(record.exc_text)
+            # A formatter prefers the text; without this a second one would format the exception anew.
+            record.exc_info = None
+        return True

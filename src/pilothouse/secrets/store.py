@@ -1,0 +1,205 @@
+"""Secrets, each bound to the origin it was given for: in the system's keyring, else in encrypted files."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import secrets
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pilothouse.secrets.master_key import master_key, master_key_path
+from pilothouse.secrets.system_keyring import SystemKeyring, find_keyring
+from pilothouse.types.errors import PilothouseError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SUFFIX = ".secret"
+_TYPE_AGAIN = "Type the key again in Settings, Models."
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """The file of one secret; the value is encrypted in it, or is in the keyring."""
+
+    origin: str
+    store: Literal["file", "keyring"]
+    # The name in the keyring, which several data folders may share.
+    slot: str = ""
+    nonce: str = ""
+    sealed: str = ""
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What the keyring holds: the origin beside the value, so that no file can bind it elsewhere."""
+
+    origin: str
+    value: str
+
+
+class SecretStore:
+    """Keeps secrets in a folder of mode 700; implements the port `Secrets`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        learn: Callable[[str], None] = lambda value: None,
+        find: Callable[[], SystemKeyring | None] = find_keyring,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._folder = folder
+        self._learn = learn
+        self._find = find
+        self._environ = environ
+        self._guard = threading.RLock()
+        # None until it was looked for; then what was found, in a tuple of one.
+        self._looked: tuple[SystemKeyring | None] | None = None
+
+    def put(self, name: str, value: str, origin: str) -> None:
+        """Store or replace a secret."""
+        self._learn(value)
+        file = self._file(name)
+        with self._guard:
+            keyring = self._keyring()
+            if keyring is not None:
+                entry = _Entry(origin, "keyring", self._slot(name))
+                keyring.set(entry.slot, msgspec.json.encode(_Kept(origin, value)).decode())
+            else:
+                entry = self._seal(name, value, origin)
+            _write(file, msgspec.json.encode(entry))
+
+    def get(self, name: str, origin: str) -> str | None:
+        """Return the secret if it exists and belongs to this origin; raise `key_moved` if to another."""
+        entry = self._entry(name)
+        if entry is None:
+            return None
+        kept = self._open(name, entry)
+        if kept is None:
+            return None
+        self._learn(kept.value)
+        if kept.origin != origin:
+            message = f"The key “{name}” was given for {kept.origin} and is not sent to {origin or 'another place'}."
+            raise PilothouseError("key_moved", message, fix="Confirm the new address in Settings, Models.")
+        return kept.value
+
+    def delete(self, name: str) -> None:
+        """Forget a secret; unknown names are fine."""
+        entry = self._entry(name)
+        if entry is None:
+            return
+        with self._guard:
+            if entry.store == "keyring" and (keyring := self._keyring()) is not None:
+                # Someone may have taken it out of the keyring by hand.
+                with contextlib.suppress(PilothouseError):
+                    keyring.delete(entry.slot)
+            self._file(name).unlink(missing_ok=True)
+
+    def origin_of(self, name: str) -> str | None:
+        """Return the origin a secret is bound to, None when there is no such secret; never asks a keyring."""
+        entry = self._entry(name)
+        return entry.origin if entry else None
+
+    def confirm(self, name: str, origin: str) -> None:
+        """Bind a secret to another origin, because the person said so."""
+        entry = self._entry(name)
+        if entry is None:
+            raise PilothouseError("no_key", f"There is no stored key “{name}”.", fix=_TYPE_AGAIN)
+        kept = self._open(name, entry)
+        if kept is None:
+            raise PilothouseError("no_key", f"The key “{name}” is not in the keyring any more.", fix=_TYPE_AGAIN)
+        self.put(name, kept.value, origin)
+
+    def notice(self) -> str:
+        """Return one sentence about where secrets are kept; it may take a moment to find out."""
+        if self._keyring() is not None:
+            return "Keys are kept in the system's keyring."
+        key = master_key_path(self._folder, self._environ)
+        return f"No system keyring works here; keys are kept in encrypted files in {self._folder}, opened with {key}."
+
+    def _file(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            message = f"“{name}” cannot be the name of a secret."
+            raise PilothouseError("bad_request", message, fix="Use letters, digits, dots, dashes and underscores.")
+        return self._folder / f"{name}{_SUFFIX}"
+
+    def _entry(self, name: str) -> _Entry | None:
+        try:
+            return msgspec.json.decode(self._file(name).read_bytes(), type=_Entry)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError):
+            raise PilothouseError("no_key", f"The stored key “{name}” cannot be read.", fix=_TYPE_AGAIN) from None
+
+    def _keyring(self) -> SystemKeyring | None:
+        with self._guard:
+            if self._looked is None:
+                self._looked = (self._find(),)
+            return self._looked[0]
+
+    def _slot(self, name: str) -> str:
+        with contextlib.suppress(PilothouseError):
+            if (entry := self._entry(name)) is not None and entry.slot:
+                return entry.slot
+        return f"{name}-{secrets.token_hex(4)}"
+
+    def _open(self, name: str, entry: _Entry) -> _Kept | None:
+        return self._unseal(name, entry) if entry.store == "file" else self._from_keyring(name, entry)
+
+    def _from_keyring(self, name: str, entry: _Entry) -> _Kept | None:
+        keyring = self._keyring()
+        if keyring is None:
+            message = f"The key “{name}” is in the system's keyring, which does not work now."
+            raise PilothouseError("no_key", message, fix=f"Unlock the keyring and start again. {_TYPE_AGAIN}")
+        text = keyring.get(entry.slot)
+        try:
+            return msgspec.json.decode(text, type=_Kept) if text else None
+        except msgspec.MsgspecError:
+            return None
+
+    def _seal(self, name: str, value: str, origin: str) -> _Entry:
+        # Imported late, here and below: many starts never touch a stored secret.
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        nonce = os.urandom(12)
+        key = master_key(self._folder, self._environ)
+        sealed = AESGCM(key).encrypt(nonce, value.encode(), _bound(name, origin))
+        return _Entry(origin, "file", nonce=base64.b64encode(nonce).decode(), sealed=base64.b64encode(sealed).decode())
+
+    def _unseal(self, name: str, entry: _Entry) -> _Kept:
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        key = master_key(self._folder, self._environ)
+        try:
+            nonce, sealed = base64.b64decode(entry.nonce), base64.b64decode(entry.sealed)
+            value = AESGCM(key).decrypt(nonce, sealed, _bound(name, entry.origin))
+        except (InvalidTag, ValueError):
+            message = f"The stored key “{name}” cannot be opened: it was changed, or the master key is another one."
+            raise PilothouseError("no_key", message, fix=_TYPE_AGAIN) from None
+        return _Kept(entry.origin, value.decode())
+
+
+def _bound(name: str, origin: str) -> bytes:
+    """Return what a sealed value is tied to: moved to another name or origin it does not open."""
+    return msgspec.json.encode((name, origin))
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,32 @@
+"""Where a URL leads: the part that a key is bound to."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def origin_of(url: str) -> str:
+    """Return `scheme://host:port` of an HTTP address, empty when it is none."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port or _PORTS[parts.scheme.lower()]
+    except (ValueError, KeyError):
+        return ""
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:
+        host = f"[{host}]"
+    return f"{parts.scheme.lower()}://{host}:{port}" if host else ""
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether an address can only lead to this machine."""
+    host = urlsplit(origin_of(url)).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
