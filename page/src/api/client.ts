@@ -1,37 +1,17 @@
-import type {
-  Answer,
-  Catalogue,
-  ConfigPatch,
-  ConfigView,
-  Conversation,
-  ConversationPage,
-  ConversationSettings,
-  ConversationSnapshot,
-  FoundModel,
-  ItemPage,
-  MessageAccepted,
-  ModelInput,
-  ModelList,
-  ModelTest,
-  NewMessage,
-  PageState,
-  Problem,
-  Run,
-  SearchResult,
-} from "./types";
+import createClient from "openapi-fetch";
+import type { paths } from "./schema";
+import type { Answer, ConfigPatch, ConversationSettings, ModelInput, NewMessage, Problem } from "./types";
+
+/** What went wrong, with a code of the server's, or "unreachable" when it did not answer. */
+export type PageProblem = Omit<Problem, "code"> & { code: Problem["code"] | "unreachable" };
 
 /** A request that did not succeed: one sentence for the person, and what to do. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
-    readonly problem: Problem,
+    readonly problem: PageProblem,
   ) {
     super(problem.message);
-  }
-
-  /** True when the server was not reached at all. */
-  get unreachable(): boolean {
-    return this.status === 0;
   }
 
   /** The sentence and the fix as one text. */
@@ -46,80 +26,82 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const unreachable: Problem = {
+const unreachable: PageProblem = {
   code: "unreachable",
   message: "The server cannot be reached.",
-  fix: "Check that pilothouse is still running; the page reconnects by itself.",
+  fix: "Check that pilothouse is still running.",
 };
 
-async function problemOf(response: Response): Promise<Problem> {
-  try {
-    const body = (await response.json()) as Partial<Problem>;
-    if (typeof body.message === "string") return { code: body.code ?? "internal", message: body.message, fix: body.fix ?? "" };
-  } catch {
-    // Not JSON: a proxy's page, perhaps. The status still says something.
+function problemOf(body: unknown, status: number): PageProblem {
+  const told = body as Partial<PageProblem> | null | undefined;
+  if (typeof told?.message === "string") {
+    return { code: told.code ?? "internal", message: told.message, fix: told.fix ?? "" };
   }
-  return { code: "internal", message: `The server answered with status ${response.status}.`, fix: "" };
+  return { code: "internal", message: `The server answered with status ${status}.`, fix: "" };
 }
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const init: RequestInit = { method, credentials: "same-origin", headers: { accept: "application/json" } };
-  if (body !== undefined) {
-    init.body = JSON.stringify(body);
-    init.headers = { ...init.headers, "content-type": "application/json" };
-  }
-  const response = await fetch(path, init).catch(() => {
-    throw new ApiError(0, unreachable);
+const client = createClient<paths>({
+  baseUrl: typeof location === "undefined" ? "" : location.origin,
+  credentials: "same-origin",
+  // Looked up at each call, so that a test can put its own in place.
+  fetch: (request) => globalThis.fetch(request),
+});
+
+interface Outcome<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+async function take<T>(outcome: Promise<Outcome<T>>): Promise<T> {
+  const { data, error, response } = await outcome.catch((cause: unknown) => {
+    throw cause instanceof TypeError ? new ApiError(0, unreachable) : cause;
   });
-  if (!response.ok) throw new ApiError(response.status, await problemOf(response));
-  if (response.status === 204) return undefined as T;
-  return (await response.json()) as T;
+  if (!response.ok) throw new ApiError(response.status, problemOf(error, response.status));
+  return data as T;
 }
 
-const at = (id: string) => encodeURIComponent(id);
-const query = (values: Record<string, string | number | null | undefined>) => {
-  const pairs = Object.entries(values).filter(([, value]) => value !== null && value !== undefined);
-  return pairs.length ? `?${new URLSearchParams(pairs.map(([key, value]) => [key, String(value)]))}` : "";
-};
+const at = (id: string) => ({ params: { path: { id } } });
 
 /** Everything the page asks of the server, by name. */
 export const api = {
-  signIn: (code: string) => request<void>("POST", "/api/session", { code }),
-  state: (conversation: string | null) => request<PageState>("GET", `/api/state${query({ conversation })}`),
+  signIn: (code: string) => take(client.POST("/api/session", { body: { code } })),
+  state: (conversation: string | null) =>
+    take(client.GET("/api/state", { params: { query: conversation ? { conversation } : {} } })),
 
-  conversations: (cursor: string | null) =>
-    request<ConversationPage>("GET", `/api/conversations${query({ cursor })}`),
-  newConversation: (settings: Partial<ConversationSettings> | null) =>
-    request<Conversation>("POST", "/api/conversations", settings ? { settings } : {}),
-  snapshot: (id: string) => request<ConversationSnapshot>("GET", `/api/conversations/${at(id)}`),
+  conversations: (cursor: string) => take(client.GET("/api/conversations", { params: { query: { cursor } } })),
+  newConversation: (settings: ConversationSettings) => take(client.POST("/api/conversations", { body: { settings } })),
+  snapshot: (id: string) => take(client.GET("/api/conversations/{id}", at(id))),
   renameConversation: (id: string, title: string) =>
-    request<Conversation>("PATCH", `/api/conversations/${at(id)}`, { title }),
+    take(client.PATCH("/api/conversations/{id}", { ...at(id), body: { title } })),
   changeSettings: (id: string, settings: ConversationSettings) =>
-    request<Conversation>("PATCH", `/api/conversations/${at(id)}`, { settings }),
-  deleteConversation: (id: string) => request<void>("DELETE", `/api/conversations/${at(id)}`),
-  restoreConversation: (id: string) => request<Conversation>("POST", `/api/conversations/${at(id)}/restore`),
+    take(client.PATCH("/api/conversations/{id}", { ...at(id), body: { settings } })),
+  deleteConversation: (id: string) => take(client.DELETE("/api/conversations/{id}", at(id))),
+  restoreConversation: (id: string) => take(client.POST("/api/conversations/{id}/restore", at(id))),
   items: (id: string, before: number, limit = 100) =>
-    request<ItemPage>("GET", `/api/conversations/${at(id)}/items${query({ before, limit })}`),
+    take(client.GET("/api/conversations/{id}/items", { params: { path: { id }, query: { before, limit } } })),
   send: (id: string, message: NewMessage) =>
-    request<MessageAccepted>("POST", `/api/conversations/${at(id)}/messages`, message),
-  search: (q: string) => request<SearchResult>("GET", `/api/search${query({ q })}`),
+    take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
+  search: (q: string) => take(client.GET("/api/search", { params: { query: { q } } })),
 
-  cancelRun: (id: string) => request<Run>("POST", `/api/runs/${at(id)}/cancel`),
-  resumeRun: (id: string) => request<Run>("POST", `/api/runs/${at(id)}/resume`),
-  cancelCall: (runId: string, itemId: string) =>
-    request<void>("POST", `/api/runs/${at(runId)}/calls/${at(itemId)}/cancel`),
-  answer: (itemId: string, answer: Answer) => request<void>("POST", `/api/questions/${at(itemId)}/answer`, answer),
+  cancelRun: (id: string) => take(client.POST("/api/runs/{id}/cancel", at(id))),
+  resumeRun: (id: string) => take(client.POST("/api/runs/{id}/resume", at(id))),
+  cancelCall: (itemId: string) => take(client.POST("/api/calls/{id}/cancel", at(itemId))),
+  answer: (itemId: string, answer: Answer) =>
+    take(client.POST("/api/questions/{id}/answer", { ...at(itemId), body: answer })),
 
-  models: () => request<ModelList>("GET", "/api/models"),
-  foundModels: () => request<{ found: FoundModel[] }>("GET", "/api/models/found"),
-  catalogue: () => request<Catalogue>("GET", "/api/models/catalogue"),
-  refreshCatalogue: () => request<Catalogue>("POST", "/api/models/catalogue"),
-  addModel: (model: ModelInput) => request<ModelList>("POST", "/api/models", model),
-  editModel: (id: string, model: ModelInput) => request<ModelList>("PUT", `/api/models/${at(id)}`, model),
-  removeModel: (id: string) => request<ModelList>("DELETE", `/api/models/${at(id)}`),
-  setDefaultModel: (id: string) => request<ModelList>("POST", `/api/models/${at(id)}/default`),
-  testModel: (id: string) => request<ModelTest>("POST", `/api/models/${at(id)}/test`),
+  models: () => take(client.GET("/api/models")),
+  foundModels: () => take(client.GET("/api/models/found")),
+  catalogue: () => take(client.GET("/api/models/catalogue")),
+  refreshCatalogue: () => take(client.POST("/api/models/refresh")),
+  addModel: (model: ModelInput) => take(client.POST("/api/models", { body: model })),
+  editModel: (id: string, model: ModelInput) => take(client.PUT("/api/models/{id}", { ...at(id), body: model })),
+  removeModel: (id: string) => take(client.DELETE("/api/models/{id}", at(id))),
+  setDefaultModel: (id: string) => take(client.POST("/api/models/{id}/default", at(id))),
+  testModel: (id: string) => take(client.POST("/api/models/{id}/test", at(id))),
+  testDraft: (model: ModelInput) => take(client.POST("/api/models/test", { body: model })),
+  confirmKey: (id: string) => take(client.POST("/api/models/{id}/confirm-key", at(id))),
 
-  config: () => request<ConfigView>("GET", "/api/config"),
-  changeConfig: (patch: ConfigPatch) => request<ConfigView>("PATCH", "/api/config", patch),
+  config: () => take(client.GET("/api/config")),
+  changeConfig: (patch: ConfigPatch) => take(client.PATCH("/api/config", { body: patch })),
 };

@@ -1,4 +1,5 @@
 import type { Conversation, ConversationSnapshot, Item, ItemPage, Run } from "../api/types";
+import type { Kept } from "./fold";
 
 /** One conversation as the page knows it: what a snapshot gave and what the events since then made of it. */
 export interface ConversationState {
@@ -9,6 +10,8 @@ export interface ConversationState {
   runs: ReadonlyMap<string, Run>;
   lastSeq: number;
   hasEarlier: boolean;
+  /** For items that stream: how much of their text the server has kept. */
+  kept: ReadonlyMap<string, Kept>;
   /** Events of a type this page does not know; ignored, never acted upon. */
   unknownEvents: number;
   /** True when an event is missing, so that only a new snapshot can be right. */
@@ -24,6 +27,7 @@ export function fromSnapshot(snapshot: ConversationSnapshot): ConversationState 
     runs: new Map(snapshot.runs.map((run) => [run.id, run])),
     lastSeq: snapshot.lastSeq,
     hasEarlier: snapshot.hasEarlier,
+    kept: new Map(),
     unknownEvents: 0,
     gap: false,
   };

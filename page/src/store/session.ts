@@ -1,7 +1,110 @@
 import { api, ApiError, errorText } from "../api/client";
-import { currentRoute } from "../shell/router";
-import { fromSnapshot } from "./conversation";
-import { setState } from "./store";
+import type { Conversation, PageState, SocketFrame } from "../api/types";
+import { currentRoute, onRoute } from "../shell/router";
+import { fromSnapshot, type ConversationState } from "./conversation";
+import { foldAll } from "./fold";
+import { FeedSocket } from "./socket";
+import { getState, setState } from "./store";
+
+/** A tab that was away this long may hold a connection that died in its sleep. */
+const STALE_AFTER_MS = 30_000;
+
+const socket = new FeedSocket({
+  open: () => new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/ws`),
+  onFrame: receive,
+  onConnection: (connection) => setState({ connection }),
+  onBack: () => void refreshLists(),
+  // A refused handshake looks like a broken line; a plain request can tell the difference.
+  onTrouble: (failures) => void (failures % 4 === 2 && refreshLists()),
+  isOnline: () => navigator.onLine,
+});
+
+/** Put a conversation in its place in the list, or take it out when it was deleted. */
+export function listed(list: readonly Conversation[], changed: Conversation): Conversation[] {
+  const others = list.filter((conversation) => conversation.id !== changed.id);
+  if (changed.deletedAt !== null) return others;
+  return [changed, ...others].sort((a, b) => b.updatedAt - a.updatedAt);
+}
+
+function receive(frame: SocketFrame): void {
+  switch (frame.op) {
+    case "events":
+      return receiveEvents(frame);
+    case "conversation":
+      return setState((now) => ({ conversations: listed(now.conversations, frame.conversation) }));
+    case "models":
+      return setState({ models: frame.models });
+    case "notice":
+      return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
+    case "lagged":
+      if (getState().open?.conversation.id === frame.conversationId) void loadConversation(frame.conversationId);
+      return;
+    default:
+      setState((now) => ({ unknownFrames: now.unknownFrames + 1 }));
+  }
+}
+
+function receiveEvents(frame: Extract<SocketFrame, { op: "events" }>): void {
+  const { open } = getState();
+  if (!open || open.conversation.id !== frame.conversationId) return;
+  const next = foldAll(open, frame.events);
+  setState({ open: next });
+  if (next.gap && !open.gap) void loadConversation(frame.conversationId);
+}
+
+function follow(open: ConversationState): void {
+  const id = open.conversation.id;
+  socket.subscribe(id, () => {
+    const now = getState().open;
+    return now?.conversation.id === id ? now.lastSeq : open.lastSeq;
+  });
+}
+
+function signedOut(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403);
+}
+
+function lists(state: PageState) {
+  return {
+    conversations: state.conversations.conversations,
+    nextConversations: state.conversations.next,
+    models: state.models,
+    config: state.config,
+  };
+}
+
+async function refreshLists(): Promise<void> {
+  try {
+    setState(lists(await api.state(null)));
+  } catch (error) {
+    if (signedOut(error)) setState({ phase: { name: "signed-out", message: errorText(error) } });
+  }
+}
+
+/** Fetch a conversation as it is now and follow it from there. */
+export async function loadConversation(id: string): Promise<void> {
+  try {
+    const open = fromSnapshot(await api.snapshot(id));
+    const route = currentRoute();
+    if (route.page === "chat" && route.conversationId !== id) return;
+    setState({ open, opening: false, openProblem: null });
+    follow(open);
+  } catch (error) {
+    if (signedOut(error)) return setState({ phase: { name: "signed-out", message: errorText(error) } });
+    setState({ opening: false, openProblem: errorText(error) });
+  }
+}
+
+function routeChanged(): void {
+  const route = currentRoute();
+  if (route.page !== "chat") return;
+  const { open } = getState();
+  const before = open?.conversation.id ?? null;
+  if (before === route.conversationId) return;
+  if (before) socket.unsubscribe(before);
+  setState({ open: null, openProblem: null, opening: route.conversationId !== null });
+  if (route.conversationId) void loadConversation(route.conversationId);
+}
 
 /** Take the one-time code out of the address, so that it stays in no history, and exchange it for a session. */
 async function exchangeCode(): Promise<void> {
@@ -11,22 +114,54 @@ async function exchangeCode(): Promise<void> {
   await api.signIn(code);
 }
 
-/** Draw the page from one request: the lists, the models and the conversation that the address names. */
-export async function start(): Promise<void> {
+function keepAwake(): void {
+  let lastTick = Date.now();
+  window.addEventListener("online", () => socket.connect());
+  window.addEventListener("offline", () => setState({ connection: "offline" }));
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && socket.wake());
+  // Timers stand still while a laptop sleeps: a late tick means that it slept.
+  setInterval(() => {
+    const now = Date.now();
+    if (now - lastTick > STALE_AFTER_MS && document.visibilityState === "visible") socket.connect();
+    lastTick = now;
+  }, 5_000);
+}
+
+/** Read the whole state again, after a start that failed. */
+export async function load(): Promise<void> {
   const route = currentRoute();
+  const wanted = route.page === "chat" ? route.conversationId : null;
+  try {
+    const state = await api.state(wanted);
+    const open = state.snapshot ? fromSnapshot(state.snapshot) : null;
+    setState({ phase: { name: "ready" }, ...lists(state), open });
+    if (open) follow(open);
+    socket.connect();
+  } catch (error) {
+    if (wanted && error instanceof ApiError && error.status === 404) return loadWithout(error);
+    setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });
+  }
+}
+
+/** The address names a conversation that is not there: draw the rest and say so. */
+async function loadWithout(missing: ApiError): Promise<void> {
+  try {
+    setState({ ...lists(await api.state(null)), phase: { name: "ready" }, openProblem: missing.text });
+    socket.connect();
+  } catch (error) {
+    setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });
+  }
+}
+
+/** Begin: exchange the link's code, draw the page from one request, then follow what happens. */
+export async function start(): Promise<void> {
   try {
     await exchangeCode();
-    const state = await api.state(route.page === "chat" ? route.conversationId : null);
-    setState({
-      phase: { name: "ready" },
-      conversations: state.conversations.conversations,
-      nextConversations: state.conversations.next,
-      models: state.models,
-      config: state.config,
-      open: state.snapshot ? fromSnapshot(state.snapshot) : null,
-    });
   } catch (error) {
-    const signedOut = error instanceof ApiError && (error.status === 401 || error.status === 403);
-    setState({ phase: { name: signedOut ? "signed-out" : "failed", message: errorText(error) } });
+    // An old link in a browser that has a session already is no reason to stop.
+    if (!signedOut(error)) return setState({ phase: { name: "failed", message: errorText(error) } });
   }
+  onRoute(routeChanged);
+  keepAwake();
+  await load();
 }

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import type { Conversation, ConfigView, ModelList } from "../api/types";
+import type { Conversation, ConfigView, ConversationSettings, ModelList } from "../api/types";
 import type { ConversationState } from "./conversation";
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "offline";
@@ -30,10 +30,22 @@ export interface AppState {
   /** Whether the conversation named by the address is being fetched. */
   opening: boolean;
   openProblem: string | null;
+  /** What was chosen for the conversation that the next message starts. */
+  newSettings: ConversationSettings;
   notice: ServerNotice | null;
   /** Frames of a kind this page does not know; ignored, and counted so that it can be told. */
   unknownFrames: number;
 }
+
+/** A conversation that overrides nothing. */
+export const noSettings: ConversationSettings = {
+  modelId: null,
+  systemPrompt: null,
+  temperature: null,
+  maxTokens: null,
+  thinking: null,
+  workingDirectory: null,
+};
 
 const initial: AppState = {
   phase: { name: "loading" },
@@ -45,6 +57,7 @@ const initial: AppState = {
   open: null,
   opening: false,
   openProblem: null,
+  newSettings: noSettings,
   notice: null,
   unknownFrames: 0,
 };

@@ -1,0 +1,107 @@
+import { api } from "../api/client";
+import type { Conversation, ConversationSettings, ImageInput } from "../api/types";
+import { conversationPath, currentRoute, navigate } from "../shell/router";
+import { activeRun, withEarlier } from "./conversation";
+import { listed } from "./session";
+import { getState, noSettings, setState } from "./store";
+
+/** A conversation made for a first message that was not accepted yet; the next try uses it again. */
+let unusedConversation: string | null = null;
+
+function show(conversation: Conversation): void {
+  setState((now) => ({
+    conversations: listed(now.conversations, conversation),
+    open:
+      now.open?.conversation.id === conversation.id && conversation.deletedAt === null
+        ? { ...now.open, conversation }
+        : now.open,
+  }));
+}
+
+/** Return the settings of the open conversation, or those chosen for the next one. */
+export function currentSettings(): ConversationSettings {
+  const { open, newSettings } = getState();
+  return open?.conversation.settings ?? newSettings;
+}
+
+/** Change settings of the open conversation, or of the one that the next message starts. */
+export async function changeSettings(change: Partial<ConversationSettings>): Promise<void> {
+  const { open } = getState();
+  const settings = { ...currentSettings(), ...change };
+  if (!open) return setState({ newSettings: settings });
+  show(await api.changeSettings(open.conversation.id, settings));
+}
+
+export interface Outgoing {
+  text: string;
+  images: ImageInput[];
+  key: string;
+}
+
+/** Send a message; it starts a conversation when none is open. Throws when it was not accepted. */
+export async function sendMessage({ text, images, key }: Outgoing): Promise<void> {
+  const { open, newSettings } = getState();
+  const id = open?.conversation.id ?? unusedConversation ?? (await api.newConversation(newSettings)).id;
+  if (!open) unusedConversation = id;
+  await api.send(id, { text, images, idempotencyKey: key });
+  if (open) return;
+  unusedConversation = null;
+  setState({ newSettings: noSettings });
+  const route = currentRoute();
+  if (route.page === "chat" && route.conversationId === null) navigate(conversationPath(id));
+}
+
+/** Stop the run of the open conversation. */
+export async function stopRun(): Promise<void> {
+  const run = activeRun(getState().open);
+  if (run) await api.cancelRun(run.id);
+}
+
+/** Fetch older items of the open conversation; returns whether there were any. */
+export async function loadEarlier(): Promise<boolean> {
+  const { open } = getState();
+  const first = open?.items.get(open.order[0] ?? "");
+  if (!open?.hasEarlier || !first) return false;
+  const page = await api.items(open.conversation.id, first.position);
+  const now = getState().open;
+  if (now?.conversation.id !== open.conversation.id) return false;
+  setState({ open: withEarlier(now, page) });
+  return page.items.length > 0;
+}
+
+/** Make sure that an item of the open conversation is here; returns whether it exists. */
+export async function loadUntil(itemId: string): Promise<boolean> {
+  while (!getState().open?.items.has(itemId)) {
+    if (!(await loadEarlier())) return false;
+  }
+  return true;
+}
+
+/** Fetch older conversations of the list. */
+export async function loadMoreConversations(): Promise<void> {
+  const { nextConversations } = getState();
+  if (!nextConversations) return;
+  const page = await api.conversations(nextConversations);
+  setState((now) => {
+    const known = new Set(now.conversations.map((conversation) => conversation.id));
+    const older = page.conversations.filter((conversation) => !known.has(conversation.id));
+    return { conversations: [...now.conversations, ...older], nextConversations: page.next };
+  });
+}
+
+/** Give a conversation another name. */
+export async function renameConversation(id: string, title: string): Promise<void> {
+  show(await api.renameConversation(id, title));
+}
+
+/** Delete a conversation; `restoreConversation` brings it back. */
+export async function deleteConversation(id: string): Promise<void> {
+  await api.deleteConversation(id);
+  setState((now) => ({ conversations: now.conversations.filter((conversation) => conversation.id !== id) }));
+  if (getState().open?.conversation.id === id) navigate("/");
+}
+
+/** Bring a deleted conversation back. */
+export async function restoreConversation(id: string): Promise<void> {
+  show(await api.restoreConversation(id));
+}

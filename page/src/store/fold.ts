@@ -1,0 +1,122 @@
+import type { Event, Item } from "../api/types";
+import type { ConversationState } from "./conversation";
+import { charCount, dropChars } from "./chars";
+
+type DeltaEvent = Extract<Event, { type: "item.delta" }>;
+
+/** How much of an item's text is kept by the server; what the page has beyond that is live text. */
+export interface Kept {
+  /** In UTF-16 units, as strings are cut here. */
+  units: number;
+  /** In characters, as the server counts. */
+  chars: number;
+}
+
+/** A state being changed: the maps are fresh copies that may be written to. */
+interface Draft extends ConversationState {
+  items: Map<string, Item>;
+  order: string[];
+  runs: Map<string, ConversationState["runs"] extends ReadonlyMap<string, infer R> ? R : never>;
+  kept: Map<string, Kept>;
+}
+
+function keptOf(draft: Draft, item: Item): Kept {
+  return draft.kept.get(item.id) ?? { units: item.text.length, chars: charCount(item.text) };
+}
+
+function place(draft: Draft, item: Item): void {
+  if (!draft.items.has(item.id)) {
+    const at = draft.order.findLastIndex((id) => (draft.items.get(id)?.position ?? 0) <= item.position);
+    draft.order = [...draft.order.slice(0, at + 1), item.id, ...draft.order.slice(at + 1)];
+  }
+  draft.items.set(item.id, item);
+  draft.kept.delete(item.id);
+}
+
+/** Text that is kept: it replaces live text that turned out otherwise. */
+function keepText(draft: Draft, item: Item, event: DeltaEvent): void {
+  const kept = keptOf(draft, item);
+  const known = kept.chars - event.offset;
+  if (known < 0) {
+    draft.gap = true;
+    return;
+  }
+  const rest = dropChars(event.text, known);
+  const ahead = item.text.startsWith(rest, kept.units);
+  const text = ahead ? item.text : item.text.slice(0, kept.units) + rest;
+  draft.kept.set(item.id, { units: kept.units + rest.length, chars: kept.chars + charCount(rest) });
+  if (text !== item.text) draft.items.set(item.id, { ...item, text });
+}
+
+/** Text that is only live: the part beyond what is here is taken; after a hole it waits for the kept text. */
+function showText(draft: Draft, item: Item, event: DeltaEvent): void {
+  const kept = keptOf(draft, item);
+  const known = kept.chars + charCount(item.text.slice(kept.units)) - event.offset;
+  const rest = known < 0 ? "" : dropChars(event.text, known);
+  if (!rest || item.status !== "streaming") return;
+  draft.kept.set(item.id, kept);
+  draft.items.set(item.id, { ...item, text: item.text + rest });
+}
+
+function withItem(draft: Draft, id: string, change: (item: Item) => void): void {
+  const item = draft.items.get(id);
+  if (item) change(item);
+}
+
+function apply(draft: Draft, event: Event): void {
+  switch (event.type) {
+    case "item.created":
+      return place(draft, event.item);
+    case "item.delta":
+      return withItem(draft, event.itemId, (item) => (event.seq ? keepText : showText)(draft, item, event));
+    case "item.updated":
+      return withItem(draft, event.itemId, (item) => {
+        const data = { ...item.data, ...event.data };
+        draft.items.set(item.id, { ...item, status: event.status ?? item.status, data, updatedAt: event.at });
+      });
+    case "item.completed":
+      return withItem(draft, event.itemId, (item) => {
+        const text = item.text.slice(0, keptOf(draft, item).units);
+        const data = { ...item.data, ...event.data };
+        draft.items.set(item.id, { ...item, text, status: event.status, data, updatedAt: event.at });
+        draft.kept.delete(item.id);
+      });
+    case "run.updated":
+      draft.runs.set(event.run.id, event.run);
+      return;
+    case "conversation.updated":
+      draft.conversation = event.conversation;
+      return;
+    default:
+      draft.unknownEvents += 1;
+  }
+}
+
+/** Return the state after some events. An event that was seen is skipped; a missing one marks a gap. */
+export function foldAll(state: ConversationState, events: readonly Event[]): ConversationState {
+  const draft: Draft = {
+    ...state,
+    items: new Map(state.items),
+    order: state.order as string[],
+    runs: new Map(state.runs),
+    kept: new Map(state.kept),
+  };
+  for (const event of events) {
+    if (draft.gap) break;
+    if (event.seq && event.seq <= draft.lastSeq) continue;
+    if (event.seq > draft.lastSeq + 1) {
+      draft.gap = true;
+      break;
+    }
+    if (event.seq) draft.lastSeq = event.seq;
+    apply(draft, event);
+  }
+  // A map that did not change keeps its identity, so that what draws it rests.
+  if (!events.some((event) => event.type === "run.updated")) draft.runs = state.runs as Draft["runs"];
+  return draft;
+}
+
+/** Return the state after one event. */
+export function fold(state: ConversationState, event: Event): ConversationState {
+  return foldAll(state, [event]);
+}

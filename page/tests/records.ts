@@ -1,0 +1,61 @@
+import type { Conversation, ConversationSnapshot, Item, Run } from "../src/api/types";
+import { fromSnapshot, type ConversationState } from "../src/store/conversation";
+import { noSettings } from "../src/store/store";
+
+/** Return a conversation with some fields of its own. */
+export function aConversation(fields: Partial<Conversation> = {}): Conversation {
+  return {
+    id: "c_1",
+    owner: "local",
+    title: "A title",
+    titleSource: "model",
+    settings: noSettings,
+    createdAt: 1,
+    updatedAt: 1,
+    lastSeq: 1,
+    deletedAt: null,
+    activity: null,
+    ...fields,
+  };
+}
+
+/** Return an item with some fields of its own. */
+export function anItem(fields: Partial<Item> = {}): Item {
+  return {
+    id: "i_1",
+    conversationId: "c_1",
+    runId: "r_1",
+    kind: "response",
+    status: "streaming",
+    position: 1,
+    text: "",
+    data: {},
+    createdAt: 1,
+    updatedAt: 1,
+    ...fields,
+  };
+}
+
+/** Return a run with some fields of its own. */
+export function aRun(fields: Partial<Run> = {}): Run {
+  return {
+    id: "r_1",
+    conversationId: "c_1",
+    owner: "local",
+    status: "running",
+    messageItemId: "i_0",
+    options: { modelId: null, systemPrompt: null, unattended: false, extraIterations: 0, extraTokens: 0 },
+    createdAt: 1,
+    updatedAt: 1,
+    epoch: 0,
+    process: null,
+    cancelRequested: false,
+    error: null,
+    ...fields,
+  };
+}
+
+/** Return a conversation's state holding these items, as of event `lastSeq`. */
+export function aState(items: Item[] = [], lastSeq = 1, fields: Partial<ConversationSnapshot> = {}): ConversationState {
+  return fromSnapshot({ conversation: aConversation(), items, runs: [], lastSeq, hasEarlier: false, ...fields });
+}
