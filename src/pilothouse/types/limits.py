@@ -104,6 +104,21 @@ JSON_DEPTH = 64
 JSON_PIECES = 100_000
 # A body that trickles in is given up after this.
 BODY_TIMEOUT = 30.0
+# What comes before a body: a browser sends 1 to 2 KiB in some twenty headers.
+HEAD_BYTES = 32 * 1024
+HEAD_FIELDS = 100
+# A connection that has not said what it wants by then holds a descriptor for nothing.
+HEAD_TIMEOUT = 15.0
+KEEP_ALIVE = 30
+# A reader that takes nothing for this long is gone, or as good as gone.
+WRITE_TIMEOUT = 60.0
+# Commands of the page are short; conversations open in one tab are few.
+SOCKET_MESSAGE_BYTES = 16 * 1024
+SOCKET_SUBSCRIPTIONS = 64
+# Connections end within this after the server was told to stop; streams are ended at once.
+CONNECTION_GRACE = 3
+# A fixed token for a server that others on the network reach must not be guessable.
+TOKEN_CHARS = 16
 ONE_TIME_CODE_SECONDS = 600.0
 # Links that nobody opened yet; more than a person makes in ten minutes.
 OPEN_CODES = 32
@@ -131,3 +146,8 @@ REDACT_MIN_CHARS = 8
 MODEL_LIST_BYTES = 8 * 1024 * 1024
 # Asking a remote provider for its list; the person waits for it.
 MODEL_LIST_TIMEOUT = 10.0
+
+# --- tool timeouts -------------------------------------------------------------------------------
+# A tool is not given longer than the model itself could take to fill a quarter of its window, within these.
+ALIGNED_TIMEOUT_MIN = 60.0
+ALIGNED_TIMEOUT_MAX = 600.0

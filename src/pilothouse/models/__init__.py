@@ -1,0 +1,1 @@
+"""Models: one small adapter per wire format, the scripted model and the embedded one."""

@@ -1,0 +1,145 @@
+"""Gathering an answer's events while its lines are read.
+
+Pieces of the same kind that arrive in one network read become one event: nothing is lost, order is
+kept, and a burst costs everybody downstream a fraction. A thinking event with an `opaque` value
+ends its block; the next thinking begins a new one.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import msgspec
+
+from pilothouse.types.json import JsonObject
+from pilothouse.types.stream import (
+    CallArguments,
+    CallEnd,
+    CallStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+
+
+class _Call:
+    """A tool call whose arguments are still arriving."""
+
+    __slots__ = ("fresh", "id", "index", "name", "parts", "size")
+
+    def __init__(self, index: int, id: str, name: str) -> None:
+        self.index = index
+        self.id = id
+        self.name = name
+        self.parts: list[str] = []
+        # Pieces not yet told.
+        self.fresh: list[str] = []
+        self.size = 0
+
+
+class Answer:
+    """The events of one answer that are ready to be told, and its open tool calls by the provider's key."""
+
+    def __init__(self) -> None:
+        self._ready: list[StreamEvent] = []
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._open: dict[object, _Call] = {}
+        self.calls = 0
+
+    def take(self) -> list[StreamEvent]:
+        """Return what is ready and forget it."""
+        self._flush()
+        ready, self._ready = self._ready, []
+        return ready
+
+    def add(self, event: StreamEvent) -> None:
+        """Add an event that is whole."""
+        self._flush()
+        self._ready.append(event)
+
+    def text(self, piece: str) -> None:
+        """Add text of the answer."""
+        if self._thinking or self._open:
+            self._flush()
+        self._text.append(piece)
+
+    def thinking(self, piece: str) -> None:
+        """Add text of the model's thinking."""
+        if self._text or self._open:
+            self._flush()
+        self._thinking.append(piece)
+
+    def opaque(self, value: JsonObject) -> None:
+        """End a block of thinking with the provider's own proof."""
+        self.add(ThinkingDelta("", value))
+
+    def start(self, key: object, id: str | None, name: str) -> None:
+        """Begin a tool call; one without an id gets a fresh one, for ids tell calls apart across answers too."""
+        call = _Call(self.calls, id or f"call_{secrets.token_hex(8)}", name)
+        self._open[key] = call
+        self.calls += 1
+        self.add(CallStart(call.index, call.id, name))
+
+    def arguments(self, key: object, piece: str) -> None:
+        """Add a piece of a call's arguments."""
+        call = self._open[key]
+        if self._text or self._thinking:
+            self._flush()
+        call.fresh.append(piece)
+
+    def end(self, key: object, opaque: JsonObject | None = None) -> None:
+        """End a tool call: its arguments are parsed, or kept as they are when they are not an object."""
+        self._flush()
+        call = self._open.pop(key)
+        raw = "".join(call.parts)
+        self._ready.append(CallEnd(call.index, call.id, call.name, parsed(raw), raw, opaque))
+
+    def whole(self, id: str | None, name: str, arguments: object, opaque: JsonObject | None = None) -> None:
+        """Add a call that came in one piece."""
+        key = object()
+        self.start(key, id, name)
+        text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments or {}).decode()
+        self.arguments(key, text)
+        self.end(key, opaque)
+
+    def open_keys(self) -> list[object]:
+        """Return the keys of the calls that have not ended, in order."""
+        return list(self._open)
+
+    def open_id(self, key: object) -> str | None:
+        """Return the id of an open call, None when there is none with this key."""
+        call = self._open.get(key)
+        return call.id if call else None
+
+    def is_complete(self, key: object) -> bool:
+        """Return whether an open call's arguments are a JSON object already."""
+        call = self._open[key]
+        raw = "".join(call.parts) + "".join(call.fresh)
+        return bool(raw.strip()) and parsed(raw) is not None
+
+    def _flush(self) -> None:
+        if self._text:
+            self._ready.append(TextDelta("".join(self._text)))
+            self._text.clear()
+        if self._thinking:
+            self._ready.append(ThinkingDelta("".join(self._thinking)))
+            self._thinking.clear()
+        for call in self._open.values():
+            if call.fresh:
+                piece = "".join(call.fresh)
+                call.fresh.clear()
+                call.parts.append(piece)
+                call.size += len(piece.encode())
+                self._ready.append(CallArguments(call.index, piece, call.size))
+
+
+def parsed(raw: str) -> JsonObject | None:
+    """Return a call's arguments as an object, `{}` for none, or None when they are not one."""
+    if not raw.strip():
+        return {}
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

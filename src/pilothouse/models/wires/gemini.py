@@ -1,0 +1,247 @@
+"""Google's Gemini format: parts, whole tool calls, and signatures that must come back with what they signed."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import msgspec
+
+from pilothouse.models.answer import Answer
+from pilothouse.models.wire import (
+    Unfinished,
+    ending,
+    joined,
+    max_tokens,
+    native,
+    native_for,
+    path_of,
+    told_error,
+    written,
+)
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import (
+    Block,
+    CallBlock,
+    ImageBlock,
+    ModelRequest,
+    NativeBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+)
+from pilothouse.types.models import ModelConfig
+from pilothouse.types.stream import NativeDelta, StopReason, Usage
+
+DEFAULT_BASE = "https://generativelanguage.googleapis.com"
+_REASONS: dict[str, StopReason] = {
+    "STOP": "end",
+    "MAX_TOKENS": "length",
+    "SAFETY": "refusal",
+    "RECITATION": "refusal",
+    "LANGUAGE": "refusal",
+    "BLOCKLIST": "refusal",
+    "PROHIBITED_CONTENT": "refusal",
+    "SPII": "refusal",
+    "IMAGE_SAFETY": "refusal",
+}
+# What the provider documents for calls that another model made and that therefore have no signature.
+_NO_SIGNATURE = "skip_thought_signature_validator"
+
+
+class GeminiWire:
+    """Writes and reads `streamGenerateContent` for one model."""
+
+    is_sse = True
+
+    def __init__(self, config: ModelConfig, key: str) -> None:
+        base = config.base_url or DEFAULT_BASE
+        version = "" if path_of(base).endswith(("/v1beta", "/v1", "/v1alpha")) else "/v1beta"
+        model = quote(config.model.removeprefix("models/"), safe="")
+        self.url = joined(base, f"{version}/models/{model}:streamGenerateContent", "alt=sse")
+        self.headers = {"content-type": "application/json"}
+        if key:
+            self.headers["x-goog-api-key"] = key
+        self.headers |= config.headers
+        self._config = config
+        self._budget = True
+        self._sign_all = False
+
+    def body(self, request: ModelRequest) -> bytes:
+        """Return the request's bytes."""
+        options: JsonObject = {}
+        if cap := max_tokens(self._config, request):
+            options["maxOutputTokens"] = cap
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        if request.thinking is not None:
+            options["thinkingConfig"] = self._thinking(request.thinking)
+        if request.answer_schema is not None:
+            options |= {"responseMimeType": "application/json", "responseJsonSchema": request.answer_schema}
+        head: JsonObject = {}
+        if options:
+            head["generationConfig"] = options
+        if request.tools:
+            declarations = [
+                {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.input_schema}
+                for spec in request.tools
+            ]
+            head["tools"] = [{"functionDeclarations": declarations}]
+        if request.system:
+            head["systemInstruction"] = {"parts": [{"text": request.system}]}
+        return written(head, self._config.extra, ("contents", self._contents(request)))
+
+    def reader(self, answer: Answer) -> _Reader:
+        """Return a reader for one answer."""
+        return _Reader(answer)
+
+    def adapt(self, refusal: str) -> bool:
+        """Leave out the budget a model does not take, or sign what another model called."""
+        words = refusal.lower().replace("_", "").replace(" ", "")
+        if self._budget and ("thinkingbudget" in words or "budget0" in words):
+            self._budget = False
+            return True
+        if not self._sign_all and "thoughtsignature" in words:
+            self._sign_all = True
+            return True
+        return False
+
+    def _thinking(self, on: bool) -> JsonObject:
+        if on or not self._budget:
+            return {"includeThoughts": on}
+        return {"includeThoughts": False, "thinkingBudget": 0}
+
+    def _contents(self, request: ModelRequest) -> list[JsonObject]:
+        out: list[JsonObject] = []
+        for message in request.messages:
+            if parts := [part for block in message.content if (part := self._part(block))]:
+                out.append({"role": "model" if message.role == "assistant" else "user", "parts": parts})
+        return out
+
+    def _part(self, block: Block) -> JsonObject | None:
+        match block:
+            case TextBlock():
+                return {"text": block.text} if block.text else None
+            case ImageBlock():
+                return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
+            case CallBlock():
+                call = {"functionCall": {"id": block.id, "name": block.name, "args": block.arguments}}
+                return {**call, **self._signature(block)}
+            case ResultBlock():
+                response = {"error" if block.is_error else "result": block.text}
+                return {"functionResponse": {"id": block.id, "name": block.name, "response": response}}
+            case ThinkingBlock():
+                # Thoughts are not replayed, a signature that stood alone is.
+                signed = _own_signature(block.opaque)
+                return {"text": "", **signed} if signed else None
+            case NativeBlock():
+                return native_for("gemini", block.raw)
+
+    def _signature(self, block: CallBlock) -> JsonObject:
+        return _own_signature(block.opaque) or ({"thoughtSignature": _NO_SIGNATURE} if self._sign_all else {})
+
+
+def _own_signature(opaque: JsonObject | None) -> JsonObject:
+    signature = (opaque or {}).get("thoughtSignature")
+    return {"thoughtSignature": signature} if signature else {}
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    id: str | None = None
+    args: object = None
+
+
+class _Part(msgspec.Struct, rename="camel"):
+    text: str | None = None
+    thought: bool = False
+    thought_signature: str | None = None
+    function_call: _Function | None = None
+
+
+class _Content(msgspec.Struct):
+    # Kept raw: a part of an unknown kind is handed on verbatim.
+    parts: list[msgspec.Raw] | None = None
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: str | None = None
+
+
+class _Feedback(msgspec.Struct, rename="camel"):
+    block_reason: str | None = None
+
+
+class _Usage(msgspec.Struct, rename="camel"):
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+    cached_content_token_count: int | None = None
+
+
+class _Chunk(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: _Feedback | None = None
+    usage_metadata: _Usage | None = None
+    error: object = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+_decode_part = msgspec.json.Decoder(_Part).decode
+
+
+class _Reader:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._usage: _Usage | None = None
+        self._stop: tuple[StopReason, str] | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take one chunk."""
+        chunk = _decode(data)
+        if chunk.error:
+            raise told_error(chunk.error)
+        if chunk.usage_metadata:
+            self._usage = chunk.usage_metadata
+        if chunk.prompt_feedback and (blocked := chunk.prompt_feedback.block_reason):
+            self._stop = ("refusal", blocked)
+        for candidate in chunk.candidates or ():
+            for part in (candidate.content.parts if candidate.content else None) or ():
+                self._part(part)
+            if why := candidate.finish_reason:
+                self._stop = (_REASONS.get(why, "other"), why)
+
+    def finish(self) -> None:
+        """Add usage and the reason for the end."""
+        if self._stop is None:
+            raise Unfinished
+        ending(self._answer, _counted(self._usage), *self._stop)
+
+    def _part(self, raw: msgspec.Raw) -> None:
+        part = _decode_part(raw)
+        opaque = {"thoughtSignature": part.thought_signature} if part.thought_signature else None
+        if call := part.function_call:
+            self._answer.whole(call.id, call.name, call.args, opaque)
+            return
+        if part.text is None and not opaque:
+            self._answer.add(NativeDelta(native("gemini", msgspec.json.decode(raw))))
+            return
+        if part.text:
+            if part.thought:
+                self._answer.thinking(part.text)
+            else:
+                self._answer.text(part.text)
+        if opaque:
+            self._answer.opaque(opaque)
+
+
+def _counted(usage: _Usage | None) -> Usage | None:
+    if usage is None:
+        return None
+    thoughts = usage.thoughts_token_count or 0
+    return Usage(
+        input=usage.prompt_token_count or 0,
+        output=(usage.candidates_token_count or 0) + thoughts,
+        cache_read=usage.cached_content_token_count or 0,
+        reasoning=thoughts,
+    )

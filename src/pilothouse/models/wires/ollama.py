@@ -1,0 +1,156 @@
+"""Ollama's own chat format: lines of JSON, tool calls whole, and a window that must be asked for."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pilothouse.models.answer import Answer
+from pilothouse.models.wire import Unfinished, ending, joined, max_tokens, path_of, told_error, written
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import (
+    CallBlock,
+    ImageBlock,
+    Message,
+    ModelRequest,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+)
+from pilothouse.types.models import ModelConfig
+from pilothouse.types.stream import Usage
+
+DEFAULT_BASE = "http://127.0.0.1:11434"
+
+
+class OllamaWire:
+    """Writes and reads `/api/chat` for one model."""
+
+    is_sse = False
+
+    def __init__(self, config: ModelConfig, key: str) -> None:
+        base = config.base_url or DEFAULT_BASE
+        path = path_of(base)
+        self.url = joined(base, "" if path.endswith("/api/chat") else "/chat" if path.endswith("/api") else "/api/chat")
+        self.headers = {"content-type": "application/json"}
+        if key:
+            self.headers["authorization"] = f"Bearer {key}"
+        self.headers |= config.headers
+        self._config = config
+        self._think_refused = False
+
+    def body(self, request: ModelRequest) -> bytes:
+        """Return the request's bytes."""
+        # Without num_ctx the server uses a small window and drops the beginning without a word.
+        options: JsonObject = {"num_ctx": self._config.context_window}
+        if cap := max_tokens(self._config, request):
+            options["num_predict"] = cap
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        head: JsonObject = {"model": self._config.model, "stream": True, "options": options}
+        if request.thinking is not None and not self._think_refused:
+            head["think"] = request.thinking
+        if request.answer_schema is not None:
+            head["format"] = request.answer_schema
+        if request.tools:
+            head["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": spec.name, "description": spec.description, "parameters": spec.input_schema},
+                }
+                for spec in request.tools
+            ]
+        messages: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
+        for message in request.messages:
+            messages += _written(message)
+        return written(head, self._config.extra, ("messages", messages))
+
+    def reader(self, answer: Answer) -> _Reader:
+        """Return a reader for one answer."""
+        return _Reader(answer)
+
+    def adapt(self, refusal: str) -> bool:
+        """Leave thinking to a model that cannot be told about it."""
+        if self._think_refused or "thinking" not in refusal:
+            return False
+        self._think_refused = True
+        return True
+
+
+def _written(message: Message) -> list[JsonObject]:
+    """Return the results first, each its own message, then the rest of the message."""
+    content = message.content
+    out: list[JsonObject] = [
+        {"role": "tool", "tool_name": block.name, "tool_call_id": block.id, "content": block.text}
+        for block in content
+        if isinstance(block, ResultBlock)
+    ]
+    text = "".join(block.text for block in content if isinstance(block, TextBlock))
+    main: JsonObject = {"role": message.role, "content": text}
+    if images := [block.data for block in content if isinstance(block, ImageBlock)]:
+        main["images"] = images
+    if calls := [block for block in content if isinstance(block, CallBlock)]:
+        # The thinking that led to a call belongs to it; that of a finished answer is not replayed.
+        main["thinking"] = "".join(block.text for block in content if isinstance(block, ThinkingBlock))
+        main["tool_calls"] = [
+            {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in calls
+        ]
+    if text or len(main) > 2:
+        out.append(main)
+    return out
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: object = None
+
+
+class _ToolCall(msgspec.Struct):
+    function: _Function
+    id: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Line(msgspec.Struct):
+    message: _Message | None = None
+    done: bool = False
+    done_reason: str | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    error: object = None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+class _Reader:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._last: _Line | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take one line."""
+        line = _decode(data)
+        if line.error:
+            raise told_error(line.error)
+        if message := line.message:
+            if message.thinking:
+                self._answer.thinking(message.thinking)
+            if message.content:
+                self._answer.text(message.content)
+            for call in message.tool_calls or ():
+                self._answer.whole(call.id, call.function.name, call.function.arguments)
+        if line.done:
+            self._last = line
+
+    def finish(self) -> None:
+        """Add usage and the reason for the end."""
+        last = self._last
+        if last is None:
+            raise Unfinished
+        usage = Usage(input=last.prompt_eval_count or 0, output=last.eval_count or 0)
+        ending(self._answer, usage, "length" if last.done_reason == "length" else "end", last.done_reason)
