@@ -89,6 +89,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
     return [
         *checks,
         ("page", page),
+        ("page types", lambda: page("run", "--silent", "types", "--", "--check")),
         ("page tests", lambda: page("run", "--silent", "test")),
         ("chromium", browser_is_there),
         ("unit", lambda: pytest("unit", *units, *WORKERS)),

@@ -1,0 +1,149 @@
+"""Who may know whom, who may talk to the network, who may start a process."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.source import Module, called_name, modules
+
+ANYTHING = None
+RING = {"types", "net"}
+# What each part may import besides itself. A part that is not named here has no place in the design yet.
+MAY_IMPORT: dict[str, set[str] | None] = {
+    "types": set(),
+    "agent": {"types"},
+    "net": {"types"},
+    "authz": RING,
+    "embedded": RING,
+    "mcp": RING,
+    "models": RING,
+    "plugins": RING,
+    "registry": RING,
+    "results": RING,
+    "secrets": RING,
+    "settings": RING,
+    "store": RING,
+    "tools": RING,
+    "runs": {"agent", "types"},
+    "server": {"runs", "types"},
+    # The command line asks wiring for a host; it puts nothing together itself.
+    "cli": {"runs", "types", "wiring"},
+    "wiring": ANYTHING,
+    # `from pilothouse import Host`, and `python -m pilothouse`.
+    "__init__": {"types", "wiring"},
+    "__main__": {"cli"},
+}
+HTTP_CLIENTS = {"httpx2", "httpx", "httpcore2", "aiohttp", "requests", "urllib3", "urllib.request", "http.client"}
+PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
+PROCESS_CALLS = {
+    "asyncio.create_subprocess_exec",
+    "asyncio.create_subprocess_shell",
+    *(f"os.{name}" for name in ("fork", "forkpty", "system", "popen", "posix_spawn", "posix_spawnp")),
+    *(f"os.{kind}{form}" for kind in ("exec", "spawn") for form in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+}
+MAY_START_PROCESSES = {"mcp", "tools"}
+
+
+def part_of(name: str) -> str:
+    """Return the part that an imported module of ours belongs to."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def is_or_is_under(name: str, roots: set[str]) -> bool:
+    return any(name == root or name.startswith(f"{root}.") for root in roots)
+
+
+def test_every_part_has_its_place_in_the_design() -> None:
+    unknown = {module.package for module in modules()} - MAY_IMPORT.keys()
+    assert not unknown, f"give these a line in MAY_IMPORT, with the narrowest right that works: {sorted(unknown)}"
+
+
+def test_imports_go_only_the_allowed_ways() -> None:
+    wrong = []
+    for module in modules():
+        allowed = MAY_IMPORT.get(module.package, set())
+        for name, line in module.imports():
+            if allowed is ANYTHING or not is_or_is_under(name, {"pilothouse"}):
+                continue
+            part = part_of(name)
+            # The package's own `__init__` holds only the version for those inside.
+            if part not in {module.package, "__init__", *allowed}:
+                wrong.append(f"{module.place}:{line} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def late_free_imports(module: Module) -> Iterator[str]:
+    """Yield what importing the module imports at once, of ours."""
+    for node in module.tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            inner = Module(module.path, ast.Module(body=[node], type_ignores=[]))
+            yield from (name for name, _ in inner.imports() if is_or_is_under(name, {"pilothouse"}))
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    known = {module.name for module in modules()}
+    graph = {module.name: {name for name in late_free_imports(module) if name in known} for module in modules()}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            pytest.fail("a cycle of imports: " + " -> ".join([*path[path.index(name) :], name]))
+        if name in done:
+            return
+        for following in sorted(graph[name] - {name}):
+            visit(following, (*path, name))
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+
+
+def test_only_net_opens_outgoing_http() -> None:
+    wrong = [
+        f"{module.place}:{line} imports {name}"
+        for module in modules()
+        if module.package != "net"
+        for name, line in module.imports()
+        if is_or_is_under(name, HTTP_CLIENTS)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_mcp_and_tools_start_processes() -> None:
+    wrong = []
+    for module in modules():
+        if module.package in MAY_START_PROCESSES:
+            continue
+        wrong += [
+            f"{module.place}:{line} imports {name}"
+            for name, line in module.imports()
+            if is_or_is_under(name, PROCESS_MODULES)
+        ]
+        wrong += [
+            f"{module.place}:{node.lineno} calls {called_name(node)}"
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call) and called_name(node) in PROCESS_CALLS
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_authz_can_make_a_permit() -> None:
+    permits = {
+        node.name
+        for module in modules()
+        if module.package == "authz"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Permit")
+    } | {"Permit"}
+    wrong = [
+        f"{module.place}:{node.lineno}"
+        for module in modules()
+        if module.package != "authz"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and called_name(node).rpartition(".")[2] in permits
+    ]
+    assert not wrong, f"a permit is made outside authz: {wrong}"
