@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.models.providers import EMBEDDED_NAME, EMBEDDED_WINDOW, LOCAL, NAMES
+from pilothouse.models.providers import EMBEDDED_NAME, LOCAL, NAMES
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
@@ -36,7 +36,7 @@ def parse_models(raw: JsonObject) -> ModelsFile:
     """Return the content of `models.json`; raise a BadField for what does not fit."""
     entries = convert(raw.get("models", {}), dict[str, JsonObject], ("models",))
     models = {model_id: parse_model(model_id, entry) for model_id, entry in entries.items()}
-    default = convert(raw.get("defaultModelId"), str | None, ("defaultModelId",))  # type: ignore[arg-type]
+    default = convert(raw.get("defaultModelId") or "", str, ("defaultModelId",))
     if default and default not in models:
         raise BadField(("defaultModelId",), f"The default model “{default}” is not among the models.")
     return ModelsFile(default or None, models)
@@ -52,7 +52,7 @@ def parse_model(model_id: str, entry: JsonObject) -> ModelConfig:
     if isinstance(provider, str) and provider not in NAMES:
         message = f"The provider “{provider}” is not known; use one of {', '.join(NAMES)}."
         raise BadField((*at, "provider"), message)
-    # Null means "not said", as in a form; only these two mean something by it.
+    # Null means "not said", as in a form.
     said = {key: value for key, value in entry.items() if value is not None and key != "id"}
     config = msgspec.structs.replace(convert(said, ModelConfig, at), id=model_id)
     _check(config, at)
@@ -65,7 +65,8 @@ def _check(config: ModelConfig, at: tuple[str, ...]) -> None:
     if config.base_url and config.provider not in LOCAL and not origin_of(config.base_url):
         message = f"“{config.base_url}” is not a web address; it begins with http:// or https://."
         raise BadField((*at, "baseUrl"), message)
-    if not config.model and config.provider != "embedded":
+    # A script may stand in either place.
+    if not config.model and config.provider != "embedded" and not (config.provider == "scripted" and config.base_url):
         raise BadField((*at, "model"), "“model” must say which of the provider's models to use.")
     if config.context_window < 1:
         raise BadField((*at, "contextWindow"), "“contextWindow” must be at least 1.")
@@ -90,7 +91,7 @@ def write_model(raw: JsonObject, config: ModelConfig) -> None:
 
 def embedded_only() -> JsonObject:
     """Return a content with the built-in model alone."""
-    config = ModelConfig(id="embedded", name=EMBEDDED_NAME, provider="embedded", context_window=EMBEDDED_WINDOW)
+    config = ModelConfig(id="embedded", name=EMBEDDED_NAME, provider="embedded", context_window=limits.EMBEDDED_CONTEXT)
     raw: JsonObject = {"defaultModelId": config.id}
     write_model(raw, config)
     return raw

@@ -11,7 +11,6 @@ from pilothouse.types.models import ModelConfig, Provider
 from pilothouse.types.origins import origin_of
 
 EMBEDDED_NAME = "SmolLM2 135M (built in)"
-EMBEDDED_WINDOW = 8192
 EMBEDDED_NOTE = (
     "Runs on this machine without a key and shows that everything works. "
     "It is far too small for real questions or for using tools; add a larger model for those."
@@ -93,7 +92,7 @@ def sees_images(config: ModelConfig) -> bool:
 def usual_window(provider: Provider, model: str) -> int:
     """Return the context window to begin with when nobody said one."""
     if provider == "embedded":
-        return EMBEDDED_WINDOW
+        return limits.EMBEDDED_CONTEXT
     # Ollama loads as much context as it is told to: its models' own sizes would not fit most machines.
     if provider == "ollama":
         return limits.DEFAULT_CONTEXT_WINDOW

@@ -39,6 +39,8 @@ EMBEDDED_CONTEXT = 8192
 EMBEDDED_START_TIMEOUT = 30.0
 # A test of a model asks for a few tokens only.
 TEST_MAX_TOKENS = 16
+# The person watches the test; a local model may first have to be loaded.
+TEST_TIMEOUT = 60.0
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_CONTEXT_WINDOW = 32_000
 # Above this part of the context window older turns are summarised before the next request.

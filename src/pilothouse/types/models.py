@@ -43,6 +43,8 @@ class KeyState(Frozen, frozen=True):
     present: bool = False
     # One sentence when something is wrong or unwise: unset, literal, bound to another origin.
     problem: str = ""
+    # The key was given for another origin; the person may confirm the new one.
+    moved: bool = False
 
 
 class ModelView(Frozen, frozen=True):
@@ -64,6 +66,8 @@ class ModelView(Frozen, frozen=True):
     is_default: bool
     # What this model is good for, where that needs saying (the embedded one).
     note: str = ""
+    # "128K context".
+    context_label: str = ""
 
 
 class FileProblem(Frozen, frozen=True):
