@@ -65,7 +65,7 @@ async def test_an_item_ends_once(store: Store) -> None:
     ends = [
         store.append(conversation.id, [ItemCompleted(item_id=item.id, status=s)], None)
         for s in ("completed", "cancelled")
-    ]  # type: ignore[arg-type]
+    ]
     outcomes = await asyncio.gather(*ends, return_exceptions=True)
     refused = [outcome for outcome in outcomes if isinstance(outcome, PilothouseError)]
     assert [error.code for error in refused] == ["conflict"]

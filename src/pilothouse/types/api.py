@@ -271,4 +271,12 @@ class LaggedFrame(msgspec.Struct, frozen=True, tag_field="op", tag="lagged", ren
     conversation_id: str
 
 
-SocketFrame = EventsFrame | ListFrame | ModelsFrame | NoticeFrame | LaggedFrame
+class ProblemFrame(msgspec.Struct, frozen=True, tag_field="op", tag="problem", rename="camel"):
+    """This conversation's events cannot be sent, and why: it is gone, or the command was not understood."""
+
+    conversation_id: str | None
+    code: ErrorCode
+    message: str
+
+
+SocketFrame = EventsFrame | ListFrame | ModelsFrame | NoticeFrame | LaggedFrame | ProblemFrame

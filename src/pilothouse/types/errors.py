@@ -23,6 +23,7 @@ ErrorCode = Literal[
     "model_stalled",
     "stream_broken",
     "context_too_long",
+    "tools_unsupported",
     "bad_script",
     "bad_config",
     "data_folder",

@@ -3,6 +3,7 @@
 A durable event has a number (`seq`), gap-free within its conversation. A live delta has `seq` 0:
 it is sent at once and never kept; the same text follows in a durable delta about every 250 ms.
 Deltas carry the offset where their text begins, so a reader that has part of it takes only the rest.
+Offsets count UTF-16 units, as JavaScript does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class ItemCreated(_Event, frozen=True, tag="item.created"):
 
 
 class ItemDelta(_Event, frozen=True, tag="item.delta"):
-    """More text of a streaming item; `offset` counts the characters before it."""
+    """More text of a streaming item; `offset` counts the UTF-16 units before it."""
 
     item_id: str
     offset: int
@@ -67,3 +68,8 @@ class ConversationUpdated(_Event, frozen=True, tag="conversation.updated"):
 Event = ItemCreated | ItemDelta | ItemUpdated | ItemCompleted | RunUpdated | ConversationUpdated
 
 event_decoder = msgspec.json.Decoder(Event)
+
+
+def utf16_length(text: str) -> int:
+    """Return how long JavaScript says a text is."""
+    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)

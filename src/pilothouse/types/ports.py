@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeVar
 import msgspec
 
 from pilothouse.types.errors import ErrorCode
+from pilothouse.types.events import Event
 from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
@@ -122,8 +123,13 @@ class PermitRefused(msgspec.Struct, frozen=True):
 class Authorizer(Protocol):
     """Decides about calls; never executes one."""
 
-    def decide(self, tool: Tool, arguments: JsonObject, context: CallContext) -> Permit | PermitNeeded | PermitRefused:
-        """Return leave to execute, a question for the person, or a refusal."""
+    def decide(
+        self, tool: Tool, arguments: JsonObject, context: CallContext, answer: str | None
+    ) -> Permit | PermitNeeded | PermitRefused:
+        """Return leave to execute, a question for the person, or a refusal.
+
+        `answer` is what the person chose when asked about exactly this call.
+        """
         ...
 
     def verify(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> bool:
@@ -139,22 +145,30 @@ class Journal(Protocol):
         """Return the conversation's items as they are now, in order, text so far included."""
         ...
 
-    async def create(
+    def new(
         self, kind: ItemKind, *, status: ItemStatus = "streaming", text: str = "", data: JsonObject | None = None
-    ) -> str:
-        """Write a new item durably and return its id."""
+    ) -> Item:
+        """Make an item of this run; it exists once it is written."""
+        ...
+
+    async def write(self, *events: Event) -> None:
+        """Append events in one transaction, after whatever text their items still hold back."""
         ...
 
     def delta(self, item_id: str, text: str) -> None:
         """Add text to a streaming item; readers see it within a blink, the disk a little later."""
         ...
 
-    async def update(self, item_id: str, *, status: ItemStatus | None = None, data: JsonObject | None = None) -> None:
-        """Merge data into an item, durably."""
+    def note(self, item_id: str, data: JsonObject) -> None:
+        """Tell readers something about an item that need not outlive this process."""
         ...
 
-    async def complete(self, item_id: str, status: ItemStatus, data: JsonObject | None = None) -> None:
-        """End an item, its pending text included, durably."""
+
+class Results(Protocol):
+    """What happens to a result before anyone sees or keeps it."""
+
+    def process(self, output: ToolOutput) -> ToolOutput:
+        """Return the output masked and within its bounds."""
         ...
 
 

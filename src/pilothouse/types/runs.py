@@ -29,9 +29,6 @@ class RunOptions(Frozen, frozen=True):
     system_prompt: str | None = None
     # True when nobody watches (API, command line without a terminal): never wait for a person.
     unattended: bool = False
-    # Permission to go past the iteration limit, given by answering its question.
-    extra_iterations: int = 0
-    extra_tokens: int = 0
 
 
 class Run(Frozen, frozen=True):

@@ -1,0 +1,1 @@
+"""The agent: asks the model, executes what it asks for, until the answer stands."""

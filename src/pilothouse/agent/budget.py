@@ -1,0 +1,78 @@
+"""When a run has gone on long enough to ask the person, and how long a tool may take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from pilothouse.types import limits
+from pilothouse.types.items import Item
+from pilothouse.types.json import encode
+
+CONTINUE = "continue"
+STOP = "stop"
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """Which limit was reached and what the person is asked."""
+
+    reason: Literal["iterations", "tokens", "repetition"]
+    question: str
+
+
+def exceeded(mine: Sequence[Item]) -> Excess | None:
+    """Return the limit that the run's items have reached since the person last said to go on."""
+    allowances = 1 + sum(1 for item in mine if _went_on(item))
+    turns = [item for item in mine if item.kind == "response" and item.status == "completed"]
+    if len(turns) >= limits.MAX_ITERATIONS * allowances:
+        return Excess("iterations", f"The model has been asked {len(turns)} times for this message. Go on?")
+    tokens = sum(_tokens(item) for item in turns)
+    if tokens >= limits.RUN_TOKEN_BUDGET * allowances:
+        return Excess("tokens", f"This message has used {tokens:,} tokens. Go on?")
+    repeated = _repeated(mine)
+    if repeated:
+        return Excess(
+            "repetition",
+            f"The model has called {repeated} {limits.REPEATED_CALLS} times in a row with the same arguments. Go on?",
+        )
+    return None
+
+
+def _went_on(item: Item) -> bool:
+    return item.kind == "question" and bool(item.data.get("answer", {}).get("choice") == CONTINUE)
+
+
+def _tokens(item: Item) -> int:
+    usage = item.data.get("usage") or {}
+    return int(usage.get("input", 0)) + int(usage.get("output", 0))
+
+
+def _repeated(mine: Sequence[Item]) -> str | None:
+    since: list[Item] = []
+    for item in mine:
+        if _went_on(item):
+            since = []
+        elif item.kind == "tool_call" and not item.data.get("cutOff"):
+            since.append(item)
+    last = since[-limits.REPEATED_CALLS :]
+    shapes = {(item.data.get("tool"), encode(item.data.get("arguments"))) for item in last}
+    if len(last) == limits.REPEATED_CALLS and len(shapes) == 1:
+        return str(last[0].data.get("tool"))
+    return None
+
+
+def call_timeout(tool_timeout: float, context_window: int) -> float:
+    """Return how long a call may take: its tool's limit, held to what the model's window suggests."""
+    model_timeout = min(context_window / 4 / 50, limits.ALIGNED_TIMEOUT_MAX)
+    return min(tool_timeout, max(limits.ALIGNED_TIMEOUT_MIN, model_timeout))
+
+
+def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> bool:
+    """Return whether the next request would leave little room in the context window."""
+    used = characters // limits.CHARS_PER_TOKEN
+    last = next((item for item in reversed(items) if item.kind in ("response", "compaction")), None)
+    if last is not None and last.kind == "response":
+        used = max(used, _tokens(last))
+    return used > context_window * limits.COMPACT_ABOVE

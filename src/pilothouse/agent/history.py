@@ -1,0 +1,155 @@
+"""From timeline to what a model reads: one pure function.
+
+The same items always give the same messages, every call stands with its result, no turn is empty, and
+more items only ever add to the end, so that a provider's cache of the beginning stays good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.messages import (
+    Block,
+    CallBlock,
+    ImageBlock,
+    Message,
+    NativeBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+)
+
+_SUMMARY_INTRODUCTION = (Path(__file__).parent / "summary_introduction.md").read_text()
+_NO_OUTPUT = "(no output)"
+
+
+def history(items: Sequence[Item]) -> tuple[Message, ...]:
+    """Return the conversation as messages."""
+    messages: list[Message] = []
+    summary, kept = _since_compaction(items)
+    if summary is not None:
+        _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text)])
+    for group in _turns(kept):
+        first = group[0]
+        if first.kind == "user_message":
+            _add(messages, "user", _user_blocks(first))
+        else:
+            _add(messages, "assistant", _assistant_blocks(group))
+            _add(messages, "user", [_result(item) for item in group if item.kind == "tool_call"])
+    return tuple(messages)
+
+
+def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
+    done = [item for item in items if item.kind == "compaction" and item.status == "completed"]
+    if not done:
+        return None, [item for item in items if _belongs(item)]
+    newest = done[-1]
+    start = int(newest.data["keepFrom"])
+    return newest, [item for item in items if item.position >= start and _belongs(item)]
+
+
+def _belongs(item: Item) -> bool:
+    if item.kind == "user_message":
+        return True
+    if item.kind not in ("response", "thinking", "tool_call"):
+        return False
+    # What an attempt left behind when it broke off is for people to see; the next attempt says it anew.
+    return item.status in CLOSED and not item.data.get("cutOff")
+
+
+def _turns(items: Iterable[Item]) -> list[list[Item]]:
+    groups: list[list[Item]] = []
+    for item in items:
+        same = groups and item.kind != "user_message" and _turn(groups[-1][-1]) == _turn(item)
+        if same:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups
+
+
+def _turn(item: Item) -> tuple[str | None, object]:
+    return (item.run_id, None if item.kind == "user_message" else item.data.get("turn"))
+
+
+def _add(messages: list[Message], role: str, blocks: Sequence[Block]) -> None:
+    if not blocks:
+        return
+    if messages and messages[-1].role == role:
+        blocks = (*messages.pop().content, *blocks)
+    messages.append(Message(role="user" if role == "user" else "assistant", content=tuple(blocks)))
+
+
+def _user_blocks(item: Item) -> list[Block]:
+    images = [ImageBlock(media_type=image["mediaType"], data=image["data"]) for image in item.data.get("images", ())]
+    text = [TextBlock(text=item.text)] if item.text else []
+    return [*images, *text]
+
+
+def _assistant_blocks(group: Sequence[Item]) -> list[Block]:
+    """Return thinking, text, the provider's own blocks and calls, in the order providers ask for."""
+    blocks: list[Block] = []
+    answered = any(item.kind != "thinking" and (item.text or item.kind == "tool_call") for item in group)
+    for item in group:
+        if item.kind == "thinking" and answered:
+            blocks += _thinking_blocks(item)
+    for item in group:
+        if item.kind == "response":
+            if item.text:
+                blocks.append(TextBlock(text=item.text))
+            blocks += [NativeBlock(raw=raw) for raw in item.data.get("native", ())]
+    for item in group:
+        if item.kind == "tool_call":
+            blocks.append(_call(item))
+    return blocks
+
+
+def _thinking_blocks(item: Item) -> list[Block]:
+    opaque = item.data.get("opaque") or []
+    if not opaque:
+        return [ThinkingBlock(text=item.text)] if item.text else []
+    first, *others = opaque
+    return [ThinkingBlock(text=item.text, opaque=first), *(ThinkingBlock(text="", opaque=more) for more in others)]
+
+
+def _call(item: Item) -> CallBlock:
+    data = item.data
+    arguments = data.get("arguments")
+    return CallBlock(
+        id=data["callId"],
+        name=data["tool"],
+        # A provider takes back only objects; the raw text stays visible in the timeline.
+        arguments=arguments if isinstance(arguments, dict) else {},
+        opaque=data.get("opaque"),
+    )
+
+
+def _result(item: Item) -> ResultBlock:
+    error = item.data.get("error")
+    text = item.text or (error["message"] if error else _NO_OUTPUT)
+    return ResultBlock(id=item.data["callId"], name=item.data["tool"], text=text, is_error=item.status != "completed")
+
+
+# What an image costs a model, told in characters; its base64 length says nothing about that.
+_IMAGE_CHARS = 6_000
+
+
+def size(messages: Sequence[Message]) -> int:
+    """Return roughly how many characters a model will read."""
+    return sum(_length(block) for message in messages for block in message.content)
+
+
+def _length(block: Block) -> int:
+    match block:
+        case TextBlock() | ThinkingBlock() | ResultBlock():
+            return len(block.text)
+        case ImageBlock():
+            return _IMAGE_CHARS
+        case CallBlock():
+            return len(msgspec.json.encode(block.arguments))
+        case NativeBlock():
+            return len(msgspec.json.encode(block.raw))

@@ -1,0 +1,143 @@
+"""The loop: look at the timeline, do the next step, until the answer stands or the person is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from pilothouse.agent import budget, compaction
+from pilothouse.agent.calls import Calls
+from pilothouse.agent.history import history, size
+from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
+from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
+from pilothouse.types import limits
+from pilothouse.types.errors import ErrorCode
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ModelRequest, ToolSpec
+from pilothouse.types.ports import Journal, OpenModel
+from pilothouse.types.stream import Failed
+
+LIMIT_CHOICES = [{"id": budget.CONTINUE, "label": "Go on"}, {"id": budget.STOP, "label": "Stop here"}]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a run was asked to do, and with what."""
+
+    run_id: str
+    opened: OpenModel
+    system: str
+    tools: tuple[ToolSpec, ...]
+    max_tokens: int | None
+    temperature: float | None
+    thinking: bool | None
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How the loop ended: the answer stands, a person is needed, or it failed and why."""
+
+    status: Literal["completed", "waiting", "failed"]
+    code: ErrorCode | None = None
+    message: str = ""
+
+
+class Loop:
+    """One run's loop."""
+
+    def __init__(self, plan: Plan, journal: Journal, calls: Calls) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._calls = calls
+        self._tools = plan.tools
+        self._compacted = False
+
+    async def run(self) -> Outcome:
+        """Do what is to be done until nothing is."""
+        await close_leftovers(self._journal, self._plan.run_id)
+        while True:
+            step = next_step(self._journal.items, self._plan.run_id)
+            match step:
+                case Finish():
+                    return Outcome("completed")
+                case Wait():
+                    return Outcome("waiting")
+                case AskPerson():
+                    await self._ask_person(step)
+                case ExecuteCalls():
+                    await self._calls.execute(step.calls)
+                case AskModel():
+                    failure = await self._ask_model(step.turn)
+                    if failure is not None:
+                        return Outcome("failed", failure.code, failure.message)
+
+    async def _ask_person(self, step: AskPerson) -> None:
+        data: JsonObject = {"kind": "limit", "reason": step.reason, "choices": LIMIT_CHOICES}
+        question = self._journal.new("question", status="waiting", text=step.question, data=data)
+        await self._journal.write(ItemCreated(item=question))
+
+    async def _ask_model(self, turn: int) -> Failed | None:
+        """Ask until an answer stands or trying again makes no sense."""
+        attempt = self._attempts(turn)
+        last = attempt + limits.STREAM_ATTEMPTS
+        while True:
+            attempt += 1
+            await self._make_room()
+            writer = TurnWriter(self._journal, TurnId(turn, attempt), self._plan.opened.config.id, self._calls.describe)
+            failure = await take_turn(self._plan.opened.model, self._request(), writer)
+            if failure is None:
+                return None
+            if not await self._may_retry(failure, attempt >= last):
+                return failure
+
+    async def _may_retry(self, failure: Failed, tried_enough: bool) -> bool:
+        if failure.code == "tools_unsupported" and self._tools:
+            self._tools = ()
+            return True
+        if failure.code == "context_too_long" and not self._compacted:
+            self._compacted = True
+            return await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
+        return failure.retryable and not tried_enough
+
+    async def _make_room(self) -> None:
+        items = self._journal.items
+        window = self._plan.opened.config.context_window
+        if not self._compacted and budget.nearly_full(items, window, size(history(items))):
+            self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
+
+    def _request(self) -> ModelRequest:
+        plan = self._plan
+        return ModelRequest(
+            messages=history(self._journal.items),
+            system=plan.system,
+            tools=self._tools,
+            max_tokens=plan.max_tokens,
+            temperature=plan.temperature,
+            thinking=plan.thinking,
+        )
+
+    def _attempts(self, turn: int) -> int:
+        """Return how often this turn was tried before, by whatever process."""
+        tags = [str(item.data.get("turn", "")) for item in self._journal.items if item.run_id == self._plan.run_id]
+        return max((int(tag.split(".")[1]) for tag in tags if tag.startswith(f"{turn}.")), default=0)
+
+
+async def close_leftovers(journal: Journal, run_id: str) -> None:
+    """Mark what a process that died left half-said; what it may have done is settled call by call."""
+    events = [event for item in journal.items if item.run_id == run_id for event in _leftover(item)]
+    if events:
+        await journal.write(*events)
+
+
+def _leftover(item: Item) -> Sequence[Event]:
+    if item.status not in ("streaming", "waiting") or item.kind == "question":
+        return ()
+    if item.kind == "notice":
+        return (ItemCompleted(item_id=item.id, status="completed"),)
+    made = item.kind == "tool_call" and item.data.get("phase") in ("args_received", "executing")
+    if made:
+        return ()
+    error = {"code": "interrupted", "message": "The program stopped while this was being written."}
+    return (ItemCompleted(item_id=item.id, status="failed", data={"cutOff": True, "error": error}),)

@@ -1,0 +1,269 @@
+"""One turn: the model's answer, written down as it arrives.
+
+Calls become executable only in the transaction that completes the answer they belong to: an answer that
+broke off leaves no half-made call behind that anyone could execute.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+
+from pilothouse.types import limits, stream
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated
+from pilothouse.types.items import Item, ItemStatus
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ModelRequest
+from pilothouse.types.ports import Journal, Model
+
+Describe = Callable[[str, JsonObject], str]
+
+
+class TurnId(msgspec.Struct, frozen=True):
+    """Which turn of the run, and which attempt at it."""
+
+    turn: int
+    attempt: int
+
+    @property
+    def tag(self) -> str:
+        """Return the mark that the turn's items carry."""
+        return f"{self.turn}.{self.attempt}"
+
+
+async def take_turn(model: Model, request: ModelRequest, writer: TurnWriter) -> stream.Failed | None:
+    """Ask the model and write its answer; return the failure if there was one."""
+    async with aclosing(model.stream(request)) as events:
+        async for event in events:
+            if type(event) is stream.TextDelta:
+                await writer.text(event.text)
+            elif isinstance(event, stream.Failed):
+                await writer.broke_off(event)
+                return event
+            else:
+                await writer.take(event)
+    return await writer.finish()
+
+
+class _Call:
+    """A call while the model makes it."""
+
+    __slots__ = ("data", "item")
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.data: JsonObject = {}
+
+
+class TurnWriter:
+    """Turns a model's stream into items."""
+
+    def __init__(self, journal: Journal, turn: TurnId, model_id: str, describe: Describe) -> None:
+        self._journal = journal
+        self._turn = turn
+        self._model_id = model_id
+        self._describe = describe
+        self._began = time.monotonic()
+        self._first_token: float | None = None
+        self._response: str | None = None
+        self._thinking: str | None = None
+        self._thinking_began = 0.0
+        self._opaque: list[JsonObject] = []
+        self._retry: str | None = None
+        self._calls: dict[int, _Call] = {}
+        self._native: list[JsonObject] = []
+        self._usage: stream.Usage | None = None
+        self._stopped: stream.Stopped | None = None
+
+    # --- what the stream brings ---
+
+    async def text(self, text: str) -> None:
+        """Take a piece of the answer."""
+        if self._response is None:
+            await self._end_thinking()
+            item = self._journal.new("response", data=self._about())
+            await self._write(ItemCreated(item=item))
+            self._response = item.id
+        self._journal.delta(self._response, text)
+
+    async def take(self, event: stream.StreamEvent) -> None:
+        """Take anything but text and failure."""
+        match event:
+            case stream.ThinkingDelta():
+                await self._think(event)
+            case stream.CallStart():
+                await self._call_started(event)
+            case stream.CallArguments():
+                if event.index in self._calls:
+                    self._journal.note(self._calls[event.index].item.id, {"argumentBytes": event.size})
+            case stream.CallEnd():
+                self._call_received(event)
+            case stream.NativeDelta():
+                self._native.append(event.raw)
+            case stream.Retrying():
+                await self._retrying(event)
+            case stream.Usage():
+                self._usage = event
+            case stream.Stopped():
+                self._stopped = event
+            case _:
+                pass
+
+    async def _think(self, event: stream.ThinkingDelta) -> None:
+        if self._thinking is None:
+            item = self._journal.new("thinking", data=self._about())
+            await self._write(ItemCreated(item=item))
+            self._thinking, self._thinking_began = item.id, time.monotonic()
+        if event.opaque is not None:
+            self._opaque.append(event.opaque)
+        if event.text:
+            self._journal.delta(self._thinking, event.text)
+
+    async def _call_started(self, event: stream.CallStart) -> None:
+        if len(self._calls) >= limits.CALLS_PER_TURN:
+            return
+        data = self._about() | {"tool": event.name, "callId": self._call_id(event.id), "argumentBytes": 0}
+        item = self._journal.new("tool_call", data=data | _phase("started"))
+        await self._write(ItemCreated(item=item))
+        self._calls[event.index] = _Call(item)
+
+    def _call_id(self, given: str) -> str:
+        """Return the model's id for the call, or a fresh one where it gave none or one that is taken."""
+        taken = {item.data.get("callId") for item in self._journal.items if item.kind == "tool_call"}
+        taken |= {call.item.data["callId"] for call in self._calls.values()}
+        if given and given not in taken:
+            return given
+        return f"call_{self._turn.tag.replace('.', '_')}_{len(self._calls)}_{len(taken)}"
+
+    def _call_received(self, event: stream.CallEnd) -> None:
+        call = self._calls.get(event.index)
+        if call is None:
+            return
+        arguments = event.arguments
+        call.data = {"tool": event.name, "arguments": arguments, "argumentBytes": len(event.raw.encode())}
+        if arguments is None:
+            call.data["rawArguments"] = event.raw
+        else:
+            call.data["display"] = self._describe(event.name, arguments)
+        if event.opaque is not None:
+            call.data["opaque"] = event.opaque
+        self._journal.note(call.item.id, call.data | _phase("args_received"))
+
+    async def _retrying(self, event: stream.Retrying) -> None:
+        data: JsonObject = {
+            "level": "warning",
+            "code": "retrying",
+            "attempt": event.attempt,
+            "until": time.time() + event.wait,
+            "waitSeconds": event.wait,
+        }
+        if self._retry is not None:
+            await self._write(*self._end_retry())
+        item = self._journal.new("notice", status="waiting", text=event.why, data=data)
+        await self._write(ItemCreated(item=item))
+        self._retry = item.id
+
+    # --- how it ends ---
+
+    async def finish(self) -> stream.Failed | None:
+        """Complete the answer and make its calls executable, together."""
+        if self._stopped is None:
+            failure = stream.Failed("stream_broken", "The model's answer broke off.", retryable=True)
+            await self.broke_off(failure)
+            return failure
+        unfinished = [call for call in self._calls.values() if not call.data]
+        if unfinished:
+            failure = stream.Failed("stream_broken", "The model's tool call broke off.", retryable=True)
+            await self.broke_off(failure)
+            return failure
+        events: list[Event] = [*self._end_retry(), *self._thinking_end("completed")]
+        data = self._measures()
+        if self._response is None:
+            events.append(
+                ItemCreated(item=self._journal.new("response", status="completed", data=self._about() | data))
+            )
+        else:
+            events.append(ItemCompleted(item_id=self._response, status="completed", data=data))
+        for call in self._calls.values():
+            phase = _phase("args_received", call.item.data["phases"])
+            events.append(ItemUpdated(item_id=call.item.id, status="waiting", data=call.data | phase))
+        if self._said_nothing():
+            events.append(ItemCreated(item=self._empty_notice()))
+        await self._journal.write(*events)
+        return None
+
+    async def broke_off(self, failure: stream.Failed) -> None:
+        """End everything this attempt began; its text stays visible, marked."""
+        error = {"code": failure.code, "message": failure.message}
+        events: list[Event] = [*self._end_retry(), *self._thinking_end("failed", cut_off=True)]
+        if self._response is not None:
+            data = self._measures() | {"cutOff": True, "error": error}
+            events.append(ItemCompleted(item_id=self._response, status="failed", data=data))
+        for call in self._calls.values():
+            data = {"cutOff": True, "error": {"code": "CUT_OFF", "message": failure.message, "retryable": True}}
+            events.append(ItemCompleted(item_id=call.item.id, status="failed", data=data | _phase("failed")))
+        if events:
+            await self._journal.write(*events)
+
+    # --- parts ---
+
+    def _about(self) -> JsonObject:
+        return {"turn": self._turn.tag}
+
+    async def _write(self, event: Event) -> None:
+        if self._first_token is None and not (isinstance(event, ItemCreated) and event.item.kind == "notice"):
+            self._first_token = time.monotonic()
+        await self._journal.write(event)
+
+    async def _end_thinking(self) -> None:
+        events = [*self._end_retry(), *self._thinking_end("completed")]
+        if events:
+            await self._journal.write(*events)
+
+    def _thinking_end(self, status: ItemStatus, *, cut_off: bool = False) -> list[Event]:
+        if self._thinking is None:
+            return []
+        data: JsonObject = {"durationMs": round((time.monotonic() - self._thinking_began) * 1000)}
+        if self._opaque:
+            data["opaque"] = self._opaque
+        if cut_off:
+            data["cutOff"] = True
+        item_id, self._thinking, self._opaque = self._thinking, None, []
+        return [ItemCompleted(item_id=item_id, status=status, data=data)]
+
+    def _end_retry(self) -> list[Event]:
+        if self._retry is None:
+            return []
+        item_id, self._retry = self._retry, None
+        return [ItemCompleted(item_id=item_id, status="completed")]
+
+    def _measures(self) -> JsonObject:
+        now = time.monotonic()
+        data: JsonObject = {"model": self._model_id, "durationMs": round((now - self._began) * 1000)}
+        if self._first_token is not None:
+            data["firstTokenMs"] = round((self._first_token - self._began) * 1000)
+        if self._usage is not None:
+            usage = msgspec.structs.asdict(self._usage)
+            data["usage"] = {"cacheRead": usage.pop("cache_read"), "cacheWrite": usage.pop("cache_write"), **usage}
+        if self._stopped is not None:
+            data["stop"] = self._stopped.reason
+        if self._native:
+            data["native"] = self._native
+        return data
+
+    def _said_nothing(self) -> bool:
+        refused = self._stopped is not None and self._stopped.reason == "refusal"
+        return refused or (self._response is None and not self._calls and not self._native)
+
+    def _empty_notice(self) -> Item:
+        refused = self._stopped is not None and self._stopped.reason == "refusal"
+        text = "The model declined to answer." if refused else "The model gave an empty answer."
+        data = {"level": "warning", "code": "refused" if refused else "empty_answer"}
+        return self._journal.new("notice", status="completed", text=text, data=data)
+
+
+def _phase(phase: str, earlier: JsonObject | None = None) -> JsonObject:
+    return {"phase": phase, "phases": {**(earlier or {}), phase: time.time()}}

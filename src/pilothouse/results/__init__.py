@@ -1,0 +1,1 @@
+"""What happens to a tool's result before anyone sees or keeps it."""

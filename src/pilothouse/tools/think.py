@@ -1,0 +1,64 @@
+"""The `think` tool: a place for the model to reason in the open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ToolSpec
+from pilothouse.types.ports import CallContext, Effect, ToolError, ToolOutput
+
+NAME = "think"
+_LINE_CHARS = 120
+_SPEC = ToolSpec(
+    name=NAME,
+    description=(Path(__file__).parent / "think.md").read_text().strip(),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "thoughts": {"type": "string", "description": "The reasoning, in plain text."},
+            "requested_tools": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Names of tools that the next step needs.",
+            },
+        },
+        "required": ["thoughts"],
+    },
+)
+
+
+class Think:
+    """Records thoughts; refuses to be called twice in a row, so that an action follows thinking."""
+
+    effects: frozenset[Effect] = frozenset()
+    timeout = 30.0
+
+    def __init__(self, tool_names: Callable[[], Sequence[str]]) -> None:
+        self._tool_names = tool_names
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Return the tool as the model sees it."""
+        return _SPEC
+
+    def display(self, arguments: Mapping[str, object]) -> str:
+        """Return the first line of the thoughts."""
+        thoughts = str(arguments.get("thoughts", "")).strip().splitlines()
+        first = thoughts[0] if thoughts else ""
+        return f"Thinking: {first[:_LINE_CHARS]}{'…' if len(first) > _LINE_CHARS else ''}" if first else "Thinking"
+
+    async def execute(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
+        """Record the thoughts, or say that it is time to act."""
+        if context.earlier_calls and context.earlier_calls[-1] == NAME:
+            message = "You have just been thinking. Act now: call another tool or answer."
+            return ToolOutput(text=message, error=ToolError("ACT_NOW", message))
+        return ToolOutput(text=f"Noted. Now act.{self._about(arguments.get('requested_tools') or ())}")
+
+    def _about(self, requested: Sequence[str]) -> str:
+        known = set(self._tool_names())
+        there = [name for name in requested if name in known]
+        absent = [name for name in requested if name not in known]
+        said = f" Available: {', '.join(there)}." if there else ""
+        return said + (f" Not available: {', '.join(absent)}." if absent else "")
