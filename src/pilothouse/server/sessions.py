@@ -7,10 +7,10 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
-from weakref import WeakValueDictionary
+from typing import Any, Literal
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -21,12 +21,15 @@ Carrier = Literal["cookie", "bearer"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Someone who was let in, by what, and the signal that ends their open streams."""
+    """Someone who was let in, and by what."""
 
     owner: str
     carrier: Carrier
     token: str = field(repr=False)
-    ended: asyncio.Event = field(repr=False)
+
+
+# Whoever asks a public route; owns nothing.
+NOBODY = Caller(owner="", carrier="bearer", token="")
 
 
 def digest(token: str) -> bytes:
@@ -49,7 +52,9 @@ class Access:
         self._bearers = tuple(digest(token) for token in tokens)
         self._clock = clock
         self._codes: dict[bytes, float] = {}
-        self._open: WeakValueDictionary[bytes, asyncio.Event] = WeakValueDictionary()
+        self._streams: dict[asyncio.Future[Any], bytes] = {}
+        # Set when the server stops: its streams end, and no new ones begin.
+        self.closed = False
         # Cookies do not know ports: without it in the name two servers on one machine would share one.
         self.cookie_name = f"pilothouse_{port}"
 
@@ -82,16 +87,35 @@ class Access:
         owner = LOCAL_OWNER if matches else await self._sessions.session_owner(token)
         if owner is None:
             return None
-        ended = self._open.get(key)
-        if ended is None:
-            ended = self._open[key] = asyncio.Event()
-        return Caller(owner=owner, carrier=carrier, token=token, ended=ended)
+        return Caller(owner=owner, carrier=carrier, token=token)
 
     async def end(self, caller: Caller) -> None:
         """End a session and every stream that was opened with it."""
         await self._sessions.end_session(caller.token)
-        if digest(caller.token) not in self._bearers:
-            caller.ended.set()
+        key = digest(caller.token)
+        if key not in self._bearers:
+            self._stop(task for task, token in self._streams.items() if token == key)
+
+    @contextmanager
+    def streaming(self, caller: Caller, task: asyncio.Future[Any]) -> Iterator[None]:
+        """Let this task be cancelled when the caller's session ends, or the server does."""
+        self._streams[task] = digest(caller.token)
+        if self.closed:
+            task.cancel()
+        try:
+            yield
+        finally:
+            del self._streams[task]
+
+    def close_streams(self) -> None:
+        """End every open stream; the server stops."""
+        self.closed = True
+        self._stop(self._streams)
+
+    @staticmethod
+    def _stop(tasks: Iterable[asyncio.Future[Any]]) -> None:
+        for task in list(tasks):
+            task.cancel()
 
     def cookie(self, token: str | None) -> str:
         """Return the Set-Cookie value that gives a token to the browser, or takes it back."""

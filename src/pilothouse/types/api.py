@@ -272,7 +272,7 @@ class LaggedFrame(msgspec.Struct, frozen=True, tag_field="op", tag="lagged", ren
 
 
 class ProblemFrame(msgspec.Struct, frozen=True, tag_field="op", tag="problem", rename="camel"):
-    """This conversation's events cannot be sent, and why: it is gone, or the command was not understood."""
+    """A conversation's events cannot be sent, and why: it is gone, or the command was not understood."""
 
     conversation_id: str | None
     code: ErrorCode

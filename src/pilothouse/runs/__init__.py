@@ -1,0 +1,1 @@
+"""Runs: commands in, events out, who executes what, and what happens after a crash."""

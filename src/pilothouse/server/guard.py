@@ -1,0 +1,236 @@
+"""The guard: every request passes it, whatever route it is for, before anything of ours runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pilothouse.server.origins import Origins
+from pilothouse.server.problems import internal_problem, problem_response
+from pilothouse.server.sessions import NOBODY, Access, Caller, Carrier
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+
+log = logging.getLogger(__name__)
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+# A token in an address ends up in histories and logs; these names are refused, valid or not.
+TOKEN_PARAMETERS = frozenset({"token", "access_token", "auth", "authorization", "bearer", "session", "code", "api_key"})
+
+CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", CONTENT_POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-dns-prefetch-control", b"off"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
+NO_STORE = (b"cache-control", b"no-store")
+
+
+class RouteRules(NamedTuple):
+    """What the guard must know about routes: who needs no token, and how much a body may hold."""
+
+    is_public: Callable[[str, str], bool]
+    body_limit: Callable[[str, str], int]
+
+
+class Guard:
+    """Checks name, origin, token and size, in this order, and puts the security headers on every answer."""
+
+    def __init__(self, app: ASGIApp, *, origins: Origins, access: Access, rules: RouteRules) -> None:
+        self._app = app
+        self._origins = origins
+        self._access = access
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through as ASGI, or answer it."""
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._request(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def guarded_send(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = _with_security(message.get("headers", ()))
+            await send(message)
+
+        try:
+            limit = self._rules.body_limit(scope["method"], scope["path"])
+            scope["caller"] = await self._admit(scope, limit)
+            await self._app(scope, _bounded(receive, limit), guarded_send)
+        except Exception as error:
+            if isinstance(error, PilothouseError):
+                # The body was not read, so the connection cannot be used again.
+                answer = problem_response(error, headers={"connection": "close"})
+            else:
+                answer = internal_problem(log, scope, error)
+            if not started:
+                await answer(scope, receive, guarded_send)
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            scope["caller"] = await self._admit(scope, 0)
+        except PilothouseError as error:
+            # Starlette answers a handshake with an HTTP response; the page learns the reason, not only "closed".
+            response = problem_response(error)
+            response.raw_headers = _with_security(response.raw_headers)
+            await response(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:
+            internal_problem(log, scope, error)
+
+    async def _admit(self, scope: Scope, limit: int) -> Caller:
+        """Return who asks, or raise the reason why they are not let in."""
+        headers = _fields(scope)
+        server = scope.get("server")
+        host = self._origins.check_host(headers.get("host", []), server[0] if server else None)
+        if not is_api(scope["path"]):
+            return NOBODY
+        method = scope.get("method", "WEBSOCKET")
+        proven = self._check_site(headers, host)
+        _check_query(scope)
+        _check_body(headers, limit)
+        if self._rules.is_public(method, scope["path"]):
+            return NOBODY
+        caller = await self._authenticate(headers)
+        if caller.carrier == "cookie" and method not in SAFE_METHODS and not proven:
+            raise _foreign()
+        return caller
+
+    def _check_site(self, headers: dict[str, list[str]], host: str) -> bool:
+        """Refuse other sites' pages; return whether the browser proved that it is ours."""
+        sites, origins = headers.get("sec-fetch-site", []), headers.get("origin", [])
+        if any(site not in ("same-origin", "none") for site in sites):
+            raise _foreign()
+        if any(not self._origins.is_own(origin, host) for origin in origins):
+            raise _foreign()
+        return bool(sites or origins)
+
+    async def _authenticate(self, headers: dict[str, list[str]]) -> Caller:
+        found = credential(headers, self._access.cookie_name)
+        caller = await self._access.caller(*found) if found else None
+        if caller is None:
+            raise PilothouseError(
+                "unauthorized",
+                "This needs a session of this server.",
+                fix="Run `pilothouse open` for a link that signs this browser in, or send the token as a bearer token.",
+            )
+        return caller
+
+
+def is_api(path: str) -> bool:
+    """Return whether a path is part of the API; all else is the page, which holds no data."""
+    return path == "/api" or path.startswith("/api/")
+
+
+def credential(headers: dict[str, list[str]], cookie_name: str) -> tuple[str, Carrier] | None:
+    """Return the token a request carries: the only place where one is looked for."""
+    bearers = headers.get("authorization", [])
+    cookies = [
+        value
+        for line in headers.get("cookie", [])
+        for name, _, value in (part.strip().partition("=") for part in line.split(";"))
+        if name == cookie_name
+    ]
+    if len(bearers) > 1 or len(cookies) > 1:
+        raise PilothouseError("bad_request", "The request carries more than one token.")
+    if bearers:
+        scheme, _, token = bearers[0].partition(" ")
+        return (token.strip(), "bearer") if scheme.lower() == "bearer" and token.strip() else None
+    return (cookies[0], "cookie") if cookies and cookies[0] else None
+
+
+def _fields(scope: Scope) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        fields.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return fields
+
+
+def _check_query(scope: Scope) -> None:
+    names = {name.lower() for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
+    if names & TOKEN_PARAMETERS:
+        raise PilothouseError(
+            "bad_request", "A token does not belong in an address.", fix="Send it in the Authorization header."
+        )
+
+
+def _check_body(headers: dict[str, list[str]], limit: int) -> None:
+    """Refuse a body that is declared too large or is not JSON, before any of it is read."""
+    lengths = headers.get("content-length", [])
+    length = int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+    if length > limit:
+        raise _too_large(limit)
+    if length or "transfer-encoding" in headers:
+        kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise PilothouseError("bad_request", "The body must be JSON.", fix="Send Content-Type: application/json.")
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    """Return a `receive` that counts the body and the time it takes."""
+    taken, deadline, complete = 0, asyncio.get_running_loop().time() + limits.BODY_TIMEOUT, False
+
+    async def bounded() -> Message:
+        nonlocal taken, complete
+        if complete:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise PilothouseError("bad_request", "The request's body took too long to arrive.") from None
+        taken += len(message.get("body", b""))
+        complete = not message.get("more_body", False)
+        if taken > limit:
+            raise _too_large(limit)
+        return message
+
+    return bounded
+
+
+def _with_security(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    found = list(headers)
+    if not any(name == b"cache-control" for name, _ in found):
+        found.append(NO_STORE)
+    return [*found, *SECURITY_HEADERS]
+
+
+def _foreign() -> PilothouseError:
+    return PilothouseError("forbidden", "Another site's page may not use this server.")
+
+
+def _too_large(limit: int) -> PilothouseError:
+    size = f"{limit // (1024 * 1024)} MiB"
+    return PilothouseError("too_large", f"The request is larger than {size}.", fix="Send less at once.")

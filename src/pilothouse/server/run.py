@@ -1,0 +1,134 @@
+"""Running the server: from a bound port to the last closed connection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from pilothouse.runs.address import remove_address, write_address
+from pilothouse.server.app import make_app
+from pilothouse.server.listening import WILDCARDS, Listener
+from pilothouse.server.origins import Origins, parse_host
+from pilothouse.server.pages import PAGE_FOLDER, load_page
+from pilothouse.server.protocol import HTTP_PROTOCOL
+from pilothouse.server.sessions import Access
+from pilothouse.server.stopping import Stop
+from pilothouse.types import limits
+from pilothouse.types.address import ServerAddress
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import HostApi
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The server answers: where, and the link that signs one browser in, once."""
+
+    url: str
+    link: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """What a person may set about the server."""
+
+    # Where the commands of this account find the server; None leaves no trace.
+    home: Path | None = None
+    # PILOTHOUSE_TOKEN: a fixed bearer token for scripts.
+    token: str = field(default="", repr=False)
+    # PILOTHOUSE_ALLOWED_HOSTS: further names this server answers to, behind a proxy for example.
+    allowed_hosts: tuple[str, ...] = ()
+    page: Path = PAGE_FOLDER
+    on_ready: Callable[[Ready], None] = lambda ready: None
+
+    @classmethod
+    def from_environment(cls, home: Path | None, on_ready: Callable[[Ready], None]) -> ServerOptions:
+        """Return the options that the environment sets."""
+        names = os.environ.get("PILOTHOUSE_ALLOWED_HOSTS", "").replace(",", " ").split()
+        token = os.environ.get("PILOTHOUSE_TOKEN", "").strip()
+        return cls(home=home, token=token, allowed_hosts=tuple(names), on_ready=on_ready)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own idea of signals: `Stop` has them."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+async def serve(host: HostApi, listener: Listener, options: ServerOptions, stop: Stop) -> None:
+    """Serve until asked to stop; streams end at once, requests get a moment to finish."""
+    local_token = secrets.token_urlsafe(32)
+    access = Access(host, port=listener.port, tokens=tuple(filter(None, (options.token, local_token))))
+    app = make_app(host, access, _origins(listener, options), load_page(options.page))
+    server = _Server(_configure(app))
+    serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await _started(server, serving)
+        if options.home is not None:
+            write_address(options.home, ServerAddress(url=listener.url, pid=os.getpid(), token=local_token))
+        options.on_ready(Ready(listener.url, f"{listener.url}/#code={access.new_code()}", listener.note))
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        access.close_streams()
+        server.should_exit = True
+        try:
+            await serving
+        finally:
+            listener.close()
+            if options.home is not None:
+                remove_address(options.home)
+
+
+async def _started(server: uvicorn.Server, serving: asyncio.Future[None]) -> None:
+    while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn has a flag, not an event
+        await asyncio.sleep(0.005)
+
+
+def _origins(listener: Listener, options: ServerOptions) -> Origins:
+    if listener.exposed and options.token and len(options.token) < limits.TOKEN_CHARS:
+        raise PilothouseError(
+            "bad_config",
+            f"PILOTHOUSE_TOKEN is shorter than {limits.TOKEN_CHARS} characters, too short for a server on a network.",
+            fix="Set a longer one, or leave it unset.",
+        )
+    for name in options.allowed_hosts:
+        if parse_host(name) != name.lower():
+            raise PilothouseError(
+                "bad_config",
+                f"PILOTHOUSE_ALLOWED_HOSTS has {name!r}, which is not a host name.",
+                fix="List names only.",
+            )
+    own = () if listener.host in WILDCARDS else (listener.host,)
+    return Origins((*own, *options.allowed_hosts), exposed=listener.exposed)
+
+
+def _configure(app: object) -> uvicorn.Config:
+    # Every failure is already one line in our log; uvicorn would add tracebacks that may hold secrets.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        loop="none",
+        http=HTTP_PROTOCOL,
+        ws="websockets-sansio",
+        ws_max_size=limits.SOCKET_MESSAGE_BYTES,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=limits.KEEP_ALIVE,
+        timeout_graceful_shutdown=limits.CONNECTION_GRACE,
+    )

@@ -1,0 +1,141 @@
+"""The page's WebSocket: many conversations and the list, over one connection per tab."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing, suppress
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
+
+from pilothouse.server.problems import internal_problem
+from pilothouse.server.sessions import Access, Caller
+from pilothouse.types import limits
+from pilothouse.types.api import LaggedFrame, ProblemFrame, SocketCommand, Subscribe
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.feed import Lagged
+from pilothouse.types.host import FeedBatch, HostApi
+from pilothouse.types.json import encode, encode_text
+
+log = logging.getLogger(__name__)
+
+_commands = msgspec.json.Decoder(SocketCommand)
+
+# How a closed tab tells "sign in again" from "connect again".
+SIGNED_OUT = 4401
+TRY_AGAIN = 1013
+STOPPING = 1012
+
+_GONE = (WebSocketDisconnect, WebSocketDisconnected)
+
+
+def events_frame(conversation_id: str, batch: FeedBatch) -> str:
+    """Return an EventsFrame put together from the events' own bytes."""
+    events = b",".join(event.json for event in batch)
+    return (b'{"op":"events","conversationId":%s,"events":[%s]}' % (encode(conversation_id), events)).decode()
+
+
+async def page_socket(socket: WebSocket) -> None:
+    """Serve one tab until it leaves, its session ends, or the server stops."""
+    access: Access = socket.app.state.access
+    caller: Caller = socket.scope["caller"]
+    await socket.accept()
+    tab = asyncio.ensure_future(Tab(socket, socket.app.state.host, caller.owner).run())
+    try:
+        with access.streaming(caller, tab):
+            await asyncio.wait({tab})
+        code = TRY_AGAIN if not tab.cancelled() else STOPPING if access.closed else SIGNED_OUT
+    finally:
+        tab.cancel()
+        with suppress(asyncio.CancelledError):
+            await tab
+    with suppress(*_GONE):
+        await socket.close(code)
+
+
+class Tab:
+    """One open page: what it reads, and the tasks that send it."""
+
+    def __init__(self, socket: WebSocket, host: HostApi, owner: str) -> None:
+        self._socket = socket
+        self._host = host
+        self._owner = owner
+        self._readers: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Send the list's changes and obey commands until either ends."""
+        async with asyncio.TaskGroup() as group:
+            lists = group.create_task(self._send_list())
+            commands = group.create_task(self._obey(group))
+            await asyncio.wait({lists, commands}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (lists, commands, *self._readers.values()):
+                task.cancel()
+
+    async def _obey(self, group: asyncio.TaskGroup) -> None:
+        while True:
+            try:
+                command = _commands.decode(await self._socket.receive_text())
+            except (*_GONE, KeyError):
+                return
+            except (msgspec.DecodeError, UnicodeEncodeError):
+                await self._problem(None, PilothouseError("bad_request", "The command was not understood."))
+                continue
+            self._stop(command.conversation_id)
+            if isinstance(command, Subscribe):
+                await self._subscribe(command, group)
+
+    async def _subscribe(self, command: Subscribe, group: asyncio.TaskGroup) -> None:
+        if len(self._readers) >= limits.SOCKET_SUBSCRIPTIONS:
+            await self._problem(
+                command.conversation_id,
+                PilothouseError("bad_request", f"At most {limits.SOCKET_SUBSCRIPTIONS} conversations at once."),
+            )
+            return
+        reader = group.create_task(self._send_events(command.conversation_id, max(command.after, 0)))
+        self._readers[command.conversation_id] = reader
+        reader.add_done_callback(lambda task: self._forget(command.conversation_id, task))
+
+    def _stop(self, conversation_id: str) -> None:
+        reader = self._readers.pop(conversation_id, None)
+        if reader is not None:
+            reader.cancel()
+
+    def _forget(self, conversation_id: str, reader: asyncio.Task[None]) -> None:
+        if self._readers.get(conversation_id) is reader:
+            del self._readers[conversation_id]
+
+    async def _send_events(self, conversation_id: str, after: int) -> None:
+        try:
+            feed = await self._host.events(self._owner, conversation_id, after)
+            async with aclosing(feed):
+                async for batch in feed:
+                    if batch:
+                        await self._socket.send_text(events_frame(conversation_id, batch))
+        except Lagged:
+            await self._send(LaggedFrame(conversation_id))
+        except PilothouseError as error:
+            await self._problem(conversation_id, error)
+        except _GONE:
+            return
+        except Exception as error:
+            internal_problem(log, self._socket.scope, error)
+            await self._problem(conversation_id, PilothouseError("internal", "The events could not be read."))
+
+    async def _send_list(self) -> None:
+        changes = self._host.list_changes(self._owner)
+        try:
+            async with aclosing(changes):
+                async for change in changes:
+                    await self._send(change)
+        except (Lagged, *_GONE):
+            return
+        except Exception as error:
+            internal_problem(log, self._socket.scope, error)
+
+    async def _problem(self, conversation_id: str | None, error: PilothouseError) -> None:
+        await self._send(ProblemFrame(conversation_id, error.code, error.message))
+
+    async def _send(self, frame: object) -> None:
+        with suppress(*_GONE):
+            await self._socket.send_text(encode_text(frame))

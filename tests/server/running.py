@@ -1,0 +1,105 @@
+"""Starting the server in a test, and talking to it in ways that clients are too polite for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from websockets.asyncio.client import ClientConnection, connect
+
+from pilothouse.server.listening import Listener, listen
+from pilothouse.server.run import Ready, ServerOptions, serve
+from pilothouse.server.stopping import Stop
+from tests.server.memory_host import MemoryHost
+
+TOKEN = "a-fixed-token-for-scripts"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+PATIENCE = 10.0
+
+
+@dataclass
+class Raw:
+    """An answer as it came over the socket."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class RunningServer:
+    """A server under test and the ways to reach it."""
+
+    host: MemoryHost
+    listener: Listener
+    ready: Ready
+    stop: Stop
+    http: httpx2.AsyncClient
+    home: Path
+
+    @property
+    def authority(self) -> str:
+        return f"127.0.0.1:{self.listener.port}"
+
+    @property
+    def cookie_name(self) -> str:
+        return f"pilothouse_{self.listener.port}"
+
+    async def raw(self, data: bytes) -> Raw:
+        """Send bytes and read the answer until the server closes or the answer is whole."""
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.listener.port)
+            try:
+                writer.write(data)
+                await writer.drain()
+                return await read_answer(reader)
+            finally:
+                writer.close()
+
+    async def sign_in(self) -> dict[str, str]:
+        """Use a one-time link like the page does, and return the headers of a signed-in browser."""
+        link = (await self.http.post("/api/link", headers=BEARER)).json()["url"]
+        answer = await self.http.post("/api/session", json={"code": link.partition("#code=")[2]})
+        assert answer.status_code == 204
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        return {"cookie": cookie, "sec-fetch-site": "same-origin", "origin": f"http://{self.authority}"}
+
+    @asynccontextmanager
+    async def socket(self, headers: Mapping[str, str] = BEARER) -> AsyncIterator[ClientConnection]:
+        async with connect(
+            f"ws://{self.authority}/api/ws", additional_headers=dict(headers), proxy=None, open_timeout=PATIENCE
+        ) as socket:
+            yield socket
+
+
+async def read_answer(reader: asyncio.StreamReader) -> Raw:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    fields = [line.partition(":") for line in head[1:] if line]
+    headers = {name.lower(): value.strip() for name, _, value in fields}
+    length = int(headers.get("content-length", "0"))
+    return Raw(int(head[0].split()[1]), headers, await reader.readexactly(length))
+
+
+@asynccontextmanager
+async def run_server(
+    home: Path, *, options: ServerOptions | None = None, listener: Listener | None = None
+) -> AsyncIterator[RunningServer]:
+    host, stop = MemoryHost(), Stop()
+    ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+    given = options or ServerOptions(home=home, token=TOKEN, on_ready=ready.set_result)
+    listener = listener or listen(port=0)
+    serving = asyncio.ensure_future(serve(host, listener, given, stop))
+    waited: set[asyncio.Future[Any]] = {serving, ready}
+    await asyncio.wait(waited, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        serving.result()
+    async with httpx2.AsyncClient(base_url=listener.url, timeout=PATIENCE, trust_env=False) as http:
+        yield RunningServer(host, listener, await ready, stop, http, home)
+    stop.ask()
+    async with asyncio.timeout(PATIENCE):
+        await serving
