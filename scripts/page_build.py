@@ -81,7 +81,7 @@ def build() -> None:
     install()
     print("page: building", flush=True)
     STAMP.unlink(missing_ok=True)
-    npm("run", "--silent", "build")
+    npm("run", "--silent", "build", "--", "--logLevel", "warn")
     STAMP.write_text(wanted)
 
 
