@@ -27,7 +27,8 @@ def make_model(
     if config.provider == "scripted":
         from pilothouse.models.scripted import ScriptedModel
 
-        return ScriptedModel(config.model or config.base_url, first_wait=first_wait)
+        path = config.model or config.base_url
+        return ScriptedModel(path, first_byte=first_byte, silence=silence, first_wait=first_wait)
     if config.provider == "embedded":
         from pilothouse.models.embedded import EmbeddedModel
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from pilothouse.net.errors import NetError, reason
+from pilothouse.net.watch import Watch
 from pilothouse.types import limits
 
 # At INFO and below these write addresses, and an address may carry a token.
@@ -35,6 +36,7 @@ class Reply:
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
         self._bytes: AsyncGenerator[bytes, None] = response.aiter_bytes()
+        self._watch = Watch()
         self.status = response.status_code
 
     def header(self, name: str) -> str:
@@ -43,13 +45,17 @@ class Reply:
 
     async def chunk(self, timeout: float) -> bytes | None:
         """Return the next bytes of the body, or None at its end."""
+        self._watch.begin(timeout)
         try:
-            async with asyncio.timeout(timeout):
-                return await anext(self._bytes, None)
-        except TimeoutError:
+            return await anext(self._bytes, None)
+        except asyncio.CancelledError:
+            if not self._watch.expired():
+                raise
             raise NetError("silent", f"nothing came for {timeout:g} s") from None
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise NetError("broken", reason(error)) from None
+        finally:
+            self._watch.end()
 
     async def read(self, limit: int, timeout: float) -> bytes:
         """Return the body's first `limit` bytes; what a server sends beyond is not read."""
@@ -60,6 +66,7 @@ class Reply:
 
     async def aclose(self) -> None:
         """Close the connection, at once if the body is not at its end."""
+        self._watch.stop()
         await self._bytes.aclose()
         await self._response.aclose()
 
