@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import os
 import re
 import secrets
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -65,7 +66,8 @@ class SecretStore:
         """Store or replace a secret."""
         self._learn(value)
         file = self._file(name)
-        with self._guard:
+        with self._guard, _disk_errors(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             keyring = self._keyring()
             if keyring is not None:
                 entry = _Entry(origin, "keyring", self._slot(name))
@@ -190,8 +192,19 @@ def _bound(name: str, origin: str) -> bytes:
     return msgspec.json.encode((name, origin))
 
 
+@contextlib.contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise PilothouseError("disk_full", "The disk is full; the key was not kept.", fix="Free space.") from None
+        reason = (error.strerror or str(error)).lower()
+        message = f"The key could not be kept in {folder}: {reason}."
+        raise PilothouseError("data_folder", message, fix="Check that you may write there.") from None
+
+
 def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

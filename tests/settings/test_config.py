@@ -1,0 +1,124 @@
+"""`config.json` keeps profiles and settings, and what a person adds by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pilothouse.settings.config import ConfigService
+from pilothouse.settings.home import open_home
+from pilothouse.settings.watch import watch
+from pilothouse.types.api import ConfigPatch, Profile
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
+
+
+@pytest.fixture
+def service(home: Path) -> ConfigService:
+    return ConfigService(open_home().path, "sqlite")
+
+
+def profile(name: str, **settings: str) -> Profile:
+    return Profile(id=name.lower(), name=name, settings=ConversationSettings(**settings))  # type: ignore[arg-type]
+
+
+@pytest.mark.case("SRV-10", "SRV-11")
+def test_the_first_start_writes_the_whole_layout(home: Path, service: ConfigService) -> None:
+    written = json.loads((home / "config.json").read_text())
+    assert written["version"] == "1.0"
+    assert written["profiles"] == []
+    assert written["mcps"] == []
+    assert written["global_hotkey"] == "Cmd+Shift+Space"
+    view = service.view()
+    assert (view.version, view.data_folder, view.database) == ("1.0", str(home), "sqlite")
+    assert view.resume_after_restart == "auto"
+
+
+@pytest.mark.case("MOD-26")
+async def test_profiles_are_added_edited_activated_and_removed(home: Path, service: ConfigService) -> None:
+    work, play = profile("Work", model_id="claude"), profile("Play")
+    view = await service.patch(ConfigPatch(profiles=(work, play), active_profile="work"))
+    assert view.profiles == (work, play)
+    assert view.active_profile == "work"
+    assert service.config.active_settings().model_id == "claude"
+
+    edited = Profile(id="work", name="Work again", settings=ConversationSettings(system_prompt="Be brief."))
+    assert (await service.patch(ConfigPatch(profiles=(edited, play)))).active_profile == "work"
+    assert service.config.active_settings().system_prompt == "Be brief."
+
+    view = await service.patch(ConfigPatch(profiles=(play,)))
+    assert view.profiles == (play,)
+    assert view.active_profile is None
+    assert ConfigService(home, "sqlite").view() == view
+
+
+@pytest.mark.case("MOD-26")
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        (ConfigPatch(active_profile="nobody"), "“nobody” is not in the list"),
+        (ConfigPatch(profiles=(profile("A"), profile("A"))), "Two profiles have the id “a”"),
+        (ConfigPatch(profiles=(Profile(id="x", name=" "),)), "needs an id and a name"),
+        (ConfigPatch(profiles=(Profile(id="x", name="n" * 81),)), "at most 80 characters"),
+    ],
+)
+async def test_a_patch_that_does_not_fit_is_refused_in_one_sentence(
+    service: ConfigService, patch: ConfigPatch, words: str
+) -> None:
+    before = service.view()
+    with pytest.raises(PilothouseError, match=words) as caught:
+        await service.patch(patch)
+    assert caught.value.http_status == 400
+    assert service.view() == before
+
+
+async def test_what_a_person_wrote_by_hand_outlives_our_changes(home: Path, service: ConfigService) -> None:
+    raw = json.loads((home / "config.json").read_text())
+    raw |= {
+        "mcps": [{"id": "1", "name": "GitHub"}],
+        "note": "mine",
+        "profiles": [{"id": "a", "name": "A", "icon": "🚢"}],
+    }
+    (home / "config.json").write_text(json.dumps(raw))
+    await service.patch(ConfigPatch(profiles=(Profile(id="a", name="B"),), global_hotkey="Alt+P"))
+    written = json.loads((home / "config.json").read_text())
+    assert written["mcps"] == [{"id": "1", "name": "GitHub"}]
+    assert written["note"] == "mine"
+    assert written["profiles"][0]["icon"] == "🚢"
+    assert (written["profiles"][0]["name"], written["global_hotkey"]) == ("B", "Alt+P")
+
+
+@pytest.mark.case("F-55")
+async def test_a_broken_config_is_reported_with_its_line_and_the_app_goes_on(
+    home: Path, service: ConfigService
+) -> None:
+    await service.patch(ConfigPatch(global_hotkey="Alt+P"))
+    (home / "config.json").write_text('{\n "version": "1.0",\n "resume_after_restart": "perhaps"\n}')
+    view = service.view()
+    assert view.global_hotkey == "Alt+P"
+    assert view.problem is not None
+    assert view.problem.line == 3
+    assert "resume_after_restart" in view.problem.message
+    assert ConfigService(home, "sqlite").view().global_hotkey == "Alt+P"
+
+
+@pytest.mark.case("F-55")
+async def test_an_edit_is_noticed_by_the_watcher(home: Path, service: ConfigService) -> None:
+    changed: asyncio.Queue[str] = asyncio.Queue()
+    watcher = asyncio.create_task(watch({"config": service.file}, changed.put_nowait, interval=0.01))
+    try:
+        (home / "config.json").write_text('{"version": "1.0", "global_hotkey": "F1"}')
+        assert await asyncio.wait_for(changed.get(), 5) == "config"
+        assert service.view().global_hotkey == "F1"
+    finally:
+        watcher.cancel()
+
+
+def test_a_file_of_a_later_version_is_left_alone(home: Path, service: ConfigService) -> None:
+    (home / "config.json").write_text('{"version": "2.0"}')
+    problem = service.view().problem
+    assert problem is not None
+    assert "Version 2.0" in problem.message

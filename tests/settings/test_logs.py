@@ -1,0 +1,76 @@
+"""The log has one record per line, no secrets, and only its owner reads it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pilothouse.secrets.redaction import RedactingFilter, Redactor
+from pilothouse.settings.logs import LOG_NAME, start_log
+
+CANARY = "sk-canary-5up3r/s3cr3t+value"
+
+
+@pytest.fixture
+def redactor() -> Redactor:
+    redactor = Redactor()
+    redactor.learn(CANARY)
+    return redactor
+
+
+@pytest.fixture
+def log(tmp_path: Path, redactor: Redactor) -> Iterator[Path]:
+    level = logging.getLogger().level
+    handler = start_log(tmp_path, redactor.redact)
+    yield tmp_path / LOG_NAME
+    logging.getLogger().removeHandler(handler)
+    logging.getLogger().setLevel(level)
+    handler.close()
+
+
+@pytest.mark.case("TEXT-07")
+def test_a_line_break_in_a_logged_text_cannot_fake_a_record(log: Path) -> None:
+    logging.getLogger("x").info("tool %s", 'evil\n{"level":"info","message":"fake"}\r\u2028\u0085more')
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1
+    record = json.loads(lines[0])
+    assert record["message"].startswith("tool evil\n{")
+    assert (record["level"], record["logger"]) == ("info", "x")
+
+
+@pytest.mark.case("SECRET-02", "AUT-28")
+def test_a_secret_never_reaches_the_log_not_even_in_an_exception(log: Path) -> None:
+    try:
+        raise RuntimeError(f"GET https://x/?key={CANARY} with Authorization: Bearer {CANARY}")
+    except RuntimeError:
+        logging.getLogger("x").exception("failed with %s", CANARY)
+    text = log.read_text()
+    assert CANARY not in text
+    assert text.count("[redacted]") == 3
+    assert "GET https://x/?key=" in json.loads(text)["error"]
+
+
+@pytest.mark.case("AUT-28")
+def test_the_filter_protects_other_handlers_too(redactor: Redactor, capsys: pytest.CaptureFixture[str]) -> None:
+    handler = logging.StreamHandler()
+    handler.addFilter(RedactingFilter(redactor))
+    logger = logging.Logger("y")
+    logger.addHandler(handler)
+    try:
+        raise ValueError(CANARY)
+    except ValueError:
+        logger.exception("key %s", CANARY)
+    shown = capsys.readouterr().err
+    assert CANARY not in shown
+    assert "ValueError: [redacted]" in shown
+    assert "key [redacted]" in shown
+
+
+@pytest.mark.case("WEB-15")
+def test_only_the_owner_can_read_the_log(log: Path) -> None:
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
