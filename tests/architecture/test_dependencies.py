@@ -16,7 +16,7 @@ from packaging.version import Version
 from tests.support.source import ROOT, everything_of_ours
 
 REQUIREMENTS = ROOT / "requirements"
-LOCK = ROOT / "page" / "package-lock.json"
+NODE_PROJECTS = ("page", "requirements/chromium")
 REASONS = ROOT / "docs" / "dependencies.md"
 # Written in pieces, or this file would break its own rule.
 REGISTRIES = [
@@ -86,8 +86,9 @@ def test_no_file_names_a_registry_or_a_folder_of_one_machine() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_page_lock_has_every_platforms_binaries_and_no_address() -> None:
-    packages = json.loads(LOCK.read_text(encoding="utf-8"))["packages"]
+@pytest.mark.parametrize("folder", NODE_PROJECTS)
+def test_the_lock_of_npm_has_every_platforms_binaries_and_no_address(folder: str) -> None:
+    packages = json.loads((ROOT / folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     assert not [name for name, entry in packages.items() if "resolved" in entry]
     locked = {name.rpartition("node_modules/")[2] for name in packages}
     missing = {
@@ -100,9 +101,11 @@ def test_the_page_lock_has_every_platforms_binaries_and_no_address() -> None:
 
 
 def test_every_dependency_has_its_reason_in_the_docs() -> None:
-    page = json.loads((ROOT / "page" / "package.json").read_text(encoding="utf-8"))
-    wanted = {requirement.name for _, requirement in declared()} | page["dependencies"].keys()
-    wanted |= page.get("devDependencies", {}).keys() | page.get("overrides", {}).keys()
+    wanted = {requirement.name for _, requirement in declared()}
+    for folder in NODE_PROJECTS:
+        package = json.loads((ROOT / folder / "package.json").read_text(encoding="utf-8"))
+        for kind in ("dependencies", "devDependencies", "overrides"):
+            wanted |= package.get(kind, {}).keys()
     told = set(re.findall(r"^\| `([^`]+)` \| \S", REASONS.read_text(encoding="utf-8"), re.MULTILINE))
     assert not wanted - told, f"docs/dependencies.md does not say why: {sorted(wanted - told)}"
     assert not told - wanted, f"docs/dependencies.md speaks of what is gone: {sorted(told - wanted)}"

@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+# Where scripts/test unpacks one, on machines that have none and where it may not install any.
+UNPACKED = Path(__file__).resolve().parents[2] / ".cache" / "chromium"
 VARIABLE = "PILOTHOUSE_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 APPLICATIONS = (
@@ -42,6 +44,7 @@ def candidates() -> Iterator[str]:
     for folder in PLAYWRIGHT_FOLDERS:
         for pattern in PLAYWRIGHT_PROGRAMS:
             yield from map(str, sorted(Path(folder).expanduser().glob(pattern), reverse=True))
+    yield str(UNPACKED / "chromium")
 
 
 def find() -> str:
