@@ -23,6 +23,7 @@ BIN = ROOT / ".venv" / "bin"
 REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes; each runs by itself so that its timing is its own.
 HEAVY = ("behaviour", "adversarial", "faults", "browser")
+TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 
 
@@ -92,7 +93,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
     checks: list[tuple[str, Callable[[], bool]]] = [
         ("lint", lambda: run(BIN / "ruff", "check", "--quiet")),
         ("format", lambda: run(BIN / "ruff", "format", "--check", "--quiet")),
-        ("types", lambda: run(BIN / "mypy")),
+        ("types", lambda: run(BIN / "mypy", *(name for name in TYPED if (ROOT / name).exists()))),
     ]
     if fast:
         return [*checks, ("unit", lambda: pytest("unit", "-m", "not slow", *units, *WORKERS))]
