@@ -87,10 +87,14 @@ async def read_answer(reader: asyncio.StreamReader) -> Raw:
 
 @asynccontextmanager
 async def run_server(
-    home: Path, *, options: ServerOptions | None = None, listener: Listener | None = None
+    home: Path,
+    *,
+    options: ServerOptions | None = None,
+    ready: asyncio.Future[Ready] | None = None,
+    listener: Listener | None = None,
 ) -> AsyncIterator[RunningServer]:
     host, stop = MemoryHost(), Stop()
-    ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+    ready = ready or asyncio.get_running_loop().create_future()
     given = options or ServerOptions(home=home, token=TOKEN, on_ready=ready.set_result)
     listener = listener or listen(port=0)
     serving = asyncio.ensure_future(serve(host, listener, given, stop))
@@ -103,3 +107,18 @@ async def run_server(
     stop.ask()
     async with asyncio.timeout(PATIENCE):
         await serving
+
+
+@asynccontextmanager
+async def run_server_with_page(folder: Path) -> AsyncIterator[RunningServer]:
+    """Run a server with a tiny built page, a private home, and a secret beside both."""
+    page, home = folder / "page", folder / "home"
+    (page / "assets").mkdir(parents=True)
+    (page / "index.html").write_text("<!doctype html><title>Pilothouse</title>")
+    (page / "assets" / "main-a1B2c3D4.js").write_text("export {};")
+    (folder / "secret.txt").write_text("a secret beside the page")
+    home.mkdir(mode=0o700)
+    ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+    options = ServerOptions(home=home, token=TOKEN, page=page, on_ready=ready.set_result)
+    async with run_server(home, options=options, ready=ready) as running:
+        yield running

@@ -113,7 +113,7 @@ async def test_a_stream_of_a_conversation_that_is_not_there_is_a_404_not_an_empt
 
 async def test_a_cursor_that_is_not_a_number_is_refused_in_one_sentence(server: RunningServer) -> None:
     conversation = await new_conversation(server)
-    for cursor in ("-1", "1.5", "9" * 40, "²".encode().decode("latin-1")):
+    for cursor in ("-1", "1.5", "9" * 40):
         answer = await server.http.get(
             f"/api/conversations/{conversation}/events", headers={**BEARER, "last-event-id": cursor}
         )

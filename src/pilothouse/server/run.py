@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,28 +67,41 @@ class _Server(uvicorn.Server):
 
 async def serve(host: HostApi, listener: Listener, options: ServerOptions, stop: Stop) -> None:
     """Serve until asked to stop; streams end at once, requests get a moment to finish."""
-    local_token = secrets.token_urlsafe(32)
-    access = Access(host, port=listener.port, tokens=tuple(filter(None, (options.token, local_token))))
-    app = make_app(host, access, _origins(listener, options), load_page(options.page))
-    server = _Server(_configure(app))
-    serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
-    stopping = asyncio.ensure_future(stop.wait())
+    with closing(listener):
+        origins = _origins(listener, options)
+        local_token = secrets.token_urlsafe(32)
+        access = Access(host, port=listener.port, tokens=tuple(filter(None, (options.token, local_token))))
+        server = _Server(_configure(make_app(host, access, origins, load_page(options.page))))
+        serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
+        try:
+            await _started(server, serving)
+            with _address(options.home, ServerAddress(url=listener.url, pid=os.getpid(), token=local_token)):
+                options.on_ready(Ready(listener.url, f"{listener.url}/#code={access.new_code()}", listener.note))
+                await _first(serving, asyncio.ensure_future(stop.wait()))
+        finally:
+            access.close_streams()
+            server.should_exit = True
+            await serving
+
+
+@contextmanager
+def _address(home: Path | None, address: ServerAddress) -> Generator[None, None, None]:
+    """Say where the server is for as long as it answers."""
+    if home is None:
+        yield
+        return
+    write_address(home, address)
     try:
-        await _started(server, serving)
-        if options.home is not None:
-            write_address(options.home, ServerAddress(url=listener.url, pid=os.getpid(), token=local_token))
-        options.on_ready(Ready(listener.url, f"{listener.url}/#code={access.new_code()}", listener.note))
+        yield
+    finally:
+        remove_address(home)
+
+
+async def _first(serving: asyncio.Future[None], stopping: asyncio.Future[None]) -> None:
+    try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
-        access.close_streams()
-        server.should_exit = True
-        try:
-            await serving
-        finally:
-            listener.close()
-            if options.home is not None:
-                remove_address(options.home)
 
 
 async def _started(server: uvicorn.Server, serving: asyncio.Future[None]) -> None:

@@ -1,0 +1,531 @@
+"""The local HTTP server under attack: rows WEB-01 to WEB-16, each with its honest twin."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from collections.abc import AsyncIterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from websockets.exceptions import InvalidStatus
+
+from pilothouse.runs.address import read_address
+from pilothouse.server.listening import listen
+from pilothouse.server.routes import ROUTES
+from pilothouse.server.routing import AnyRoute
+from pilothouse.server.run import ServerOptions
+from pilothouse.types.address import ADDRESS_FILE
+from pilothouse.types.errors import PilothouseError
+from tests.server.running import BEARER, PATIENCE, TOKEN, RunningServer, run_server, run_server_with_page
+from tests.server.samples import request_for
+
+HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
+PRIVATE = [route for route in HTTP_ROUTES if not route.public]
+UNSAFE = [route for route in HTTP_ROUTES if route.method != "GET"]
+EVIL = "https://attacker.example"
+
+
+def named(route: AnyRoute) -> str:
+    return f"{route.method} {route.path}"
+
+
+@pytest_asyncio.fixture
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
+    async with run_server_with_page(tmp_path) as running:
+        yield running
+
+
+async def own_conversation(server: RunningServer) -> str:
+    answer = await server.http.post("/api/conversations", json={}, headers=BEARER)
+    server.host.calls.clear()
+    return str(answer.json()["id"])
+
+
+# --- WEB-01: a token is needed everywhere -----------------------------------------------------------
+
+
+@pytest.mark.case("WEB-01")
+async def test_no_route_answers_without_a_good_token(server: RunningServer) -> None:
+    wrong: tuple[dict[str, str], ...] = (
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": f"Basic {TOKEN}"},
+        {"authorization": "Bearer"},
+        {"cookie": f"{server.cookie_name}=wrong"},
+        {"cookie": f"{server.cookie_name}="},
+    )
+    for route, headers in product(PRIVATE, wrong):
+        answer = await server.http.request(**request_for(route), headers={**headers, "sec-fetch-site": "same-origin"})
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), (named(route), headers)
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-01")
+async def test_every_route_answers_with_the_token(server: RunningServer) -> None:
+    for route in PRIVATE:
+        answer = await server.http.request(**request_for(route), headers=BEARER)
+        assert answer.status_code in (route.status, 404), named(route)
+
+
+@pytest.mark.case("WEB-01")
+async def test_the_socket_needs_the_token_too(server: RunningServer) -> None:
+    for headers in ({}, {"authorization": "Bearer wrong"}):
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.socket(headers):
+                pass
+        assert refused.value.response.status_code == 401
+
+
+@pytest.mark.case("WEB-01")
+async def test_health_answers_anyone_and_says_only_that_it_is_up(server: RunningServer) -> None:
+    assert (await server.http.get("/api/health")).json() == {"status": "up"}
+    assert [route.path for route in HTTP_ROUTES if route.public] == ["/api/health", "/api/session"]
+
+
+@pytest.mark.case("WEB-01")
+async def test_an_address_that_is_no_route_tells_a_stranger_nothing(server: RunningServer) -> None:
+    assert (await server.http.get("/api/nothing")).status_code == 401
+    answer = await server.http.get("/api/nothing", headers=BEARER)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    answer = await server.http.put("/api/health", headers=BEARER)
+    assert (answer.status_code, answer.json()["code"]) == (405, "bad_request")
+
+
+# --- WEB-02 to WEB-04: the name ---------------------------------------------------------------------
+
+
+@pytest.mark.case("WEB-02")
+async def test_no_route_answers_to_a_foreign_name(server: RunningServer) -> None:
+    headers = {**BEARER, "host": f"attacker.example:{server.listener.port}"}
+    for route in HTTP_ROUTES:
+        answer = await server.http.request(**request_for(route), headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), named(route)
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-02", "WEB-03")
+async def test_the_page_is_never_served_to_a_foreign_name(server: RunningServer) -> None:
+    for path in ("/", "/c/c_1", "/settings", "/settings/models", "/index.html", "/assets/main-a1B2c3D4.js"):
+        answer = await server.http.get(path, headers={"host": "attacker.example"})
+        assert answer.status_code == 403
+        assert "Pilothouse</title>" not in answer.text
+        assert (await server.http.get(path)).status_code == 200
+
+
+@pytest.mark.case("WEB-02")
+async def test_the_socket_is_never_opened_under_a_foreign_name(server: RunningServer) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with server.socket({**BEARER, "host": "attacker.example"}):
+            pass
+    # The client adds its own Host as well; two of them are refused before any is believed.
+    assert refused.value.response.status_code in (400, 403)
+
+
+@pytest.mark.case("WEB-03")
+async def test_the_page_holds_no_token_and_the_cookie_is_out_of_reach_for_scripts(server: RunningServer) -> None:
+    document = (await server.http.get("/")).text
+    address = read_address(server.home)
+    assert address is not None
+    assert not any(secret in document for secret in (TOKEN, address.token, server.ready.link.partition("#code=")[2]))
+    code = server.ready.link.partition("#code=")[2]
+    answer = await server.http.post("/api/session", json={"code": code})
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{server.cookie_name}=")
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+    assert answer.text == ""
+
+
+@pytest.mark.case("WEB-03")
+async def test_a_link_signs_one_browser_in_once(server: RunningServer) -> None:
+    code = server.ready.link.partition("#code=")[2]
+    first = await server.http.post("/api/session", json={"code": code})
+    second = await server.http.post("/api/session", json={"code": code})
+    assert (first.status_code, second.status_code) == (204, 401)
+    assert "already used" in second.json()["message"]
+    cookie = first.headers["set-cookie"].partition(";")[0]
+    assert (await server.http.get("/api/models", headers={"cookie": cookie})).status_code == 200
+
+
+FOREIGN_HOSTS = (
+    "",
+    "localhost.",
+    "localhost.attacker.example",
+    "127.0.0.1.attacker.example",
+    "attacker.example",
+    "2130706433",
+    "0x7f000001",
+    "0x7f.1",
+    "127.1",
+    "127.0.0.2",
+    "0177.0.0.1",
+    "0.0.0.0",
+    "[::ffff:127.0.0.1]",
+    "[0:0:0:0:0:0:0:1]",
+    "[::1%25lo]",
+    "::1",
+    "[::1",
+    "user@localhost",
+    "localhost@attacker.example",
+    "localhost:80:80",
+    "localhost:99999",
+    "localhost:-1",
+    "localhost/",
+    "localhost#",
+    "localhost, attacker.example",
+    "localhost attacker.example",
+    "local\u00adhost",
+    "localhosţ",
+    "lo" + "c" * 300,
+)
+
+
+def request_bytes(host_lines: str, path: str = "/api/models") -> bytes:
+    return f"GET {path} HTTP/1.1\r\n{host_lines}Authorization: Bearer {TOKEN}\r\n\r\n".encode()
+
+
+@pytest.mark.case("WEB-04")
+async def test_only_an_exact_name_is_ours(server: RunningServer) -> None:
+    doubled = "Host: localhost\r\nHost: localhost\r\n"
+    for path, lines in product(("/api/models", "/"), ("", doubled, *(f"Host: {host}\r\n" for host in FOREIGN_HOSTS))):
+        answer = await server.raw(request_bytes(lines, path))
+        assert answer.status in (400, 403), lines
+    assert (await server.raw(b"GET / HTTP/1.0\r\n\r\n")).status in (400, 403)
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-04")
+async def test_every_way_to_say_this_machine_works(server: RunningServer) -> None:
+    port = server.listener.port
+    for host in ("localhost", f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", "LOCALHOST", "localhost:8022"):
+        assert (await server.raw(request_bytes(f"Host: {host}\r\n"))).status == 200, host
+
+
+# --- WEB-05 to WEB-07: other sites' pages -----------------------------------------------------------
+
+
+@pytest.mark.case("WEB-05")
+async def test_another_sites_page_changes_nothing(server: RunningServer) -> None:
+    browser = await server.sign_in()
+    cookie = {"cookie": browser["cookie"]}
+    server.host.calls.clear()
+    attacks: tuple[dict[str, str], ...] = (
+        {"origin": EVIL},
+        {"origin": "null"},
+        {"origin": f"http://127.0.0.1:{server.listener.port + 1}"},
+        {"origin": f"http://{server.authority}.attacker.example"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site", "origin": f"http://{server.authority}"},
+    )
+    for route, attack in product(UNSAFE, attacks):
+        answer = await server.http.request(**request_for(route), headers={**cookie, **attack})
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), (named(route), attack)
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-05")
+async def test_a_body_that_a_form_could_send_is_refused(server: RunningServer) -> None:
+    browser = await server.sign_in()
+    server.host.calls.clear()
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        headers = {**browser, "content-type": kind}
+        answer = await server.http.post("/api/conversations", content=b'{"title":"x"}', headers=headers)
+        assert answer.status_code == 400
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-05")
+async def test_a_cookie_without_the_browsers_word_changes_nothing_and_a_bearer_token_needs_none(
+    server: RunningServer,
+) -> None:
+    browser = await server.sign_in()
+    only_cookie = {"cookie": browser["cookie"]}
+    assert (await server.http.post("/api/conversations", json={}, headers=only_cookie)).status_code == 403
+    assert (await server.http.post("/api/conversations", json={}, headers=browser)).status_code == 201
+    assert (await server.http.post("/api/conversations", json={}, headers=BEARER)).status_code == 201
+    origin_only = {**only_cookie, "origin": f"http://{server.authority}"}
+    assert (await server.http.post("/api/conversations", json={}, headers=origin_only)).status_code == 201
+
+
+@pytest.mark.case("WEB-05")
+async def test_no_get_changes_anything(server: RunningServer) -> None:
+    conversation = await own_conversation(server)
+    before = (dict(server.host.known), dict(server.host.tokens), {key: list(v) for key, v in server.host.log.items()})
+    for route in HTTP_ROUTES:
+        if route.method == "GET" and route.kind == "json":
+            await server.http.request(**request_for(route, conversation), headers=BEARER)
+    assert before == (server.host.known, server.host.tokens, server.host.log)
+
+
+@pytest.mark.case("WEB-06")
+async def test_a_foreign_page_opens_neither_socket_nor_stream(server: RunningServer) -> None:
+    foreign = (EVIL, "null", "http://localhost.attacker.example", "file://", "http://127.0.0.1")
+    conversation = await own_conversation(server)
+    browser = await server.sign_in()
+    server.host.calls.clear()
+    for origin, credential in product(foreign, (BEARER, {"cookie": browser["cookie"]})):
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.socket({**credential, "origin": origin}):
+                pass
+        assert refused.value.response.status_code == 403
+        answer = await server.http.get(
+            f"/api/conversations/{conversation}/events", headers={**credential, "origin": origin}
+        )
+        assert answer.status_code == 403
+    with pytest.raises(InvalidStatus):
+        async with server.socket({"cookie": browser["cookie"]}):
+            pass
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-06")
+async def test_our_own_page_opens_the_socket(server: RunningServer) -> None:
+    async with server.socket(await server.sign_in()) as socket, asyncio.timeout(PATIENCE):
+        await socket.send("{}")
+        assert json.loads(await socket.recv())["op"] == "problem"
+
+
+@pytest.mark.case("WEB-07")
+async def test_no_answer_ever_has_a_cors_header(server: RunningServer) -> None:
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    paths = {route.path.replace("{id}", "x") for route in ROUTES} | {"/", "/c/x"}
+    for path, origin, credential in product(paths, (EVIL, "null", "http://localhost:3000"), ({}, BEARER)):
+        for method in ("OPTIONS", "GET"):
+            answer = await server.http.request(method, path, headers={**asked, **credential, "origin": origin})
+            assert not [name for name in answer.headers if name.startswith("access-control-")]
+            assert method == "GET" or answer.status_code >= 400
+
+
+# --- WEB-08, WEB-15: who can reach it ---------------------------------------------------------------
+
+
+@pytest.mark.case("WEB-08")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.7", "example.com", "127.0.0.1.nip.io"])
+def test_a_bind_beyond_this_machine_is_refused(host: str) -> None:
+    with pytest.raises(PilothouseError, match="network"):
+        listen(host, 0)
+
+
+@pytest.mark.case("WEB-08")
+async def test_an_exposed_server_still_wants_a_token_and_a_name(tmp_path: Path) -> None:
+    listener = listen("0.0.0.0", 0, expose_to_network=True)
+    async with run_server(tmp_path, listener=listener) as server:
+        assert (await server.http.get("/api/models")).status_code == 401
+        assert (await server.http.get("/api/models", headers=BEARER)).status_code == 200
+        foreign = {**BEARER, "host": "attacker.example"}
+        assert (await server.http.get("/api/models", headers=foreign)).status_code == 403
+
+
+@pytest.mark.case("WEB-08")
+async def test_an_exposed_server_refuses_a_token_that_can_be_guessed(tmp_path: Path) -> None:
+    listener = listen("0.0.0.0", 0, expose_to_network=True)
+    with pytest.raises(PilothouseError, match="PILOTHOUSE_TOKEN"):
+        async with run_server(tmp_path, listener=listener, options=ServerOptions(token="short")):
+            pass
+    assert listener.socket.fileno() == -1
+
+
+@pytest.mark.case("WEB-15")
+async def test_what_opens_the_server_is_readable_by_this_account_only(server: RunningServer) -> None:
+    file = server.home / ADDRESS_FILE
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    address = read_address(server.home)
+    assert address is not None
+    assert (address.url, address.pid) == (server.listener.url, os.getpid())
+    answer = await server.http.get("/api/models", headers={"authorization": f"Bearer {address.token}"})
+    assert answer.status_code == 200
+
+
+# --- WEB-09, WEB-14, WEB-16: what every answer says -------------------------------------------------
+
+
+@pytest.mark.case("WEB-09", "WEB-14", "UI-01", "UI-04")
+async def test_every_answer_carries_the_security_headers(server: RunningServer) -> None:
+    for path, headers in (("/", {}), ("/api/health", {}), ("/api/models", BEARER), ("/api/models", {}), ("/no", {})):
+        answer = await server.http.get(path, headers=headers)
+        policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+        assert policy["img-src"] == "'self' data: blob:"
+        assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "server" not in answer.headers
+
+
+@pytest.mark.case("WEB-14")
+async def test_what_people_send_is_only_ever_given_back_as_data(server: RunningServer) -> None:
+    script = "<script>alert(1)</script>"
+    made = await server.http.post("/api/conversations", json={"title": script}, headers=BEARER)
+    for route in HTTP_ROUTES:
+        if route.kind == "json":
+            answer = await server.http.request(**request_for(route, made.json()["id"]), headers=BEARER)
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.case("WEB-16")
+async def test_nothing_with_data_in_it_may_be_kept(server: RunningServer) -> None:
+    for route in HTTP_ROUTES:
+        for headers in ({}, BEARER):
+            answer = await server.http.request(**request_for(route), headers=headers)
+            assert answer.headers["cache-control"] == "no-store", named(route)
+    for path in ("/", "/c/c_1", "/index.html", "/nothing"):
+        assert (await server.http.get(path)).headers["cache-control"] == "no-store"
+
+
+@pytest.mark.case("WEB-16")
+async def test_a_file_whose_name_is_its_hash_may_be_kept_for_ever(server: RunningServer) -> None:
+    answer = await server.http.get("/assets/main-a1B2c3D4.js")
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.headers["content-type"].startswith("text/javascript")
+
+
+# --- WEB-10: other people's things ------------------------------------------------------------------
+
+
+@pytest.mark.case("WEB-10")
+async def test_what_belongs_to_someone_else_is_not_there(server: RunningServer) -> None:
+    conversation = await own_conversation(server)
+    accepted = await server.http.post(
+        f"/api/conversations/{conversation}/messages", json={"text": "mine"}, headers=BEARER
+    )
+    stranger = {"authorization": f"Bearer {await server.host.create_session('someone else')}"}
+    # Models belong to the installation, not to a person.
+    for route in (route for route in HTTP_ROUTES if "{id}" in route.path and "/models/" not in route.path):
+        theirs = conversation if "/conversations/" in route.path else accepted.json()["runId"]
+        answer = await server.http.request(**request_for(route, theirs), headers=stranger)
+        missing = await server.http.request(**request_for(route, "c_missing"), headers=stranger)
+        assert (answer.status_code, answer.content) == (404, missing.content), named(route)
+
+
+@pytest.mark.case("WEB-10")
+async def test_a_strangers_socket_and_cursor_get_nothing(server: RunningServer) -> None:
+    conversation = await own_conversation(server)
+    server.host.say(conversation, "private")
+    stranger = {"authorization": f"Bearer {await server.host.create_session('someone else')}"}
+    async with server.socket(stranger) as socket, asyncio.timeout(PATIENCE):
+        await socket.send(json.dumps({"op": "subscribe", "conversationId": conversation, "after": 0}))
+        assert json.loads(await socket.recv())["code"] == "not_found"
+    path = f"/api/conversations/{conversation}/events"
+    answer = await server.http.get(path, headers={**stranger, "last-event-id": "0"})
+    assert answer.status_code == 404
+    state = await server.http.get("/api/state", params={"conversation": conversation}, headers=stranger)
+    assert state.status_code == 404
+
+
+# --- WEB-12: one carrier ----------------------------------------------------------------------------
+
+
+@pytest.mark.case("WEB-12")
+async def test_a_token_in_an_address_is_refused_even_when_it_is_good(server: RunningServer) -> None:
+    names = ("token", "access_token", "Authorization", "code", "api_key", "session", "BEARER")
+    for name, headers in product(names, ({}, BEARER)):
+        answer = await server.http.get("/api/models", params={name: TOKEN}, headers=headers)
+        assert answer.status_code == 400
+    assert server.host.calls == []
+
+
+@pytest.mark.case("WEB-12")
+async def test_a_token_in_another_place_is_not_looked_for(server: RunningServer) -> None:
+    places = (
+        {"x-api-key": TOKEN},
+        {"x-auth-token": TOKEN},
+        {"proxy-authorization": f"Bearer {TOKEN}"},
+        {"cookie": f"token={TOKEN}"},
+        {"cookie": f"pilothouse_{server.listener.port + 1}={TOKEN}"},
+        {"authorization": TOKEN},
+        {"authorization": f"Token {TOKEN}"},
+    )
+    for headers in places:
+        assert (await server.http.get("/api/models", headers=headers)).status_code == 401, headers
+
+
+@pytest.mark.case("WEB-12")
+async def test_a_wrong_bearer_token_is_not_saved_by_a_good_cookie(server: RunningServer) -> None:
+    browser = await server.sign_in()
+    headers = {**browser, "authorization": "Bearer wrong"}
+    assert (await server.http.get("/api/models", headers=headers)).status_code == 401
+    two = {"cookie": f"{browser['cookie']}; {server.cookie_name}=other"}
+    assert (await server.http.get("/api/models", headers=two)).status_code == 400
+
+
+@pytest.mark.case("WEB-12")
+async def test_the_same_rules_hold_for_the_same_token_however_it_comes(server: RunningServer) -> None:
+    session = (await server.sign_in())["cookie"].partition("=")[2]
+    for token in (TOKEN, session):
+        as_cookie = {"cookie": f"{server.cookie_name}={token}"}
+        as_bearer = {"authorization": f"bearer {token}"}
+        assert (await server.http.get("/api/models", headers=as_cookie)).status_code == 200
+        assert (await server.http.get("/api/models", headers=as_bearer)).status_code == 200
+        for carrier in (as_cookie, as_bearer):
+            refused = await server.http.get("/api/models", headers={**carrier, "origin": EVIL})
+            assert refused.status_code == 403
+        assert (await server.http.post("/api/conversations", json={}, headers=as_cookie)).status_code == 403
+
+
+# --- WEB-13: paths ----------------------------------------------------------------------------------
+
+TRICKS = (
+    "/../secret.txt",
+    "/..%2fsecret.txt",
+    "/%2e%2e/secret.txt",
+    "/%252e%252e%252fsecret.txt",
+    "/assets/../../secret.txt",
+    "/assets/..%2f..%2fsecret.txt",
+    "/assets/..%5c..%5csecret.txt",
+    "/assets\\..\\..\\secret.txt",
+    "//etc/passwd",
+    "/%2fetc%2fpasswd",
+    "/etc/passwd",
+    "/file:///etc/passwd",
+    "/assets/main-a1B2c3D4.js%00.html",
+    "/index.html%00",
+    "/assets/",
+    "/assets",
+    "/.hidden",
+    "/c/../../secret.txt",
+    "/c/%2e%2e",
+    "/settings/..%2f..%2fsecret.txt",
+    "/API/models",
+    "//api/models",
+    "/api//models",
+    "/./api/models",
+    "/%61pi/models",
+)
+
+
+@pytest.mark.case("WEB-13")
+async def test_a_tricky_path_reads_nothing(server: RunningServer) -> None:
+    for path in TRICKS:
+        answer = await server.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert answer.status in (400, 401, 404), path
+        assert b"secret beside" not in answer.body
+        assert b"root:" not in answer.body
+    assert server.host.calls == []
+
+
+# --- failures of our own ----------------------------------------------------------------------------
+
+
+@pytest.mark.case("SECRET-02")
+async def test_an_unexpected_failure_tells_no_details_and_logs_one_line(
+    server: RunningServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    conversation = await own_conversation(server)
+    server.host.fail = RuntimeError("the key is sk-secret-value")
+    answer = await server.http.get(f"/api/conversations/{conversation}", headers=BEARER)
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert "sk-secret-value" not in answer.text
+    [record] = caplog.records
+    line = record.getMessage()
+    assert "\n" not in line
+    assert "RuntimeError" in line
+    assert "sk-secret-value" not in line + str(record.exc_info)
