@@ -79,9 +79,6 @@ class Calls:
         """Prepare the calls in order, then execute those that may be, side by side."""
         permitted: list[tuple[Item, _Prepared]] = []
         for call in calls:
-            if call.data.get("phase") == "executing":
-                await self._unknown(call)
-                continue
             prepared = self._prepare(call)
             if isinstance(prepared, ToolOutput):
                 await self._conclude(call, prepared, time.monotonic())
@@ -198,19 +195,6 @@ class Calls:
         if output.text:
             events.insert(0, ItemDelta(item_id=call.id, offset=0, text=output.text))
         await self._journal.write(*events)
-
-    async def _unknown(self, call: Item) -> None:
-        message = "The program stopped while this ran; it may or may not have happened. It was not repeated."
-        data: JsonObject = {
-            "phase": "unknown",
-            "phases": self._phases(call, "unknown"),
-            "isError": True,
-            "error": {"code": "UNKNOWN_OUTCOME", "message": message, "retryable": False},
-        }
-        await self._journal.write(
-            ItemDelta(item_id=call.id, offset=0, text=message),
-            ItemCompleted(item_id=call.id, status="unknown", data=data),
-        )
 
     def _phases(self, call: Item, phase: str) -> JsonObject:
         current = next((item for item in self._journal.items if item.id == call.id), call)

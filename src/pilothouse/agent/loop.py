@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -10,12 +9,12 @@ import msgspec
 from pilothouse.agent import budget, compaction
 from pilothouse.agent.calls import Calls
 from pilothouse.agent.history import history, size
+from pilothouse.agent.leftovers import interrupted
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
 from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode
-from pilothouse.types.events import Event, ItemCompleted, ItemCreated
-from pilothouse.types.items import Item
+from pilothouse.types.events import ItemCreated
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.ports import Journal, OpenModel
@@ -56,7 +55,9 @@ class Loop:
 
     async def run(self) -> Outcome:
         """Do what is to be done until nothing is."""
-        await close_leftovers(self._journal, self._plan.run_id)
+        left = interrupted([item for item in self._journal.items if item.run_id == self._plan.run_id])
+        if left:
+            await self._journal.write(*left)
         while True:
             step = next_step(self._journal.items, self._plan.run_id)
             match step:
@@ -122,22 +123,3 @@ class Loop:
         """Return how often this turn was tried before, by whatever process."""
         tags = [str(item.data.get("turn", "")) for item in self._journal.items if item.run_id == self._plan.run_id]
         return max((int(tag.split(".")[1]) for tag in tags if tag.startswith(f"{turn}.")), default=0)
-
-
-async def close_leftovers(journal: Journal, run_id: str) -> None:
-    """Mark what a process that died left half-said; what it may have done is settled call by call."""
-    events = [event for item in journal.items if item.run_id == run_id for event in _leftover(item)]
-    if events:
-        await journal.write(*events)
-
-
-def _leftover(item: Item) -> Sequence[Event]:
-    if item.status not in ("streaming", "waiting") or item.kind == "question":
-        return ()
-    if item.kind == "notice":
-        return (ItemCompleted(item_id=item.id, status="completed"),)
-    made = item.kind == "tool_call" and item.data.get("phase") in ("args_received", "executing")
-    if made:
-        return ()
-    error = {"code": "interrupted", "message": "The program stopped while this was being written."}
-    return (ItemCompleted(item_id=item.id, status="failed", data={"cutOff": True, "error": error}),)

@@ -1,1 +1,1 @@
-"""Runs: commands in, events out, who executes what, and what happens after a crash."""
+"""Runs: commands in, execution, recovery, and the feed of what happens."""

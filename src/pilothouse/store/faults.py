@@ -9,6 +9,12 @@ from pilothouse.types.errors import PilothouseError
 _DISK_FULL = ("database or disk is full", "no space left", "disk full", "could not extend file")
 _READ_ONLY = ("readonly database", "read-only file system", "disk i/o error", "unable to open database file")
 _CORRUPT = ("malformed", "file is not a database", "database corruption", "invalid page")
+_PASSING = (
+    sqlalchemy.exc.OperationalError,
+    sqlalchemy.exc.InterfaceError,
+    sqlalchemy.exc.TimeoutError,
+    OSError,
+)
 _LOCKED = ("database is locked", "database table is locked")
 
 
@@ -37,7 +43,10 @@ def translate(error: Exception) -> PilothouseError:
             "The database cannot be written.",
             fix="Check that the data folder is writable and the disk healthy.",
         )
-    return PilothouseError("database", f"The database failed: {first_line(error)}", fix="Try again in a moment.")
+    if isinstance(error, _PASSING):
+        return PilothouseError("database", f"The database failed: {first_line(error)}", fix="Try again in a moment.")
+    # A statement the database refuses will be refused again; waiting does not help.
+    return PilothouseError("internal", "The database refused a change.", fix="The log has the details.")
 
 
 def first_line(error: Exception) -> str:

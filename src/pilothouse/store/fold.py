@@ -19,6 +19,7 @@ from pilothouse.types.events import (
     RunUpdated,
     event_decoder,
 )
+from pilothouse.types.folding import changed
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import encode
 from pilothouse.types.runs import Run
@@ -87,25 +88,16 @@ def _update_item(connection: sa.Connection, event: ItemUpdated) -> None:
     item = _load(connection, event.item_id)
     if event.status is not None and item.status in CLOSED:
         raise PilothouseError("conflict", "This has already ended.")
-    changed = msgspec.structs.replace(
-        item, status=event.status or item.status, data=item.data | event.data, updated_at=event.at
-    )
-    _store(connection, changed)
+    _store(connection, changed(item, event))
 
 
 def _complete_item(connection: sa.Connection, event: ItemCompleted) -> None:
     item = _load(connection, event.item_id)
     if item.status in CLOSED:
         raise PilothouseError("conflict", "This has already ended.")
-    changed = msgspec.structs.replace(
-        item,
-        status=event.status,
-        text=item.text + text_so_far(connection, item.id),
-        data=item.data | event.data,
-        updated_at=event.at,
-    )
-    _store(connection, changed)
-    search.index_item(connection, changed)
+    whole = msgspec.structs.replace(changed(item, event), text=item.text + text_so_far(connection, item.id))
+    _store(connection, whole)
+    search.index_item(connection, whole)
 
 
 def _load(connection: sa.Connection, item_id: str) -> Item:
@@ -124,8 +116,8 @@ def _store(connection: sa.Connection, item: Item) -> None:
 def _put_run(connection: sa.Connection, run: Run) -> None:
     table = schema.runs
     values = {"status": run.status, "epoch": run.epoch, "process": run.process, "body": encode(run)}
-    changed = connection.execute(sa.update(table).where(table.c.id == run.id).values(**values))
-    if changed.rowcount == 0:
+    updated = connection.execute(sa.update(table).where(table.c.id == run.id).values(**values))
+    if updated.rowcount == 0:
         fixed = {"id": run.id, "conversation_id": run.conversation_id, "owner": run.owner, "created_at": run.created_at}
         connection.execute(sa.insert(table).values(**fixed, **values))
     conversations = schema.conversations

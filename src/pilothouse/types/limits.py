@@ -89,6 +89,8 @@ UNDO_DELETE_DAYS = 30
 IDEMPOTENCY_DAYS = 2
 TITLE_CHARS = 80
 SEARCH_HITS = 50
+# Conversations that the page lists before the person scrolls.
+LIST_PAGE = 60
 SEARCH_CHARS = 500
 # The most that one request for a page of a list gets.
 PAGE_ITEMS = 500

@@ -46,4 +46,6 @@ class Run(Frozen, frozen=True):
     # The process that executes it, while one does.
     process: str | None = None
     cancel_requested: bool = False
+    # How often it was taken up again after a process died with it.
+    recoveries: int = 0
     error: RunError | None = None

@@ -1,0 +1,63 @@
+"""How a run's unfinished items end when the run is stopped, or when its process died."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from pilothouse.types.events import Event, ItemCompleted, ItemDelta
+from pilothouse.types.items import Item, ItemStatus
+from pilothouse.types.json import JsonObject
+
+_OPEN = ("streaming", "waiting")
+_STOPPED = "Operation cancelled by user"
+_DIED = "The program stopped while this was being written."
+_UNKNOWN = "The program stopped while this ran; it may or may not have happened. It was not repeated."
+
+
+def interrupted(items: Sequence[Item]) -> list[Event]:
+    """Return the events that settle what a process left behind when it stopped.
+
+    Text that was being written is kept and marked. A call that had begun has an unknown outcome. A call that
+    had not begun, and a question, stay open: going on later picks them up.
+    """
+    return [event for item in items if item.status in _OPEN for event in _interrupt(item)]
+
+
+def _interrupt(item: Item) -> Sequence[Event]:
+    if item.kind == "question" or (item.kind == "tool_call" and item.data.get("phase") == "args_received"):
+        return ()
+    if item.kind == "notice":
+        return (ItemCompleted(item_id=item.id, status="completed"),)
+    if item.kind == "tool_call" and item.data.get("phase") == "executing":
+        return _end_call(item, "unknown", "UNKNOWN_OUTCOME", _UNKNOWN)
+    error = {"code": "interrupted", "message": _DIED}
+    return (ItemCompleted(item_id=item.id, status="failed", data={"cutOff": True, "error": error}),)
+
+
+def cancelled(items: Sequence[Item]) -> list[Event]:
+    """Return the events that end everything because the person said stop."""
+    return [event for item in items if item.status in _OPEN for event in _cancel(item)]
+
+
+def _cancel(item: Item) -> Sequence[Event]:
+    if item.kind != "tool_call":
+        status: ItemStatus = "completed" if item.kind == "notice" else "cancelled"
+        return (ItemCompleted(item_id=item.id, status=status),)
+    if item.data.get("phase") == "started":
+        # The model had not finished asking; there is no call to report to it.
+        return (ItemCompleted(item_id=item.id, status="cancelled", data={"cutOff": True, "phase": "cancelled"}),)
+    return _end_call(item, "cancelled", "CANCELLED", _STOPPED)
+
+
+def _end_call(item: Item, status: ItemStatus, code: str, message: str) -> Sequence[Event]:
+    data: JsonObject = {
+        "phase": status,
+        "phases": {**item.data.get("phases", {}), status: time.time()},
+        "isError": True,
+        "error": {"code": code, "message": message, "retryable": False},
+    }
+    return (
+        ItemDelta(item_id=item.id, offset=0, text=message),
+        ItemCompleted(item_id=item.id, status=status, data=data),
+    )

@@ -1,0 +1,217 @@
+"""A run at work in this process: the loop, the person's wishes about it, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pilothouse.agent import leftovers
+from pilothouse.agent.calls import Calls, CallSetting
+from pilothouse.agent.loop import Loop, Outcome, Plan
+from pilothouse.runs.feed import Feed
+from pilothouse.runs.journal import PASSING, RunJournal, store_is_well, wait_for_store
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decoder
+from pilothouse.types.feed import Lagged
+from pilothouse.types.items import Item
+from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, Tool
+from pilothouse.types.records import Records
+from pilothouse.types.runs import Run, RunError, RunStatus
+
+_log = logging.getLogger(__name__)
+_SYSTEM = (Path(__file__).parent / "system_prompt.md").read_text().strip()
+
+Reason = Literal["cancel", "shutdown", "stale"]
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What every run needs."""
+
+    records: Records
+    feed: Feed
+    models: ModelSource
+    tools: Sequence[Tool]
+    authorizer: Authorizer
+    results: Results
+
+
+class ActiveRun:
+    """One run, from its claim to its end."""
+
+    def __init__(self, parts: Parts, run: Run) -> None:
+        self._parts = parts
+        self.run = run
+        self.opened: OpenModel | None = None
+        self._journal: RunJournal | None = None
+        self._calls: Calls | None = None
+        self._task: asyncio.Task[Outcome] | None = None
+        self._stopping: Reason | None = None
+
+    def stop(self, reason: Reason) -> None:
+        """End the run: the person said so, the program ends, or another process has it."""
+        if self._stopping is None:
+            self._stopping = reason
+            if self._task is not None:
+                self._task.cancel()
+
+    async def drive(self) -> Run | None:
+        """Execute the run and record how it ended; None when another process has it now."""
+        conversation = await self._parts.records.conversation(self.run.owner, self.run.conversation_id, deleted=True)
+        watcher = asyncio.create_task(self._watch(conversation.last_seq), name=f"watch {self.run.id}")
+        self._task = asyncio.create_task(self._loop(conversation), name=f"run {self.run.id}")
+        if self.run.cancel_requested:
+            self.stop("cancel")
+        elif self._stopping is not None:
+            self._task.cancel()
+        try:
+            await asyncio.wait([self._task])
+        finally:
+            self._task.cancel()
+            watcher.cancel()
+            await asyncio.wait([self._task, watcher])
+        return await self._settle(self._task)
+
+    async def _loop(self, conversation: Conversation) -> Outcome:
+        run, parts, settings = self.run, self._parts, conversation.settings
+        opened = await parts.models.open(run.options.model_id or settings.model_id)
+        self.opened = opened
+        journal = RunJournal(parts.records, parts.feed, run, await parts.records.history(run.conversation_id))
+        journal.on_stale = lambda: self.stop("stale")
+        self._journal = journal
+        setting = CallSetting(
+            conversation_id=run.conversation_id,
+            run_id=run.id,
+            working_directory=settings.working_directory,
+            unattended=run.options.unattended,
+            context_window=opened.config.context_window,
+        )
+        self._calls = Calls(setting, parts.tools, parts.authorizer, parts.results, journal)
+        return await Loop(self._plan(conversation, opened), journal, self._calls).run()
+
+    def _plan(self, conversation: Conversation, opened: OpenModel) -> Plan:
+        settings, config = conversation.settings, opened.config
+        # The built-in model is too small to use tools; offering them only confuses it.
+        tools = () if config.provider == "embedded" else tuple(tool.spec for tool in self._parts.tools)
+        system = self.run.options.system_prompt
+        if system is None:
+            system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
+        return Plan(
+            run_id=self.run.id,
+            opened=opened,
+            system=system,
+            tools=tools,
+            max_tokens=settings.max_tokens or config.max_tokens,
+            temperature=settings.temperature,
+            thinking=settings.thinking if config.supports_thinking else None,
+        )
+
+    # --- what people want of it meanwhile ---
+
+    async def _watch(self, after: int) -> None:
+        """Follow the conversation for wishes about this run, whichever process they came to."""
+        cursor = after
+        while True:
+            try:
+                async with aclosing(
+                    self._parts.feed.read(self._parts.records, self.run.conversation_id, cursor)
+                ) as feed:
+                    async for batch in feed:
+                        for event in batch:
+                            cursor = event.seq or cursor
+                            if event.seq and event.kind in ("run.updated", "item.updated"):
+                                self._heed(event_decoder.decode(event.json))
+            except Lagged:
+                continue
+            except PilothouseError as error:
+                await wait_for_store(self._parts.feed, error)
+
+    def _heed(self, event: Event) -> None:
+        if isinstance(event, RunUpdated) and event.run.id == self.run.id:
+            if event.run.epoch != self.run.epoch:
+                self.stop("stale")
+            elif event.run.cancel_requested:
+                self.stop("cancel")
+        elif isinstance(event, ItemUpdated) and event.data.get("cancelRequested") and self._calls is not None:
+            self._calls.cancel(event.item_id)
+
+    # --- its end ---
+
+    async def _settle(self, task: asyncio.Task[Outcome]) -> Run | None:
+        journal = self._journal
+        if self._stopping == "stale":
+            if journal is not None:
+                journal.drop()
+            return None
+        try:
+            if journal is not None:
+                await journal.close()
+            return await self._end(*self._verdict(task))
+        except PilothouseError as error:
+            if error.code != "stale_run":
+                raise
+            return None
+
+    def _verdict(self, task: asyncio.Task[Outcome]) -> tuple[RunStatus, RunError | None]:
+        if task.cancelled() or self._stopping is not None:
+            return ("interrupted" if self._stopping == "shutdown" else "cancelled"), None
+        error = task.exception()
+        if error is None:
+            outcome = task.result()
+            if outcome.status == "failed":
+                return "failed", RunError(code=outcome.code or "internal", message=outcome.message)
+            return outcome.status, None
+        known = _known(error)
+        if known is not None:
+            return "failed", RunError(code=known.code, message=known.message, fix=known.fix)
+        _log.error("run %s failed unexpectedly", self.run.id, exc_info=error)
+        return "failed", RunError(
+            code="internal",
+            message="Something went wrong inside Pilothouse.",
+            fix="The log has the details. Try again.",
+        )
+
+    async def _end(self, status: RunStatus, error: RunError | None) -> Run | None:
+        """Close what is open and record the end, waiting out a store that is away."""
+        close = leftovers.interrupted if status == "interrupted" else leftovers.cancelled
+        while True:
+            try:
+                if status != "waiting":
+                    await close_items(self._parts.records, self.run, close)
+                ended = await self._parts.records.change_run(self.run.id, lambda run: self._ended(run, status, error))
+            except PilothouseError as failure:
+                if failure.code not in PASSING:
+                    raise
+                await wait_for_store(self._parts.feed, failure)
+            else:
+                store_is_well(self._parts.feed)
+                return ended
+
+    def _ended(self, run: Run, status: RunStatus, error: RunError | None) -> Run | None:
+        if run.epoch != self.run.epoch:
+            return None
+        if status == "waiting" and run.cancel_requested:
+            status = "cancelled"
+        return msgspec.structs.replace(run, status=status, error=error, process=None)
+
+
+async def close_items(records: Records, run: Run, ending: Callable[[Sequence[Item]], list[Event]]) -> None:
+    """End a run's open items, as the given rule says."""
+    events = ending(await records.open_items(run.id))
+    if events:
+        await records.append(run.conversation_id, events, None)
+
+
+def _known(error: BaseException) -> PilothouseError | None:
+    """Return the sentence inside an error, also where tasks were grouped around it."""
+    if isinstance(error, PilothouseError):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for part in error.exceptions if (found := _known(part)) is not None), None)
+    return None

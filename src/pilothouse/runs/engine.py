@@ -1,0 +1,129 @@
+"""Who executes a run: this process, as a task. The run's state is the timeline, so any process can go on with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NamedTuple, Protocol
+
+from pilothouse.runs import titles
+from pilothouse.runs.active import ActiveRun, Parts
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import OpenModel
+from pilothouse.types.runs import Run
+
+_log = logging.getLogger(__name__)
+
+
+class Engine(Protocol):
+    """Executes runs. What it must do is in the timeline; an engine only decides who does it and when."""
+
+    async def start(self, run_id: str) -> None:
+        """Execute a queued run as soon as its conversation is free."""
+        ...
+
+    async def stop(self) -> None:
+        """Interrupt what runs, record it, and return when nothing does."""
+        ...
+
+
+class Ended(NamedTuple):
+    """A run that was executed here, and the model that answered."""
+
+    run: Run
+    opened: OpenModel | None
+
+
+class Executor:
+    """Claims runs and drives them, one per conversation."""
+
+    def __init__(self, parts: Parts, process: str) -> None:
+        self._parts = parts
+        self.process = process
+        self._active: dict[str, ActiveRun] = {}
+        self._stopping = False
+
+    @property
+    def active(self) -> int:
+        """Return how many runs are at work here."""
+        return len(self._active)
+
+    async def execute(self, run_id: str) -> Ended | None:
+        """Execute a run if it can be claimed, and return how it ended."""
+        if self._closing():
+            return None
+        claimed = await self._parts.records.claim_run(run_id, self.process)
+        if claimed is None:
+            return None
+        active = self._active[run_id] = ActiveRun(self._parts, claimed)
+        if self._closing():
+            active.stop("shutdown")
+        try:
+            run = await active.drive()
+        finally:
+            del self._active[run_id]
+        return Ended(run, active.opened) if run is not None else None
+
+    async def title(self, ended: Ended) -> None:
+        """Give the conversation a better title after its first exchange."""
+        run, opened = ended
+        if opened is None or run.status != "completed" or self._closing():
+            return
+        try:
+            conversation = await self._parts.records.conversation(run.owner, run.conversation_id)
+            await titles.improve(self._parts.records, conversation, opened)
+        except PilothouseError as error:
+            # The conversation keeps the title it has.
+            _log.info("no title for %s: %s", run.conversation_id, error.message)
+
+    def _closing(self) -> bool:
+        return self._stopping
+
+    def interrupt(self) -> None:
+        """Stop all runs because the program ends."""
+        self._stopping = True
+        for active in self._active.values():
+            active.stop("shutdown")
+
+
+class DirectEngine:
+    """Executes runs as tasks of this process."""
+
+    def __init__(self, executor: Executor, parts: Parts) -> None:
+        self._executor = executor
+        self._records = parts.records
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, run_id: str) -> None:
+        """Execute a queued run as soon as its conversation is free."""
+        task = asyncio.create_task(self._execute(run_id), name=f"engine {run_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _execute(self, run_id: str) -> None:
+        try:
+            ended = await self._executor.execute(run_id)
+            if ended is not None:
+                await self._start_next(ended.run)
+                await self._executor.title(ended)
+        except PilothouseError as error:
+            _log.error("run %s could not be executed: %s", run_id, error)
+        except Exception:
+            _log.exception("run %s could not be executed", run_id)
+
+    async def _start_next(self, ended: Run) -> None:
+        """Start whatever waited for this conversation to be free."""
+        following = await self._records.next_queued(ended.conversation_id)
+        if following is not None:
+            await self.start(following.id)
+
+    async def stop(self) -> None:
+        """Interrupt what runs, record it, and return when nothing does."""
+        self._executor.interrupt()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=limits.SHUTDOWN_GRACE)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)

@@ -1,0 +1,269 @@
+"""A run's pen: it keeps the run's view of the conversation and writes to the timeline.
+
+Streaming text goes to readers every LIVE_FLUSH seconds and to the store every DURABLE_FLUSH seconds. While
+the store cannot take anything (a full disk), writing waits: the run is paused, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from pilothouse.runs.feed import Feed, live_delta
+from pilothouse.types import limits
+from pilothouse.types.errors import ErrorCode, PilothouseError
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated, utf16_length
+from pilothouse.types.feed import FeedEvent, Guard
+from pilothouse.types.folding import changed
+from pilothouse.types.ids import new_id
+from pilothouse.types.items import Item, ItemKind, ItemStatus
+from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.records import Records
+from pilothouse.types.runs import Run
+
+_log = logging.getLogger(__name__)
+# What goes away by itself or when a person acts; anything else is a fault of the program.
+PASSING: frozenset[ErrorCode] = frozenset({"disk_full", "database", "data_locked"})
+
+
+class _Text:
+    """The text of one streaming item: what readers have, what the store has, what neither has."""
+
+    __slots__ = ("fresh", "parts", "saved", "saving", "sent", "unsaved")
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.fresh: list[str] = []
+        self.unsaved: list[str] = []
+        self.saving = ""
+        # In UTF-16 units, as offsets are.
+        self.sent = 0
+        self.saved = 0
+
+    def send(self) -> str:
+        """Return the text for readers, and count it as sent."""
+        text = "".join(self.fresh)
+        self.fresh.clear()
+        self.parts.append(text)
+        self.unsaved.append(text)
+        self.sent += utf16_length(text)
+        return text
+
+
+class RunJournal:
+    """The journal of one run in one process."""
+
+    def __init__(self, records: Records, feed: Feed, run: Run, items: Sequence[Item]) -> None:
+        self._records = records
+        self._feed = feed
+        self._run = run
+        self._guard = Guard(run.id, run.epoch)
+        self._items = {item.id: item for item in items}
+        self._texts: dict[str, _Text] = {}
+        self._notes: dict[str, JsonObject] = {}
+        self._lock = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._saver: asyncio.Task[None] | None = None
+        self._last_sent = 0.0
+        self._last_saved = time.monotonic()
+        # Called when a take-over made this process's writes void.
+        self.on_stale: Callable[[], None] = lambda: None
+        feed.set_tail(run.conversation_id, self)
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """Return the conversation's items in order."""
+        return list(self._items.values())
+
+    def new(
+        self, kind: ItemKind, *, status: ItemStatus = "streaming", text: str = "", data: JsonObject | None = None
+    ) -> Item:
+        """Make an item of this run; it exists once it is written."""
+        return Item(
+            id=new_id("i"),
+            conversation_id=self._run.conversation_id,
+            run_id=self._run.id,
+            kind=kind,
+            status=status,
+            position=0,
+            text=text,
+            data=data or {},
+            created_at=0.0,
+            updated_at=0.0,
+        )
+
+    # --- durable writing ---
+
+    async def write(self, *events: Event) -> None:
+        """Append events in one transaction, after whatever text their items still hold back."""
+        async with self._lock:
+            batch: list[Event] = []
+            for event in events:
+                if isinstance(event, ItemCompleted):
+                    batch += self._last_text(event.item_id)
+                batch.append(event)
+            await self._append(batch, self._remember)
+
+    def _last_text(self, item_id: str) -> list[Event]:
+        text = self._texts.get(item_id)
+        if text is None:
+            return []
+        self._send(item_id, text)
+        rest = "".join(text.unsaved)
+        return [ItemDelta(item_id=item_id, offset=text.saved, text=rest)] if rest else []
+
+    def _remember(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._fold(event)
+
+    def _fold(self, event: Event) -> None:
+        if isinstance(event, ItemCreated):
+            self._items[event.item.id] = event.item
+        elif isinstance(event, ItemUpdated | ItemCompleted):
+            item = changed(self._items[event.item_id], event)
+            if isinstance(event, ItemCompleted):
+                text = self._texts.pop(event.item_id, None)
+                if text is not None:
+                    item = msgspec.structs.replace(item, text=item.text + "".join(text.parts))
+            self._items[item.id] = item
+        elif isinstance(event, ItemDelta) and event.item_id not in self._texts:
+            item = self._items[event.item_id]
+            self._items[item.id] = msgspec.structs.replace(item, text=item.text + event.text)
+
+    async def _append(self, events: Sequence[Event], kept: Callable[[Sequence[Event]], None]) -> None:
+        """Append, waiting out a store that is away; `kept` is called exactly if the events were kept."""
+        while True:
+            attempt = asyncio.ensure_future(self._records.append(self._run.conversation_id, events, self._guard))
+            try:
+                await asyncio.shield(attempt)
+            except asyncio.CancelledError:
+                # What was handed to the store will be kept; our view must not differ from it.
+                await asyncio.wait([attempt])
+                if attempt.exception() is None:
+                    kept(attempt.result())
+                raise
+            except PilothouseError as error:
+                if error.code == "stale_run":
+                    self.on_stale()
+                if error.code not in PASSING:
+                    raise
+                await wait_for_store(self._feed, error)
+            else:
+                store_is_well(self._feed)
+                kept(attempt.result())
+                return
+
+    # --- text ---
+
+    def delta(self, item_id: str, text: str) -> None:
+        """Add text to a streaming item."""
+        held = self._texts.get(item_id)
+        if held is None:
+            held = self._texts[item_id] = _Text()
+        held.fresh.append(text)
+        if self._timer is None:
+            self._schedule()
+
+    def note(self, item_id: str, data: JsonObject) -> None:
+        """Tell readers something about an item that need not outlive this process."""
+        self._notes[item_id] = self._notes.get(item_id, {}) | data
+        if self._timer is None:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        loop = asyncio.get_running_loop()
+        # The first piece after a pause goes out at once; a steady stream is gathered.
+        self._timer = loop.call_at(max(loop.time(), self._last_sent + limits.LIVE_FLUSH), self._flush)
+
+    def _flush(self) -> None:
+        self._timer = None
+        self._last_sent = asyncio.get_running_loop().time()
+        for item_id, text in self._texts.items():
+            self._send(item_id, text)
+        for item_id, data in self._notes.items():
+            update = ItemUpdated(seq=0, at=time.time(), item_id=item_id, data=data)
+            self._feed.live(self._run.conversation_id, FeedEvent(0, "item.updated", encode(update)))
+        self._notes.clear()
+        due = time.monotonic() - self._last_saved >= limits.DURABLE_FLUSH
+        if due and (self._saver is None or self._saver.done()):
+            self._saver = asyncio.create_task(self._save(), name="journal-save")
+
+    def _send(self, item_id: str, text: _Text) -> None:
+        if text.fresh:
+            offset = text.sent
+            self._feed.live(self._run.conversation_id, live_delta(item_id, offset, text.send()))
+
+    async def _save(self) -> None:
+        async with self._lock:
+            self._last_saved = time.monotonic()
+            batch: list[Event] = []
+            for item_id, text in self._texts.items():
+                if text.unsaved:
+                    text.saving = "".join(text.unsaved)
+                    text.unsaved.clear()
+                    batch.append(ItemDelta(item_id=item_id, offset=text.saved, text=text.saving))
+            try:
+                if batch:
+                    await self._append(batch, lambda _events: self._count_saved())
+            except PilothouseError as error:
+                _log.warning("text of run %s was not saved: %s", self._run.id, error.message)
+            finally:
+                self._put_back()
+
+    def _count_saved(self) -> None:
+        for text in self._texts.values():
+            text.saved += utf16_length(text.saving)
+            text.saving = ""
+
+    def _put_back(self) -> None:
+        for text in self._texts.values():
+            if text.saving:
+                text.unsaved.insert(0, text.saving)
+                text.saving = ""
+
+    def sent(self, item_id: str) -> int:
+        """Return how much of an item's text was sent live."""
+        text = self._texts.get(item_id)
+        return text.sent if text is not None else 0
+
+    def unsaved(self) -> Sequence[FeedEvent]:
+        """Return what readers were sent and the store does not have yet."""
+        tails = ((item_id, text.saved, text.saving + "".join(text.unsaved)) for item_id, text in self._texts.items())
+        return [live_delta(item_id, offset, text) for item_id, offset, text in tails if text]
+
+    # --- the end ---
+
+    async def close(self) -> None:
+        """Write the text that is left and stop."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for item_id, text in self._texts.items():
+            self._send(item_id, text)
+        if self._saver is not None and not self._saver.done():
+            await asyncio.wait([self._saver])
+        await self._save()
+        self.drop()
+
+    def drop(self) -> None:
+        """Stop without writing: another process has the run."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._texts.clear()
+        self._feed.set_tail(self._run.conversation_id, None)
+
+
+async def wait_for_store(feed: Feed, error: PilothouseError) -> None:
+    """Tell everyone why nothing moves, and wait a moment."""
+    feed.notice("error", "store", f"{error.message} Everything is paused. {error.fix}")
+    await asyncio.sleep(limits.STORE_RETRY)
+
+
+def store_is_well(feed: Feed) -> None:
+    """Take the notice back, if there was one."""
+    feed.notice("info", "store", "Saving works again.")

@@ -1,0 +1,84 @@
+"""A message on its way in: what is accepted, and what is kept of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from pilothouse.runs import titles
+from pilothouse.types import limits
+from pilothouse.types.api import ImageInput, NewMessage
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ids import new_id
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.records import Posting
+from pilothouse.types.runs import Run, RunOptions
+
+_MAGIC = {
+    "image/png": (b"\x89PNG",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+}
+
+
+def check(body: NewMessage) -> None:
+    """Raise one sentence if the message cannot be taken."""
+    if not body.text.strip() and not body.images:
+        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach an image.")
+    if len(body.text) > limits.MESSAGE_CHARS:
+        raise PilothouseError(
+            "too_large",
+            f"The message has {len(body.text):,} characters; at most {limits.MESSAGE_CHARS:,} can be sent.",
+            fix="Shorten it, or send it in parts.",
+        )
+    if len(body.images) > limits.IMAGES_PER_MESSAGE:
+        raise PilothouseError("too_large", f"At most {limits.IMAGES_PER_MESSAGE} images fit in one message.")
+    if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
+        raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
+    for image in body.images:
+        _check_image(image)
+
+
+def _check_image(image: ImageInput) -> None:
+    if len(image.data) > limits.IMAGE_BYTES * 4 // 3 + 4:
+        raise PilothouseError(
+            "too_large", f"An image is larger than {limits.IMAGE_BYTES // 1024 // 1024} MB.", fix="Make it smaller."
+        )
+    try:
+        head = base64.b64decode(image.data, validate=True)[:16]
+    except (binascii.Error, ValueError):
+        raise PilothouseError("bad_request", "An image is not valid base64.") from None
+    if not head.startswith(_MAGIC[image.media_type]):
+        raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
+
+
+def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
+    """Return the message and its run, ready to be kept together."""
+    images = [{"mediaType": image.media_type, "data": image.data} for image in body.images]
+    data: JsonObject = {"images": images} if images else {}
+    run_id = new_id("r")
+    item = Item(
+        id=new_id("i"),
+        conversation_id=conversation_id,
+        run_id=run_id,
+        kind="user_message",
+        status="completed",
+        position=0,
+        text=body.text,
+        data=data,
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    run = Run(
+        id=run_id,
+        conversation_id=conversation_id,
+        owner=owner,
+        status="queued",
+        message_item_id=item.id,
+        options=RunOptions(model_id=body.model_id, unattended=body.unattended),
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    return Posting(item=item, run=run, first_words=titles.first_words(body.text), idempotency_key=body.idempotency_key)

@@ -1,0 +1,103 @@
+"""Finds runs whose process died, says so in the timeline, and takes them up again where that is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from pilothouse.agent import leftovers
+from pilothouse.runs.active import close_items
+from pilothouse.runs.engine import Engine
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.records import Records
+from pilothouse.types.runs import Run
+
+_log = logging.getLogger(__name__)
+
+Resume = Literal["auto", "ask"]
+# Runs of a one-shot command are not taken up by themselves: whoever started it is gone.
+ONE_SHOT = "once_"
+
+
+class Recovery:
+    """The lease of this process, and its eye on the others."""
+
+    def __init__(self, records: Records, engine: Engine, process: str, resume: Callable[[], Resume]) -> None:
+        self._records = records
+        self._engine = engine
+        self._process = process
+        self._resume = resume
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self, *, alone: bool, take_over: bool) -> None:
+        """Take the lease and look for what was left; `alone` means that no other process can be alive."""
+        await self._records.beat(self._process)
+        # Alone, whoever else holds something is dead, however lately it was seen.
+        await self._look(time.time() + 1 if alone else time.time() - limits.LEASE_DEAD, take_over)
+        self._task = asyncio.create_task(self._keep(alone, take_over), name="recovery")
+
+    async def end(self) -> None:
+        """Give the lease back."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        with contextlib.suppress(PilothouseError):
+            await self._records.forget_process(self._process)
+
+    async def _keep(self, alone: bool, take_over: bool) -> None:
+        while True:
+            await asyncio.sleep(limits.LEASE_RENEW)
+            if alone:
+                continue
+            try:
+                await self._records.beat(self._process)
+                await self._look(time.time() - limits.LEASE_DEAD, take_over)
+            except PilothouseError as error:
+                _log.warning("the lease was not renewed: %s", error.message)
+
+    async def _look(self, seen_before: float, take_over: bool) -> None:
+        dead = set(await self._records.dead_processes(seen_before)) - {self._process}
+        if dead:
+            for run in await self._records.runs_in(("running",)):
+                if run.process in dead:
+                    await self._take(run, take_over)
+        if take_over:
+            await self._start_queued(seen_before)
+
+    async def _take(self, run: Run, take_over: bool) -> None:
+        holder = run.process
+        taken = await self._records.change_run(run.id, lambda now: _interrupted(now, holder))
+        if taken is None:
+            return
+        await close_items(self._records, taken, leftovers.interrupted)
+        wanted = take_over and self._resume() == "auto" and not str(holder).startswith(ONE_SHOT)
+        if wanted and taken.recoveries < limits.MAX_RECOVERIES:
+            again = await self._records.change_run(taken.id, lambda now: _again(now, taken.epoch))
+            if again is not None:
+                await self._engine.start(again.id)
+
+    async def _start_queued(self, before: float) -> None:
+        """Start what was accepted and never begun: its process died in between."""
+        for run in await self._records.runs_in(("queued",)):
+            if run.updated_at < before:
+                await self._engine.start(run.id)
+
+
+def _interrupted(run: Run, holder: str | None) -> Run | None:
+    if run.status != "running" or run.process != holder:
+        return None
+    # The epoch grows first: whoever still writes for the old process is refused from here on.
+    return msgspec.structs.replace(run, status="interrupted", process=None, epoch=run.epoch + 1)
+
+
+def _again(run: Run, epoch: int) -> Run | None:
+    if run.status != "interrupted" or run.epoch != epoch:
+        return None
+    return msgspec.structs.replace(run, status="queued", recoveries=run.recoveries + 1)

@@ -1,0 +1,359 @@
+"""Commands in: everything the page, the command line and the API can ask for, as one object."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from pilothouse.agent import leftovers
+from pilothouse.runs import messages, titles
+from pilothouse.runs.active import close_items
+from pilothouse.runs.engine import Engine
+from pilothouse.runs.feed import Feed
+from pilothouse.types import limits
+from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder
+from pilothouse.types.api import (
+    Answer,
+    Catalogue,
+    ConfigPatch,
+    ConfigView,
+    ConversationPage,
+    ConversationPatch,
+    ConversationSnapshot,
+    FoundModels,
+    ItemPage,
+    ListFrame,
+    MessageAccepted,
+    ModelInput,
+    ModelsFrame,
+    NewConversation,
+    NewMessage,
+    PageState,
+    SearchResult,
+)
+from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import FeedBatch, ListChange
+from pilothouse.types.ids import new_id
+from pilothouse.types.json import JsonObject
+from pilothouse.types.models import ModelList, ModelTest, ModelView
+from pilothouse.types.records import Records
+from pilothouse.types.runs import ENDED, Run
+
+_log = logging.getLogger(__name__)
+_DAY = 86_400.0
+
+
+class HostService:
+    """The core as its clients see it; implements `HostApi`."""
+
+    def __init__(
+        self,
+        records: Records,
+        feed: Feed,
+        engine: Engine,
+        models: ModelAdmin,
+        finder: ModelFinder,
+        config: ConfigAdmin,
+    ) -> None:
+        self._records = records
+        self._feed = feed
+        self._engine = engine
+        self._models = models
+        self._finder = finder
+        self._config = config
+        self._tasks: set[asyncio.Task[None]] = set()
+        feed.on_listed = self._list_changed
+
+    # --- conversations ---
+
+    async def page_state(self, owner: str, conversation_id: str | None) -> PageState:
+        """Return all that the page draws after a reload."""
+        snapshot = None
+        if conversation_id is not None:
+            try:
+                snapshot = await self.snapshot(owner, conversation_id, limit=limits.SNAPSHOT_ITEMS)
+            except PilothouseError as error:
+                if error.code != "not_found":
+                    raise
+        return PageState(
+            conversations=await self.conversations(owner, limit=limits.LIST_PAGE, cursor=None),
+            models=await self._models.list(),
+            config=self._config.view(),
+            snapshot=snapshot,
+        )
+
+    async def conversations(self, owner: str, *, limit: int, cursor: str | None) -> ConversationPage:
+        """Return conversations, most recently used first."""
+        return await self._records.conversations(owner, limit, cursor)
+
+    async def create_conversation(self, owner: str, body: NewConversation) -> Conversation:
+        """Start a conversation, with the active profile's settings where none are given."""
+        now = time.time()
+        title = titles.clean(body.title or "")
+        return await self._records.add_conversation(
+            Conversation(
+                id=new_id("c"),
+                owner=owner,
+                title=title,
+                title_source="person" if title else "none",
+                settings=_checked(body.settings or self._config.new_conversation_settings()),
+                created_at=now,
+                updated_at=now,
+                last_seq=0,
+            )
+        )
+
+    async def snapshot(self, owner: str, conversation_id: str, *, limit: int) -> ConversationSnapshot:
+        """Return a conversation with its newest items."""
+        return await self._records.snapshot(owner, conversation_id, limit)
+
+    async def items(self, owner: str, conversation_id: str, *, before: int | None, limit: int) -> ItemPage:
+        """Return the items before a position, or the newest."""
+        return await self._records.items(owner, conversation_id, before, limit)
+
+    async def update_conversation(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
+        """Rename it or change its settings."""
+        settings = _checked(body.settings) if body.settings is not None else None
+        title = titles.clean(body.title) if body.title is not None else None
+        if title == "":
+            raise PilothouseError("bad_request", "A title needs at least one character.")
+
+        def change(now: Conversation) -> Conversation:
+            if title is not None:
+                now = msgspec.structs.replace(now, title=title, title_source="person")
+            return now if settings is None else msgspec.structs.replace(now, settings=settings)
+
+        return await self._records.change_conversation(owner, conversation_id, change)
+
+    async def delete_conversation(self, owner: str, conversation_id: str) -> None:
+        """Delete it; it can be restored for a while."""
+        for run in await self._records.runs_in(("queued", "running", "waiting")):
+            if run.conversation_id == conversation_id and run.owner == owner:
+                await self.cancel_run(owner, run.id)
+        now = time.time()
+        await self._records.change_conversation(
+            owner, conversation_id, lambda c: msgspec.structs.replace(c, deleted_at=now)
+        )
+        await self._records.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
+
+    async def restore_conversation(self, owner: str, conversation_id: str) -> Conversation:
+        """Bring a deleted conversation back."""
+        return await self._records.change_conversation(
+            owner, conversation_id, lambda c: msgspec.structs.replace(c, deleted_at=None), deleted=True
+        )
+
+    async def search(self, owner: str, query: str, *, limit: int) -> SearchResult:
+        """Find titles and items by their words."""
+        return await self._records.search(owner, query, limit)
+
+    async def events(self, owner: str, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
+        """Open the feed after event `after`."""
+        await self._records.conversation(owner, conversation_id)
+        return self._feed.read(self._records, conversation_id, after)
+
+    def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
+        """Yield changes of the list, of the models, and notices about the server."""
+        return self._feed.list_changes(owner)
+
+    # --- runs ---
+
+    async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
+        """Keep a message and start its answer."""
+        messages.check(body)
+        await self._records.conversation(owner, conversation_id)
+        if body.model_id is not None:
+            await self._models.open(body.model_id)
+        await self._withdraw_questions(owner, conversation_id)
+        accepted = await self._records.post_message(messages.posting(owner, conversation_id, body))
+        await self._engine.start(accepted.run_id)
+        return accepted
+
+    async def _withdraw_questions(self, owner: str, conversation_id: str) -> None:
+        """Cancel a run that waits for an answer: a new message is the person's answer."""
+        for run in await self._records.runs_in(("waiting",)):
+            if run.conversation_id == conversation_id and run.owner == owner:
+                await self.cancel_run(owner, run.id)
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        """Return a run."""
+        return await self._records.run(owner, run_id)
+
+    async def cancel_run(self, owner: str, run_id: str) -> Run:
+        """Ask a run to stop; a run that has ended stays as it is."""
+        run = await self._records.run(owner, run_id)
+        changed = await self._records.change_run(run_id, _cancelled)
+        if changed is not None and changed.status == "cancelled":
+            await close_items(self._records, changed, leftovers.cancelled)
+        return changed or run
+
+    async def resume_run(self, owner: str, run_id: str) -> Run:
+        """Go on with an interrupted, failed or cancelled run."""
+        run = await self._records.run(owner, run_id)
+        queued = await self._records.change_run(run_id, _queued_again)
+        if queued is None:
+            raise PilothouseError("conflict", f"This run is {run.status}; there is nothing to resume.")
+        await self._engine.start(run_id)
+        return queued
+
+    async def cancel_call(self, owner: str, item_id: str) -> None:
+        """Stop one tool call; its run goes on."""
+        item = await self._records.item(owner, item_id)
+        if item.kind != "tool_call":
+            raise PilothouseError("bad_request", "That is not a tool call.")
+        await self._records.mark_item(owner, item_id, {"cancelRequested": True})
+
+    async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
+        """Answer a question and let its run go on."""
+        question = await self._records.item(owner, item_id)
+        choices = [choice["id"] for choice in question.data.get("choices", ())]
+        if body.choice is not None and body.choice not in choices:
+            raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
+        if body.choice is None and (body.text is None or choices):
+            raise PilothouseError(
+                "bad_request", f"Choose one of: {', '.join(choices)}." if choices else "Say something."
+            )
+        answer: JsonObject = {"choice": body.choice} if body.choice is not None else {"text": body.text}
+        run = await self._records.answer_question(owner, item_id, answer)
+        await self._engine.start(run.id)
+        return run
+
+    # --- models and settings ---
+
+    async def models(self, owner: str) -> ModelList:
+        """Return all models."""
+        return await self._models.list()
+
+    async def add_model(self, owner: str, body: ModelInput) -> ModelView:
+        """Add a model."""
+        view = await self._models.add(body)
+        await self.models_changed()
+        return view
+
+    async def update_model(self, owner: str, model_id: str, body: ModelInput) -> ModelView:
+        """Replace a model's configuration."""
+        view = await self._models.update(model_id, body)
+        await self.models_changed()
+        return view
+
+    async def delete_model(self, owner: str, model_id: str) -> None:
+        """Remove a model and the secret that was kept for it."""
+        await self._models.delete(model_id)
+        await self.models_changed()
+
+    async def set_default_model(self, owner: str, model_id: str) -> ModelList:
+        """Make a model the default."""
+        models = await self._models.set_default(model_id)
+        await self.models_changed()
+        return models
+
+    async def confirm_key(self, owner: str, model_id: str) -> ModelView:
+        """Bind a model's key to the origin that its URL has now."""
+        view = await self._models.confirm_key(model_id)
+        await self.models_changed()
+        return view
+
+    async def models_changed(self) -> None:
+        """Tell every page what the models are now."""
+        self._feed.tell(ModelsFrame(models=await self._models.list()))
+
+    async def test_model(self, owner: str, model_id: str) -> ModelTest:
+        """Make a real, tiny request to a model."""
+        return await self._models.test(model_id)
+
+    async def test_draft(self, owner: str, body: ModelInput) -> ModelTest:
+        """Make a real, tiny request to a model that is not saved."""
+        return await self._models.test_draft(body)
+
+    async def found_models(self, owner: str) -> FoundModels:
+        """Look for local model servers and for keys in the environment."""
+        return await self._finder.found()
+
+    async def catalogue(self, owner: str) -> Catalogue:
+        """Return the kept lists of what the providers offer."""
+        return await self._finder.catalogue()
+
+    async def refresh_catalogue(self, owner: str) -> Catalogue:
+        """Ask the configured providers what they offer."""
+        return await self._finder.refresh()
+
+    async def config(self, owner: str) -> ConfigView:
+        """Return the settings."""
+        return self._config.view()
+
+    async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
+        """Change settings."""
+        return await self._config.patch(body)
+
+    # --- sessions ---
+
+    async def create_session(self, owner: str) -> str:
+        """Begin a session and return its token, this once."""
+        token = secrets.token_urlsafe(32)
+        await self._records.add_session(_hash(token), owner, time.time() + limits.SESSION_DAYS * _DAY)
+        return token
+
+    async def session_owner(self, token: str) -> str | None:
+        """Return whose session it is."""
+        return await self._records.session_owner(_hash(token))
+
+    async def end_session(self, token: str) -> None:
+        """End a session."""
+        await self._records.end_session(_hash(token))
+
+    # --- the list ---
+
+    def _list_changed(self, conversation_id: str) -> None:
+        owners = self._feed.list_owners()
+        if owners:
+            task = asyncio.create_task(self._tell_list(conversation_id, owners))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _tell_list(self, conversation_id: str, owners: set[str]) -> None:
+        for owner in owners:
+            try:
+                conversation = await self._records.conversation(owner, conversation_id, deleted=True)
+            except PilothouseError as error:
+                _log.debug("the list of %s was not updated: %s", owner, error.message)
+            else:
+                self._feed.tell(ListFrame(conversation=conversation), owner)
+
+    async def close(self) -> None:
+        """Wait for what is on its way to the pages."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+def _checked(settings: ConversationSettings) -> ConversationSettings:
+    temperature, max_tokens = settings.temperature, settings.max_tokens
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise PilothouseError("bad_request", "The temperature must be between 0 and 2.")
+    if max_tokens is not None and max_tokens < 1:
+        raise PilothouseError("bad_request", "The most tokens of an answer must be at least 1.")
+    return settings
+
+
+def _cancelled(run: Run) -> Run | None:
+    if run.status in ENDED:
+        return None
+    if run.status == "running":
+        # Whoever executes it sees this, on whatever process, and ends it.
+        return msgspec.structs.replace(run, cancel_requested=True)
+    return msgspec.structs.replace(run, status="cancelled", cancel_requested=True)
+
+
+def _queued_again(run: Run) -> Run | None:
+    if run.status not in ("interrupted", "failed", "cancelled"):
+        return None
+    return msgspec.structs.replace(run, status="queued", cancel_requested=False, error=None, recoveries=0)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,74 @@
+"""Titles: first the message's own first words, then a better one made from the first exchange."""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.types import limits
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.items import Item
+from pilothouse.types.messages import Message, ModelRequest, TextBlock
+from pilothouse.types.ports import OpenModel
+from pilothouse.types.records import Records
+from pilothouse.types.stream import Failed, TextDelta
+
+_PROMPT = (Path(__file__).parent / "title_prompt.md").read_text()
+_EXCERPT = 1_500
+_TITLE_TOKENS = 40
+# Too small to make titles, or scripted for other things.
+_NO_TITLES = frozenset({"embedded", "scripted"})
+
+
+def clean(title: str) -> str:
+    """Return a title on one line, without control characters, quotes around it or a final dot."""
+    line = re.sub(r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff]+", " ", title).strip()
+    line = re.sub(r"\s+", " ", line).strip("\"'“”‘’* #").removesuffix(".")
+    return line if len(line) <= limits.TITLE_CHARS else line[: limits.TITLE_CHARS - 1].rstrip() + "…"
+
+
+def first_words(text: str) -> str:
+    """Return a title made of a message's beginning."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return clean(lines[0][:400]) if lines else ""
+
+
+async def improve(records: Records, conversation: Conversation, opened: OpenModel) -> None:
+    """Let the model title the conversation, once, after its first exchange."""
+    if conversation.title_source != "first_words" or opened.config.provider in _NO_TITLES:
+        return
+    page = await records.items(conversation.owner, conversation.id, None, 20)
+    spoken = [item for item in page.items if item.kind in ("user_message", "response") and item.text]
+    if page.has_earlier or sum(item.kind == "user_message" for item in spoken) != 1:
+        return
+    title = clean(await _ask(opened, spoken))
+    if title:
+        await records.change_conversation(conversation.owner, conversation.id, lambda now: _titled(now, title))
+
+
+def _titled(now: Conversation, title: str) -> Conversation:
+    # A name that the person gave meanwhile stays.
+    if now.title_source != "first_words":
+        return now
+    return msgspec.structs.replace(now, title=title, title_source="model")
+
+
+async def _ask(opened: OpenModel, spoken: list[Item]) -> str:
+    talk = "\n\n".join(f"{'Person' if i.kind == 'user_message' else 'Assistant'}: {i.text[:_EXCERPT]}" for i in spoken)
+    request = ModelRequest(
+        system=_PROMPT,
+        messages=(Message("user", (TextBlock(text=talk),)),),
+        max_tokens=_TITLE_TOKENS,
+        thinking=False if opened.config.supports_thinking else None,
+    )
+    parts: list[str] = []
+    async with aclosing(opened.model.stream(request)) as events:
+        async for event in events:
+            if isinstance(event, TextDelta):
+                parts.append(event.text)
+            elif isinstance(event, Failed):
+                return ""
+    return "".join(parts)
