@@ -95,11 +95,11 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("format", lambda: run(BIN / "ruff", "format", "--check", "--quiet")),
         ("types", lambda: run(BIN / "mypy", *(name for name in TYPED if (ROOT / name).exists()))),
     ]
+    checks.append(("page", page))
     if fast:
         return [*checks, ("unit", lambda: pytest("unit", "-m", "not slow", *units, *WORKERS))]
     return [
         *checks,
-        ("page", page),
         ("page types", lambda: page("run", "--silent", "types", "--", "--check")),
         ("page tests", lambda: page("run", "--silent", "test")),
         ("chromium", browser_is_there),
@@ -149,7 +149,8 @@ def report(outcomes: Sequence[Outcome]) -> int:
 def main(arguments: list[str]) -> int:
     """Run everything, the inner loop, or what pytest is asked for."""
     if arguments and arguments not in (["fast"], ["full"]):
-        return subprocess.run([BIN / "pytest", *arguments], cwd=ROOT, check=False).returncode
+        ready = page() and (browser_is_there() if any("browser" in part for part in arguments) else True)
+        return subprocess.run([BIN / "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
     fast = arguments == ["fast"]
