@@ -1,7 +1,8 @@
 """Where a model's key comes from, and that it goes only where it was given for.
 
 A key in the environment or in the file itself is bound to an origin the first time a model shows it
-together with an address; see docs/decisions/key-binding.md. A stored secret is bound by its store.
+together with an address; a stored secret is bound by its store. The rules, and why, are in
+docs/decisions/0009-keys-are-bound-to-their-origin.md.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def host_line(config: ModelConfig) -> str:
 
 def context_label(tokens: int) -> str:
     """Return a context window in words, for example "128K context"."""
-    unit = 1024 if tokens % 1024 == 0 else 1000
+    unit = 1000 if tokens % 1000 == 0 or tokens % 1024 else 1024
     if tokens >= unit * unit:
         return f"{tokens / unit / unit:.3g}M context"
     return f"{round(tokens / unit)}K context" if tokens >= unit else f"{tokens} tokens of context"
