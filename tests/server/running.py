@@ -41,6 +41,7 @@ class RunningServer:
     stop: Stop
     http: httpx2.AsyncClient
     home: Path
+    serving: asyncio.Future[None]
 
     @property
     def authority(self) -> str:
@@ -103,7 +104,7 @@ async def run_server(
     if serving.done():
         serving.result()
     async with httpx2.AsyncClient(base_url=listener.url, timeout=PATIENCE, trust_env=False) as http:
-        yield RunningServer(host, listener, await ready, stop, http, home)
+        yield RunningServer(host, listener, await ready, stop, http, home, serving)
     stop.ask()
     async with asyncio.timeout(PATIENCE):
         await serving

@@ -65,6 +65,9 @@ def listen(host: str = "127.0.0.1", port: int | None = None, *, expose_to_networ
 
 def _bind(host: str, port: int) -> socket.socket | None:
     """Return a listening socket, None when the port is taken, or say why there cannot be one."""
+    if not 0 <= port <= 65_535:
+        # The system would take the remainder and listen somewhere else.
+        raise _unusable(host, port, ValueError("ports go from 0 to 65535"))
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
