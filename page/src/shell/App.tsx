@@ -1,15 +1,118 @@
-import { lazy, Suspense } from "react";
-import { useApp } from "../store/store";
-import { useRoute } from "./router";
+import { Drawer } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { Chat } from "../chat/Chat";
+import { Sidebar } from "../conversations/Sidebar";
+import { stopRun } from "../store/actions";
+import { activeRun } from "../store/conversation";
+import { getState, useApp } from "../store/store";
+import { AppBar } from "./AppBar";
+import classes from "./App.module.css";
+import { handleKey, useCommands, type Command } from "./commands";
+import { tell } from "./messages";
+import { navigate, onRoute, settingsPath, useRoute } from "./router";
+import { ServerNotice } from "./ServerNotice";
+import { Shortcuts } from "./Shortcuts";
+import { Failed, Loading, SignedOut } from "./Standstill";
+import { startNew } from "./start";
 
 const Settings = lazy(() => import("../settings/Settings"));
+const Palette = lazy(() => import("../palette/Palette"));
 
-/** The whole page. */
+/** Below this width the list of conversations is a drawer. */
+const NARROW = "(max-width: 760px)";
+
+/** What is open besides the page itself; only one at a time. */
+type Opened = "palette" | "keys" | "list" | null;
+
+function focusSearch(): void {
+  requestAnimationFrame(() => document.getElementById("search")?.focus());
+}
+
+function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): void {
+  const commands = useMemo<Command[]>(
+    () => [
+      { id: "new", title: "New conversation", keys: ["mod+n", "alt+n"], group: "Chat", run: startNew },
+      {
+        id: "search",
+        title: "Search conversations",
+        keys: ["mod+/"],
+        group: "Chat",
+        run: () => {
+          if (isNarrow) open("list");
+          focusSearch();
+        },
+      },
+      {
+        id: "stop",
+        title: "Stop the answer",
+        keys: ["escape"],
+        group: "Chat",
+        enabled: () => activeRun(getState().open) !== null && !document.querySelector("[role=dialog]"),
+        run: () => void stopRun().catch(tell),
+      },
+      { id: "palette", title: "All commands", keys: ["mod+k"], group: "Page", run: () => open("palette") },
+      { id: "keys", title: "Keyboard shortcuts", keys: ["?"], group: "Page", run: () => open("keys") },
+      { id: "settings", title: "Settings", group: "Page", run: () => navigate(settingsPath("general")) },
+      { id: "models", title: "Manage models", group: "Page", run: () => navigate(settingsPath("models")) },
+    ],
+    [open, isNarrow],
+  );
+  useCommands(commands);
+  useEffect(() => {
+    window.addEventListener("keydown", handleKey);
+    return () => window.removeEventListener("keydown", handleKey);
+  }, []);
+}
+
+function Page() {
+  const route = useRoute();
+  const isNarrow = useMediaQuery(NARROW, false, { getInitialValueInEffect: false });
+  const [opened, setOpened] = useState<Opened>(null);
+  const close = () => setOpened(null);
+  useGlobalCommands(setOpened, isNarrow);
+  useEffect(() => onRoute(() => setOpened(null)), []);
+  return (
+    <div className={classes.page}>
+      <a className="skip" href="#main">
+        Skip to the conversation
+      </a>
+      {!isNarrow && (
+        <aside className={classes.side} aria-label="Conversations">
+          <Sidebar />
+        </aside>
+      )}
+      <div className={classes.middle}>
+        <AppBar onMenu={isNarrow ? () => setOpened("list") : null} />
+        <ServerNotice />
+        <main id="main" className={classes.main} tabIndex={-1}>
+          <Suspense fallback={<Loading />}>
+            {route.page === "settings" ? <Settings tab={route.tab} /> : <Chat itemId={route.itemId} />}
+          </Suspense>
+        </main>
+      </div>
+      {isNarrow && (
+        <Drawer opened={opened === "list"} onClose={close} size={300} padding={0} withCloseButton={false}>
+          <Sidebar />
+        </Drawer>
+      )}
+      <Shortcuts opened={opened === "keys"} onClose={close} />
+      <Suspense fallback={null}>{opened === "palette" && <Palette opened onClose={close} />}</Suspense>
+    </div>
+  );
+}
+
+/** The whole page, or why it cannot be drawn. */
 export function App() {
   const phase = useApp((state) => state.phase);
-  const route = useRoute();
-  if (phase.name !== "ready") return <main>{phase.name}</main>;
-  return (
-    <Suspense fallback={null}>{route.page === "settings" ? <Settings tab={route.tab} /> : <main>Chat</main>}</Suspense>
-  );
+  switch (phase.name) {
+    case "loading":
+      return <Loading />;
+    case "signed-out":
+      return <SignedOut />;
+    case "failed":
+      return <Failed message={phase.message} />;
+    case "ready":
+      return <Page />;
+  }
 }

@@ -1,0 +1,51 @@
+import { Composer } from "../composer/Composer";
+import { Loading } from "../shell/Standstill";
+import { useApp } from "../store/store";
+import { Button } from "@mantine/core";
+import { navigate, useRoute } from "../shell/router";
+import { useEffect } from "react";
+import shell from "../shell/App.module.css";
+import { titleOf } from "../conversations/ConversationRow";
+import classes from "./Chat.module.css";
+import { EmptyState } from "./EmptyState";
+import { Timeline } from "./Timeline";
+
+function Missing({ message }: { message: string }) {
+  return (
+    <div className={shell.standstill}>
+      <p role="alert">{message}</p>
+      <Button variant="default" onClick={() => navigate("/")}>
+        Start a new conversation
+      </Button>
+    </div>
+  );
+}
+
+function useTitle(): void {
+  const title = useApp((state) => (state.open ? titleOf(state.open.conversation) : null));
+  useEffect(() => {
+    document.title = title ? `${title} · Pilothouse` : "Pilothouse";
+  }, [title]);
+}
+
+/** The conversation of the address: its timeline and the box for the next message. */
+export function Chat({ itemId }: { itemId: string | null }) {
+  const route = useRoute();
+  const wanted = route.page === "chat" ? route.conversationId : null;
+  const openId = useApp((state) => state.open?.conversation.id ?? null);
+  const isEmpty = useApp((state) => state.open?.order.length === 0);
+  const problem = useApp((state) => state.openProblem);
+  useTitle();
+  if (wanted && problem) return <Missing message={problem} />;
+  if (wanted && openId !== wanted) return <Loading />;
+  return (
+    <div className={classes.chat}>
+      {openId && !isEmpty ? (
+        <Timeline key={openId} conversationId={openId} itemId={itemId} />
+      ) : (
+        <EmptyState />
+      )}
+      <Composer key={wanted ?? "new"} draftId={wanted ?? "new"} />
+    </div>
+  );
+}

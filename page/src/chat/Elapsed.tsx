@@ -1,0 +1,19 @@
+import { useEffect, useState } from "react";
+import { seconds } from "./words";
+
+/** Return the time now, again and again, while something goes on. */
+export function useNow(everyMs: number, isRunning = true): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, isRunning]);
+  return now;
+}
+
+/** How long something has been going on, counting. */
+export function Elapsed({ since }: { since: number }) {
+  const now = useNow(100);
+  return <>{seconds(now - since)}</>;
+}

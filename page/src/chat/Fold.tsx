@@ -1,0 +1,32 @@
+import { useState, type ReactNode } from "react";
+import { ChevronIcon } from "../shell/icons";
+import classes from "./Chat.module.css";
+
+interface FoldProps {
+  icon?: ReactNode;
+  summary: ReactNode;
+  /** Stands beside the line, and is not part of what opens it. */
+  aside?: ReactNode;
+  tone?: "quiet" | "good" | "bad" | "warning";
+  children: () => ReactNode;
+}
+
+/** One quiet line that opens. */
+export function Fold({ icon, summary, aside, tone = "quiet", children }: FoldProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className={classes.fold} data-tone={tone}>
+      <div className={classes.foldLine}>
+        <button type="button" className={classes.foldButton} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {icon && <span className={classes.foldIcon}>{icon}</span>}
+          <span className={classes.foldText}>{summary}</span>
+          <span className={classes.chevron} data-open={isOpen || undefined}>
+            <ChevronIcon size={14} />
+          </span>
+        </button>
+        {aside}
+      </div>
+      {isOpen && <div className={classes.foldBody}>{children()}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import { CopyButton } from "../shell/CopyButton";
+import classes from "./Chat.module.css";
+import { size } from "./words";
+
+/** What is shown of a long text before someone asks for all of it. */
+const SHOWN_CHARS = 4_000;
+/** Text drawn as one piece; pieces out of sight cost nothing. */
+const PIECE_CHARS = 20_000;
+
+function cut(text: string): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += PIECE_CHARS) pieces.push(text.slice(at, at + PIECE_CHARS));
+  return pieces;
+}
+
+/** Text from elsewhere, as it is: its beginning, and all of it when asked for. */
+export function LongText({ text, label }: { text: string; label: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const isLong = text.length > SHOWN_CHARS;
+  const shown = isWhole || !isLong ? text : text.slice(0, SHOWN_CHARS);
+  return (
+    <div className={classes.longText}>
+      <div className={classes.longHead}>
+        <span>{label}</span>
+        <CopyButton value={text} label={`Copy ${label.toLowerCase()}`} />
+      </div>
+      <pre className={classes.raw} tabIndex={0} aria-label={label}>
+        {cut(shown).map((piece, at) => (
+          <span key={at} className={classes.rawPiece}>
+            {piece}
+          </span>
+        ))}
+      </pre>
+      {isLong && (
+        <Button size="compact-xs" variant="subtle" color="gray" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? "Show less" : `Show all (${size(text.length)})`}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import type { Item } from "../api/types";
+import { Markdown } from "../markdown/Markdown";
+import { InfoIcon, WarningIcon } from "../shell/icons";
+import classes from "./Chat.module.css";
+import { text, untilOf } from "./data";
+import { useNow } from "./Elapsed";
+import { Fold } from "./Fold";
+
+function Countdown({ until }: { until: number }) {
+  const now = useNow(250);
+  const left = Math.ceil(until - now / 1000);
+  return <> {left > 0 ? `Trying again in ${left} s.` : "Trying again now."}</>;
+}
+
+/** A sentence about what happens: a wait, a limit, a repetition. */
+export function Notice({ item }: { item: Item }) {
+  const level = text(item.data.level) || "info";
+  const until = untilOf(item);
+  const isOpen = item.status === "waiting" || item.status === "streaming";
+  return (
+    <p className={classes.notice} data-level={level} role={isOpen ? "status" : undefined}>
+      {level === "info" ? <InfoIcon size={15} /> : <WarningIcon size={15} />}
+      <span>
+        {item.text}
+        {isOpen && until !== null && <Countdown until={until} />}
+      </span>
+    </p>
+  );
+}
+
+/** Where older turns were replaced by their summary for the model; the person still sees them all. */
+export function Compaction({ item }: { item: Item }) {
+  return (
+    <Fold icon={<InfoIcon size={15} />} summary="The model now reads a summary of everything above">
+      {() => <Markdown text={item.text} isStreaming={false} />}
+    </Fold>
+  );
+}

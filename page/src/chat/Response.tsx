@@ -1,0 +1,54 @@
+import type { Item } from "../api/types";
+import { Markdown } from "../markdown/Markdown";
+import { CopyButton } from "../shell/CopyButton";
+import classes from "./Chat.module.css";
+import { errorOf, isCutOff, text, usageOf, type Usage } from "./data";
+import { Fold } from "./Fold";
+import { count, seconds } from "./words";
+
+/** Return the facts of an answer in reading order; what is not known is left out. */
+export function usageFacts(usage: Usage): string[] {
+  const { input, output, cached, reasoning, firstTokenMs, durationMs } = usage;
+  const streamed = durationMs !== null ? durationMs - (firstTokenMs ?? 0) : 0;
+  const facts = [
+    input !== null && `${count(input)} tokens in`,
+    cached ? `${count(cached)} cached` : false,
+    output !== null && `${count(output)} out`,
+    reasoning ? `${count(reasoning)} thinking` : false,
+    firstTokenMs !== null && `first token after ${seconds(firstTokenMs)}`,
+    output !== null && streamed > 0 && `${(output / (streamed / 1000)).toFixed(1)} tokens/s`,
+  ];
+  return facts.filter((fact) => typeof fact === "string");
+}
+
+function Footer({ item }: { item: Item }) {
+  const facts = usageFacts(usageOf(item));
+  return (
+    <div className={classes.footer}>
+      <CopyButton value={item.text} label="Copy answer" />
+      <span>{[text(item.data.model), ...facts].filter(Boolean).join(" · ")}</span>
+    </div>
+  );
+}
+
+/** What the model answered; an attempt that broke off is one quiet line. */
+export function Response({ item }: { item: Item }) {
+  const isStreaming = item.status === "streaming";
+  if (isCutOff(item)) {
+    if (!item.text) return null;
+    return (
+      <Fold summary={`An attempt broke off. ${errorOf(item)}`}>
+        {() => <Markdown text={item.text} isStreaming={false} />}
+      </Fold>
+    );
+  }
+  if (!item.text && !isStreaming) return null;
+  return (
+    <article className={classes.response} aria-busy={isStreaming}>
+      <h2 className={classes.hidden}>Answer</h2>
+      <Markdown text={item.text} isStreaming={isStreaming} />
+      {item.status === "cancelled" && <p className={classes.quiet}>Stopped.</p>}
+      {!isStreaming && <Footer item={item} />}
+    </article>
+  );
+}

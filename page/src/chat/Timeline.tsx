@@ -1,0 +1,158 @@
+import { Button } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { ArrowDownIcon } from "../shell/icons";
+import { tell } from "../shell/messages";
+import { loadEarlier, loadUntil } from "../store/actions";
+import { getState, useApp } from "../store/store";
+import classes from "./Chat.module.css";
+import { Pending } from "./Pending";
+import { rowsOf, type Row } from "./rows";
+import { TimelineRow } from "./TimelineRow";
+import { useFollow } from "./useFollow";
+
+/** Above this many lines only those in view are drawn; below, the browser's search and readers see them all. */
+const VIRTUAL_ABOVE = 200;
+
+interface RowsProps {
+  rows: readonly Row[];
+  target: string | null;
+  scroller: RefObject<HTMLDivElement | null>;
+}
+
+function PlainRows({ rows, target }: RowsProps) {
+  useEffect(() => {
+    if (target) document.getElementById(`item-${target}`)?.scrollIntoView({ block: "center" });
+  }, [target]);
+  return rows.map((row) => (
+    <div key={row.key} className={classes.lazy}>
+      <TimelineRow row={row} target={target} />
+    </div>
+  ));
+}
+
+/** The rows in view, each in its place; the place of the reader holds when rows come before or grow above. */
+function VirtualRows({ rows, target, scroller }: RowsProps) {
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 110,
+    getItemKey: (at) => rows[at]?.key ?? at,
+    overscan: 6,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: 40,
+    useFlushSync: false,
+  });
+  useEffect(() => {
+    const at = target ? rows.findIndex((row) => row.key === target) : -1;
+    if (at >= 0) virtualizer.scrollToIndex(at, { align: "center" });
+  }, [target, virtualizer]);
+  const shown = virtualizer.getVirtualItems();
+  return (
+    <div className={classes.virtual} style={{ height: virtualizer.getTotalSize() }}>
+      <div style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
+        {shown.map(({ key, index }) => {
+          const row = rows[index];
+          return (
+            <div key={key} data-index={index} ref={virtualizer.measureElement}>
+              {row && <TimelineRow row={row} target={target} />}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Fetches older items when their place comes near. */
+function Earlier({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
+  const mark = useRef<HTMLDivElement>(null);
+  const busy = useRef(false);
+  useEffect(() => {
+    if (!mark.current) return;
+    const look = (entries: IntersectionObserverEntry[]) => {
+      if (busy.current || !entries.some((entry) => entry.isIntersecting)) return;
+      busy.current = true;
+      loadEarlier()
+        .catch(tell)
+        .finally(() => (busy.current = false));
+    };
+    const observer = new IntersectionObserver(look, { root: scroller.current, rootMargin: "800px 0px 0px 0px" });
+    observer.observe(mark.current);
+    return () => observer.disconnect();
+  });
+  return (
+    <div ref={mark} className={classes.earlier}>
+      Loading earlier messages…
+    </div>
+  );
+}
+
+/** Return the item to show once it has been fetched; a search leads here. */
+function useTarget(itemId: string | null, letGo: () => void): string | null {
+  const [target, setTarget] = useState<string | null>(null);
+  useEffect(() => {
+    setTarget(null);
+    if (!itemId) return;
+    let isCurrent = true;
+    letGo();
+    loadUntil(itemId)
+      .then((found) => isCurrent && found && setTarget(itemId))
+      .catch(tell);
+    return () => {
+      isCurrent = false;
+    };
+  }, [itemId, letGo]);
+  return target;
+}
+
+/** The open conversation's timeline. */
+export function Timeline({ conversationId, itemId }: { conversationId: string; itemId: string | null }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const order = useApp((state) => state.open?.order);
+  const runs = useApp((state) => state.open?.runs);
+  const hasEarlier = useApp((state) => state.open?.hasEarlier ?? false);
+  // Whose run an item belongs to never changes, so new text need not make new rows.
+  const rows = useMemo(() => {
+    const items = getState().open?.items;
+    return order && items && runs ? rowsOf(order, items, runs) : [];
+  }, [order, runs]);
+  const isLong = useRef(false);
+  isLong.current ||= hasEarlier || rows.length > VIRTUAL_ABOVE;
+  const { isAtEnd, onScroll, toEnd, letGo } = useFollow(scroller, content, conversationId);
+  const target = useTarget(itemId, letGo);
+  const Rows = isLong.current ? VirtualRows : PlainRows;
+  return (
+    <div className={classes.timeline}>
+      <div
+        ref={scroller}
+        className={classes.scroller}
+        data-virtual={isLong.current || undefined}
+        onScroll={onScroll}
+        tabIndex={0}
+        role="region"
+        aria-label="Conversation"
+      >
+        <div ref={content} className={classes.column}>
+          {hasEarlier && <Earlier scroller={scroller} />}
+          <Rows rows={rows} target={target} scroller={scroller} />
+          <Pending />
+        </div>
+      </div>
+      {!isAtEnd && (
+        <Button
+          className={classes.jump}
+          size="compact-sm"
+          variant="default"
+          radius="xl"
+          leftSection={<ArrowDownIcon size={14} />}
+          onClick={toEnd}
+        >
+          Jump to latest
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+
+/** This near to the end counts as being there. */
+const NEAR_PX = 40;
+
+export interface Follow {
+  isAtEnd: boolean;
+  onScroll: () => void;
+  toEnd: () => void;
+  /** Stay where the reader is, for a jump to somewhere else. */
+  letGo: () => void;
+}
+
+/** Keep the end in view while the reader is there; let go as soon as they scroll up. */
+export function useFollow(
+  scroller: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+  conversationId: string,
+): Follow {
+  const follows = useRef(true);
+  const lastTop = useRef(0);
+  const [isAtEnd, setAtEnd] = useState(true);
+
+  const stick = useCallback(() => {
+    const element = scroller.current;
+    if (!element || !follows.current) return;
+    element.scrollTop = element.scrollHeight;
+    lastTop.current = element.scrollTop;
+  }, [scroller]);
+
+  const onScroll = useCallback(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+    if (isNear) follows.current = true;
+    // Text that grows moves the end away, not the reader; only going up means leaving.
+    else if (element.scrollTop < lastTop.current - 1) follows.current = false;
+    lastTop.current = element.scrollTop;
+    setAtEnd(follows.current);
+  }, [scroller]);
+
+  const toEnd = useCallback(() => {
+    follows.current = true;
+    setAtEnd(true);
+    stick();
+  }, [stick]);
+
+  const letGo = useCallback(() => {
+    follows.current = false;
+    setAtEnd(false);
+  }, []);
+
+  useLayoutEffect(toEnd, [toEnd, conversationId]);
+  useEffect(() => {
+    if (!content.current || !scroller.current) return;
+    const observer = new ResizeObserver(stick);
+    observer.observe(content.current);
+    observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, [content, scroller, stick, conversationId]);
+
+  return { isAtEnd, onScroll, toEnd, letGo };
+}

@@ -1,0 +1,22 @@
+/** Return a length of time for people: "0.4 s", "12 s", "3 min 5 s". */
+export function seconds(ms: number): string {
+  const value = Math.max(0, ms) / 1000;
+  if (value < 10) return `${value.toFixed(1)} s`;
+  if (value < 60) return `${Math.round(value)} s`;
+  const whole = Math.round(value);
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/** Return a count for people: "950", "12.3k", "2.1M". */
+export function count(value: number): string {
+  if (value < 1_000) return String(value);
+  if (value < 1_000_000) return `${(value / 1_000).toFixed(value < 10_000 ? 1 : 0)}k`;
+  return `${(value / 1_000_000).toFixed(1)}M`;
+}
+
+/** Return a size for people: "512 bytes", "12 KB". */
+export function size(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} bytes`;
+  if (bytes < 1_048_576) return `${Math.round(bytes / 1_024)} KB`;
+  return `${(bytes / 1_048_576).toFixed(1)} MB`;
+}

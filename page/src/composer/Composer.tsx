@@ -1,0 +1,144 @@
+import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
+import { useEffect, useRef, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
+import { keyLabel } from "../shell/commands";
+import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon } from "../shell/icons";
+import { tell } from "../shell/messages";
+import { currentModel } from "../shell/ModelSelector";
+import { stopRun } from "../store/actions";
+import { activeRun } from "../store/conversation";
+import { useApp } from "../store/store";
+import classes from "./Composer.module.css";
+import { imageFiles, type Attachment } from "./images";
+import { useComposer } from "./useComposer";
+
+const accepted = "image/png,image/jpeg,image/gif,image/webp";
+
+function Thumbnails({ images, onRemove }: { images: Attachment[]; onRemove: (at: number) => void }) {
+  if (!images.length) return null;
+  return (
+    <ul className={classes.thumbnails} aria-label="Attached images">
+      {images.map((image, at) => (
+        <li key={at} className={classes.thumbnail}>
+          <img src={`data:${image.mediaType};base64,${image.data}`} alt={image.name} />
+          <button type="button" aria-label={`Remove ${image.name}`} onClick={() => onRemove(at)}>
+            <CloseIcon size={12} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function AttachButton({ takesImages, onFiles }: { takesImages: boolean; onFiles: (files: File[]) => void }) {
+  const label = takesImages ? "Attach images" : "This model does not take images";
+  return (
+    <FileButton onChange={onFiles} accept={accepted} multiple disabled={!takesImages}>
+      {(props) => (
+        <Tooltip label={label}>
+          <ActionIcon {...props} size="lg" aria-label={label} disabled={!takesImages}>
+            <ImageIcon />
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </FileButton>
+  );
+}
+
+function StopButton() {
+  const isStopping = useApp((state) => activeRun(state.open)?.cancelRequested ?? false);
+  return (
+    <Button
+      color="gray"
+      variant="default"
+      leftSection={<StopIcon size={16} />}
+      disabled={isStopping}
+      onClick={() => void stopRun().catch(tell)}
+    >
+      {isStopping ? "Stopping…" : "Stop"}
+    </Button>
+  );
+}
+
+const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
+
+/** The box for the next message. What was not accepted stays in it. */
+export function Composer({ draftId }: { draftId: string }) {
+  const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = useComposer(draftId);
+  const isRunning = useApp((state) => activeRun(state.open) !== null);
+  const model = useApp(currentModel);
+  const takesImages = model?.supportsImages ?? false;
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (!isTouch()) box.current?.focus();
+  }, []);
+
+  const take = (files: File[]) => {
+    if (takesImages) addFiles(files);
+    else setProblem(`${model?.name ?? "This model"} does not take images. Choose another model first.`);
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = imageFiles(event.clipboardData);
+    if (!files.length) return;
+    event.preventDefault();
+    take(files);
+  };
+  const onDrop = (event: DragEvent) => {
+    const files = imageFiles(event.dataTransfer);
+    if (!files.length) return;
+    event.preventDefault();
+    take(files);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (!isRunning) send();
+  };
+  const isEmpty = !text.trim() && !images.length;
+
+  return (
+    <form
+      className={classes.composer}
+      onDrop={onDrop}
+      onDragOver={(event) => event.preventDefault()}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      {problem && (
+        <p className={classes.problem} role="alert">
+          {problem}
+        </p>
+      )}
+      <div className={classes.box}>
+        <Thumbnails images={images} onRemove={removeImage} />
+        <Textarea
+          id="composer"
+          ref={box}
+          variant="unstyled"
+          autosize
+          minRows={1}
+          maxRows={12}
+          aria-label="Message"
+          placeholder={`Message ${model?.name ?? ""}`.trim()}
+          value={text}
+          classNames={{ input: classes.input ?? "" }}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+        <div className={classes.tools}>
+          <AttachButton takesImages={takesImages} onFiles={take} />
+          <span className={classes.hint}>{keyLabel("mod+enter")} to send</span>
+          {isRunning ? (
+            <StopButton />
+          ) : (
+            <Button type="submit" leftSection={<ArrowUpIcon size={16} />} loading={isSending} disabled={isEmpty}>
+              Send
+            </Button>
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ImageInput } from "../api/types";
+import { rasterOf } from "../markdown/raster";
+
+/** What the server takes; checked here so that a person hears it at once. */
+export const MAX_IMAGES = 8;
+export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+
+export interface Attachment extends ImageInput {
+  name: string;
+}
+
+function base64(bytes: Uint8Array): string {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += 0x6000) parts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 0x6000))));
+  return parts.join("");
+}
+
+async function attachment(file: File): Promise<Attachment> {
+  if (file.size > MAX_IMAGE_BYTES) throw new Error(`${file.name} is larger than 5 MB. Make it smaller and try again.`);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const raster = rasterOf(bytes);
+  if (!raster) throw new Error(`${file.name} is not a PNG, JPEG, GIF or WebP image that can be shown.`);
+  return { name: file.name, mediaType: raster.type, data: base64(bytes) };
+}
+
+/** Return files as attachments, after those that are there; throws one sentence when one cannot be taken. */
+export async function attach(present: readonly Attachment[], files: readonly File[]): Promise<Attachment[]> {
+  if (present.length + files.length > MAX_IMAGES) throw new Error(`A message can have at most ${MAX_IMAGES} images.`);
+  return [...present, ...(await Promise.all(files.map(attachment)))];
+}
+
+/** Return the images among what was pasted or dropped. */
+export function imageFiles(data: DataTransfer | null): File[] {
+  return [...(data?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+}

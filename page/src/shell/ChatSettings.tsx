@@ -1,0 +1,115 @@
+import { ActionIcon, NumberInput, Popover, Stack, Switch, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { useEffect, useRef, useState } from "react";
+import type { ConversationSettings } from "../api/types";
+import { changeSettings } from "../store/actions";
+import { useApp } from "../store/store";
+import { SlidersIcon } from "./icons";
+import { tell } from "./messages";
+import { currentModel } from "./ModelSelector";
+
+const textOrDefault = (text: string) => text.trim() || null;
+const numberOrDefault = (value: string | number) => (value === "" || !Number.isFinite(Number(value)) ? null : Number(value));
+
+/** Return what differs from what was saved; empty text means the default. */
+function changes(saved: ConversationSettings, draft: ConversationSettings): Partial<ConversationSettings> {
+  const wanted: ConversationSettings = {
+    ...draft,
+    systemPrompt: textOrDefault(draft.systemPrompt ?? ""),
+    workingDirectory: textOrDefault(draft.workingDirectory ?? ""),
+  };
+  const keys = Object.keys(wanted) as (keyof ConversationSettings)[];
+  return Object.fromEntries(keys.filter((key) => wanted[key] !== saved[key]).map((key) => [key, wanted[key]]));
+}
+
+/** The fields, filled once; each is saved when it is left. */
+function Fields({ settings }: { settings: ConversationSettings }) {
+  const model = useApp(currentModel);
+  const [draft, setDraft] = useState(settings);
+  const latest = useRef(draft);
+  const saved = useRef(settings);
+  const edit = (change: Partial<ConversationSettings>) => {
+    latest.current = { ...latest.current, ...change };
+    setDraft(latest.current);
+  };
+  const save = () => {
+    const change = changes(saved.current, latest.current);
+    saved.current = { ...saved.current, ...change };
+    if (Object.keys(change).length) void changeSettings(change).catch(tell);
+  };
+  // Closing by Escape takes the focused field away without a blur.
+  useEffect(() => save, []);
+  return (
+    <Stack gap="sm">
+      <Textarea
+        label="System prompt"
+        description="What the model is told before the conversation."
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={draft.systemPrompt ?? ""}
+        onChange={(event) => edit({ systemPrompt: event.currentTarget.value })}
+        onBlur={save}
+      />
+      <NumberInput
+        label="Temperature"
+        placeholder="The model's default"
+        min={0}
+        max={2}
+        step={0.1}
+        decimalScale={2}
+        value={draft.temperature ?? ""}
+        onChange={(value) => edit({ temperature: numberOrDefault(value) })}
+        onBlur={save}
+      />
+      <NumberInput
+        label="Max tokens"
+        placeholder="The model's default"
+        min={1}
+        step={256}
+        allowDecimal={false}
+        value={draft.maxTokens ?? ""}
+        onChange={(value) => edit({ maxTokens: numberOrDefault(value) })}
+        onBlur={save}
+      />
+      <Switch
+        label="Thinking"
+        description={model?.supportsThinking ? "Let the model think before it answers." : "This model does not think."}
+        disabled={!model?.supportsThinking}
+        checked={Boolean(model?.supportsThinking && draft.thinking)}
+        onChange={(event) => {
+          edit({ thinking: event.currentTarget.checked });
+          save();
+        }}
+      />
+      <TextInput
+        label="Working directory"
+        description="Where tools read and write in this conversation."
+        placeholder="None"
+        value={draft.workingDirectory ?? ""}
+        onChange={(event) => edit({ workingDirectory: event.currentTarget.value })}
+        onBlur={save}
+      />
+    </Stack>
+  );
+}
+
+/** What this conversation has of its own: prompt, temperature, length, thinking, folder. */
+export function ChatSettings() {
+  const [opened, setOpened] = useState(false);
+  const id = useApp((state) => state.open?.conversation.id ?? "new");
+  const settings = useApp((state) => state.open?.conversation.settings ?? state.newSettings);
+  return (
+    <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus>
+      <Popover.Target>
+        <Tooltip label="Chat settings" disabled={opened}>
+          <ActionIcon size="lg" aria-label="Chat settings" onClick={() => setOpened(!opened)}>
+            <SlidersIcon />
+          </ActionIcon>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Chat settings">
+        <Fields key={id} settings={settings} />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,62 @@
+import { Button, Menu } from "@mantine/core";
+import type { ModelView } from "../api/types";
+import { changeSettings } from "../store/actions";
+import { useApp, type AppState } from "../store/store";
+import classes from "./App.module.css";
+import { CheckIcon, ChevronDownIcon } from "./icons";
+import { tell } from "./messages";
+import { navigate, settingsPath } from "./router";
+
+/** Return the model that answers the next message here: the conversation's own, or the default. */
+export function currentModel(state: AppState): ModelView | null {
+  const settings = state.open?.conversation.settings ?? state.newSettings;
+  const id = settings.modelId ?? state.models.defaultModelId;
+  return state.models.models.find((model) => model.id === id) ?? null;
+}
+
+function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) {
+  const choose = () => void changeSettings({ modelId: model.id }).catch(tell);
+  return (
+    <Menu.Item
+      onClick={choose}
+      leftSection={isCurrent ? <CheckIcon size={16} /> : <span style={{ width: 16 }} />}
+      role="menuitemradio"
+      aria-checked={isCurrent}
+    >
+      {model.name}
+      <div className={classes.modelNote}>
+        {model.host || model.provider}
+        {model.isDefault && " · default"}
+      </div>
+    </Menu.Item>
+  );
+}
+
+/** Shows the model of this conversation and switches it. */
+export function ModelSelector() {
+  const models = useApp((state) => state.models.models);
+  const current = useApp(currentModel);
+  return (
+    <Menu position="bottom-start" width={280}>
+      <Menu.Target>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-md"
+          className={classes.model}
+          rightSection={<ChevronDownIcon size={15} />}
+          aria-label={`Model: ${current?.name ?? "none"}`}
+        >
+          {current?.name ?? "No model"}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {models.map((model) => (
+          <Choice key={model.id} model={model} isCurrent={model.id === current?.id} />
+        ))}
+        {models.length > 0 && <Menu.Divider />}
+        <Menu.Item onClick={() => navigate(settingsPath("models"))}>Manage Models…</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

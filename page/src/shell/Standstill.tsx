@@ -1,0 +1,43 @@
+import { Button, Code, Loader, Title } from "@mantine/core";
+import { load } from "../store/session";
+import classes from "./App.module.css";
+
+/** Something is on its way. */
+export function Loading() {
+  return (
+    <div className={classes.standstill} role="status">
+      <Loader size="sm" type="dots" aria-hidden />
+      <p>Loading…</p>
+    </div>
+  );
+}
+
+/** This browser has no session: how to get one. */
+export function SignedOut() {
+  return (
+    <main className={classes.standstill}>
+      <Title order={1} size="h3">
+        Open the link from the terminal
+      </Title>
+      <p>
+        This browser is not signed in. Open the link that pilothouse printed when it started, or run{" "}
+        <Code>pilothouse open</Code> for a new one. Each link works once.
+      </p>
+    </main>
+  );
+}
+
+/** The page could not be drawn: why, and a way to try again. */
+export function Failed({ message }: { message: string }) {
+  return (
+    <main className={classes.standstill}>
+      <Title order={1} size="h3">
+        The page could not be loaded
+      </Title>
+      <p role="alert">{message}</p>
+      <Button variant="default" onClick={() => void load()}>
+        Try again
+      </Button>
+    </main>
+  );
+}
