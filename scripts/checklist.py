@@ -18,7 +18,7 @@ INTRO = """# Checklist
 Every row the product is held to, and the tests that prove it. Made by `scripts/checklist` from `rows.toml`,
 `deferred.toml` and the tests' own `@pytest.mark.case` marks; a test fails when this file is out of date.
 
-- **proven**: the tests named pass.
+- **proven**: the tests named check it, and `scripts/test` runs them all.
 - **deferred**: promised for this release and not there; the reason stands beside it.
 - **missing**: promised for this release, with neither a test nor a reason. There must be none.
 - **open**: belongs to a later release.
