@@ -43,6 +43,11 @@ class ModelCatalogue:
         self._open: dict[str, tuple[ModelConfig, str, OpenModel]] = {}
         self._content()
 
+    @property
+    def file(self) -> JsonStore[ModelsFile]:
+        """Return the file behind it, for whoever watches it for edits."""
+        return self._file
+
     # --- reading ---------------------------------------------------------------------------------
 
     async def list(self) -> ModelList:

@@ -155,3 +155,7 @@ MODEL_LIST_TIMEOUT = 10.0
 # A tool is not given longer than the model itself could take to fill a quarter of its window, within these.
 ALIGNED_TIMEOUT_MIN = 60.0
 ALIGNED_TIMEOUT_MAX = 600.0
+
+# --- several processes ---------------------------------------------------------------------------
+# Changes are gathered this long before other processes are told; far below what a reader notices.
+WAKEUP_GATHER = 0.01

@@ -1,0 +1,86 @@
+"""Tells other processes on the same PostgreSQL which conversations changed, and hears the same from them.
+
+Only names travel; whoever is woken reads the store. A lost message heals at the reader's next look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import msgspec
+import psycopg
+
+from pilothouse.types import limits
+
+_log = logging.getLogger(__name__)
+_CHANNEL = "pilothouse"
+# PostgreSQL takes 8,000 bytes in one notification; an id has 28.
+_IDS_PER_NOTE = 200
+_ids = msgspec.json.Decoder(list[str])
+
+
+class Wakeups:
+    """One connection that listens and tells."""
+
+    def __init__(self, url: str, woken: Callable[[str], None], missed: Callable[[], None]) -> None:
+        self._url = url.replace("postgresql+psycopg://", "postgresql://")
+        self._woken = woken
+        self._missed = missed
+        self._changed: set[str] = set()
+        self._kick = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def begin(self) -> None:
+        """Listen and tell from now on."""
+        self._tasks = [
+            asyncio.create_task(self._listen(), name="wakeups-listen"),
+            asyncio.create_task(self._tell(), name="wakeups-tell"),
+        ]
+
+    async def end(self) -> None:
+        """Stop."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def changed(self, conversation_id: str) -> None:
+        """Note that a conversation changed; others hear of it within moments."""
+        self._changed.add(conversation_id)
+        self._kick.set()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+                    await connection.execute(f"LISTEN {_CHANNEL}")
+                    self._missed()
+                    async for note in connection.notifies():
+                        if note.pid != connection.info.backend_pid:
+                            for conversation_id in _ids.decode(note.payload):
+                                self._woken(conversation_id)
+            except psycopg.Error as error:
+                _log.warning("listening for changes failed: %s", type(error).__name__)
+                await asyncio.sleep(limits.STORE_RETRY)
+
+    async def _tell(self) -> None:
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+                    await self._tell_on(connection)
+            except psycopg.Error as error:
+                _log.warning("telling others of changes failed: %s", type(error).__name__)
+                await asyncio.sleep(limits.STORE_RETRY)
+
+    async def _tell_on(self, connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
+        while True:
+            await self._kick.wait()
+            # Gathered for a moment: one note can name many conversations.
+            await asyncio.sleep(limits.WAKEUP_GATHER)
+            self._kick.clear()
+            ids = [self._changed.pop() for _ in range(len(self._changed))]
+            for start in range(0, len(ids), _IDS_PER_NOTE):
+                payload = msgspec.json.encode(ids[start : start + _IDS_PER_NOTE]).decode()
+                await connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, payload))

@@ -1,0 +1,202 @@
+"""Puts the parts together. The only module that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pilothouse.authz.authorizer import PersonAuthorizer
+from pilothouse.models.catalogue import ModelCatalogue
+from pilothouse.models.factory import make_model
+from pilothouse.models.keys import Keys, parse_bindings
+from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
+from pilothouse.results.pipeline import Pipeline
+from pilothouse.runs.active import Parts
+from pilothouse.runs.engine import DirectEngine, Executor
+from pilothouse.runs.feed import Feed
+from pilothouse.runs.recovery import ONE_SHOT, Recovery
+from pilothouse.runs.service import HostService
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.store import SecretStore
+from pilothouse.settings.config import ConfigService
+from pilothouse.settings.home import Home, open_home
+from pilothouse.settings.json_file import JsonFile
+from pilothouse.settings.logs import start_log
+from pilothouse.settings.watch import watch
+from pilothouse.store.opening import OpenStore, open_store
+from pilothouse.tools.think import Think
+from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.ids import new_id
+from pilothouse.types.ports import Tool
+
+if TYPE_CHECKING:
+    from pilothouse.models.refresh import Offers
+
+# A server takes up what died with other processes; a one-shot command minds its own run.
+Role = Literal["server", "once"]
+
+
+class OpenHost:
+    """An open host: its service and the parts that others may look at."""
+
+    def __init__(self, api: HostService, home: Home, redactor: Redactor, executor: Executor) -> None:
+        self.api = api
+        self.home = home
+        self.redactor = redactor
+        self.executor = executor
+
+
+class _Settings:
+    """The settings in the words of the `ConfigAdmin` port."""
+
+    def __init__(self, service: ConfigService) -> None:
+        self._service = service
+
+    def view(self) -> ConfigView:
+        """Return the settings."""
+        return self._service.view()
+
+    async def patch(self, patch: ConfigPatch) -> ConfigView:
+        """Change settings."""
+        return await self._service.patch(patch)
+
+    def new_conversation_settings(self) -> ConversationSettings:
+        """Return what the active profile sets for new conversations."""
+        return self._service.config.active_settings()
+
+
+class _Finder:
+    """Discovery and the providers' lists, in the words of the `ModelFinder` port."""
+
+    def __init__(self, home: Home, models: ModelCatalogue) -> None:
+        self._home = home
+        self._models = models
+
+    async def found(self) -> FoundModels:
+        """Look for local servers and keys in the environment."""
+        from pilothouse.models.discovery import find_models
+
+        return FoundModels(found=await find_models(await self._models.configs()))
+
+    async def catalogue(self) -> Catalogue:
+        """Return the kept lists of the providers' models."""
+        return await self._offers().kept()
+
+    async def refresh(self) -> Catalogue:
+        """Ask the configured providers what they offer."""
+        return await self._offers().refresh()
+
+    def _offers(self) -> Offers:
+        from pilothouse.models.refresh import Offers, no_offers, parse_offers
+
+        return Offers(JsonFile(self._home.cache / "models.json", parse_offers, no_offers), self._models)
+
+
+@asynccontextmanager
+async def open_host(
+    home: Path | None = None, database_url: str | None = None, *, role: Role = "once"
+) -> AsyncGenerator[OpenHost, None]:
+    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it again."""
+    url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
+    async with AsyncExitStack() as stack:
+        folder = open_home(home)
+        redactor = Redactor()
+        handler = start_log(folder.logs, redactor.redact)
+        stack.callback(handler.close)
+        stack.callback(logging.getLogger().removeHandler, handler)
+        feed = Feed()
+        opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
+        stack.push_async_callback(opened.close)
+        config = ConfigService(folder.path, "postgresql" if url else "sqlite")
+        models = _models(folder, redactor)
+        stack.push_async_callback(_close_models)
+        parts = _parts(opened, feed, models, redactor)
+        process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
+        executor = Executor(parts, process)
+        engine = DirectEngine(executor, parts)
+        service = HostService(parts.records, feed, engine, models, _Finder(folder, models), _Settings(config))
+        stack.push_async_callback(service.close)
+        if url is not None:
+            await _share(stack, url, feed)
+        recovery = Recovery(parts.records, engine, process, lambda: config.config.resume_after_restart)
+        await recovery.begin(alone=url is None, take_over=role == "server")
+        stack.push_async_callback(recovery.end)
+        stack.push_async_callback(engine.stop)
+        if role == "server":
+            _watch_files(stack, models, config, service)
+        yield OpenHost(service, folder, redactor, executor)
+
+
+def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, redactor: Redactor) -> Parts:
+    tools: list[Tool] = []
+    tools.append(Think(lambda: [tool.spec.name for tool in tools]))
+    return Parts(
+        records=opened.store,
+        feed=feed,
+        models=models,
+        tools=tools,
+        authorizer=PersonAuthorizer(),
+        results=Pipeline(redactor),
+    )
+
+
+def _models(folder: Home, redactor: Redactor) -> ModelCatalogue:
+    secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
+    file = JsonFile(
+        folder.models_file,
+        parse_models,
+        first_models(folder.path, secrets),
+        fallback=embedded_only,
+        is_empty=has_no_models,
+        backup=folder.cache / "last-good-models.json",
+    )
+    return ModelCatalogue(file, secrets, Keys(secrets, bindings, learn=redactor.learn), make_model)
+
+
+async def _share(stack: AsyncExitStack, url: str, feed: Feed) -> None:
+    """Hear from other processes on the same database, and tell them."""
+    from pilothouse.store.wakeups import Wakeups
+
+    wakeups = Wakeups(url, feed.wake, feed.wake_all)
+    feed.on_written = wakeups.changed
+    wakeups.begin()
+    stack.push_async_callback(wakeups.end)
+
+
+def _watch_files(stack: AsyncExitStack, models: ModelCatalogue, config: ConfigService, service: HostService) -> None:
+    """Pick up edits of the settings files while the server runs."""
+    telling: set[asyncio.Task[None]] = set()
+
+    def changed(name: str) -> None:
+        if name == "models":
+            task = asyncio.create_task(service.models_changed())
+            telling.add(task)
+            task.add_done_callback(telling.discard)
+
+    watcher = asyncio.create_task(watch({"models": models.file, "config": config.file}, changed), name="watch-files")
+    stack.push_async_callback(_ended, watcher)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def _close_models() -> None:
+    """Close the connections to models and stop the built-in one, where they were used at all."""
+    if "pilothouse.net.client" in sys.modules:
+        from pilothouse.net.client import close_clients
+
+        await close_clients()
+    if "pilothouse.models.embedded" in sys.modules:
+        from pilothouse.models.embedded import close_embedded
+
+        await asyncio.to_thread(close_embedded)
