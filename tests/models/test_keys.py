@@ -236,3 +236,13 @@ async def test_a_model_that_changes_from_a_stored_key_to_another_source_forgets_
     await parts.models.update("a", form("https://one.example.com", api_key_source="env:MY_KEY"))
     assert parts.secrets.origin_of("model-a") is None
     assert (await parts.models.update("a", form("https://one.example.com", api_key_source=""))).key.kind == "none"
+
+
+@pytest.mark.case("SECRET-05")
+async def test_bindings_that_cannot_be_written_leave_the_models_listed_and_the_key_unsent(home: Path) -> None:
+    write(home, "https://api.example.com", "env:MY_KEY")
+    parts = open_catalogue(home, {})
+    assert len((await parts.models.list()).models) == 1
+    (home / "secrets" / "bindings.json").unlink()
+    (home / "secrets" / "bindings.json").mkdir()
+    await refused(open_catalogue(home, ENVIRON))

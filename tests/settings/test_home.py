@@ -47,6 +47,15 @@ def test_a_folder_that_others_could_read_is_closed_and_the_person_is_told(home: 
 
 
 @pytest.mark.case("WEB-15")
+def test_a_file_with_an_open_mode_inside_a_closed_folder_is_closed_without_a_word(home: Path) -> None:
+    open_home()
+    (home / "pilothouse.db").write_text("")
+    (home / "pilothouse.db").chmod(0o644)
+    assert open_home().notices == ()
+    assert mode(home / "pilothouse.db") == 0o600
+
+
+@pytest.mark.case("WEB-15")
 def test_a_closed_folder_with_the_persons_files_is_left_as_it_is(home: Path) -> None:
     open_home()
     script = home / "mine.sh"

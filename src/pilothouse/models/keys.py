@@ -7,6 +7,7 @@ docs/decisions/0009-keys-are-bound-to-their-origin.md.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -90,7 +91,9 @@ class Keys:
             if self._may_bind(source, origin):
                 fresh.append((config.id, source.label, origin))
         if fresh:
-            self._bindings.update(lambda raw: _set_all(raw, fresh))
+            # On a full disk the models are still listed; what could not be bound waits for a person's word.
+            with contextlib.suppress(PilothouseError):
+                self._bindings.update(lambda raw: _set_all(raw, fresh))
 
     def bind(self, config: ModelConfig) -> None:
         """Bind a model's key to the model's origin, because the person gave or confirmed them together."""

@@ -84,7 +84,8 @@ def _unusable(path: Path, problem: str, fix: str) -> PilothouseError:
 
 
 def _close_to_others(path: Path) -> Iterator[str]:
-    """Take the rights of other accounts away, and yield a sentence for each place that had them."""
+    """Take the rights of other accounts away, and yield a sentence for each place they could have read."""
+    was_open = bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
     for folder in (path, *(path / name for name in FOLDERS)):
         info = folder.stat()
         # The administrator may work in anyone's folder: containers with a mounted one do.
@@ -97,7 +98,9 @@ def _close_to_others(path: Path) -> Iterator[str]:
         mode = stat.S_IMODE(file.lstat().st_mode)
         if mode & 0o077:
             file.chmod(mode & 0o700)
-            yield f"The file {file} was open to other accounts; it is closed now."
+            # Inside a closed folder the file's own mode did no harm: nothing worth telling.
+            if was_open:
+                yield f"The file {file} was open to other accounts; it is closed now."
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -32,8 +32,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": self._redact(record.getMessage()),
         }
-        if record.exc_info:
-            line["error"] = self._redact(self.formatException(record.exc_info))
+        error = self.formatException(record.exc_info) if record.exc_info else record.exc_text
+        if error:
+            line["error"] = self._redact(error)
         # JSON leaves these line breaks as they are, but some readers of logs take them for an end.
         return encode_text(line).translate(_OTHER_BREAKS)
 
