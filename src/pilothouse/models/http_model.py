@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from urllib.parse import urlsplit
 
 import msgspec
 
 from pilothouse.models.answer import Answer
 from pilothouse.models.failures import Refused, Setback, Teller, is_filtered
 from pilothouse.models.retries import patiently, retry_after
-from pilothouse.models.wire import Reader, Unfinished, Wire, WireError
+from pilothouse.models.wire import Reader, Unfinished, Wire, WireError, split
 from pilothouse.net.client import Reply, is_loopback, send
 from pilothouse.net.errors import NetError
 from pilothouse.net.lines import Lines, json_lines, sse_data
@@ -142,7 +141,7 @@ def _described(reply: Reply, words: str) -> str:
 
 def _place(url: str) -> str:
     """Return host and port of an address and nothing else of it."""
-    parts = urlsplit(url)
+    parts = split(url)
     try:
         port = parts.port
     except ValueError:
@@ -152,6 +151,6 @@ def _place(url: str) -> str:
 
 
 def _start_hint(url: str) -> str:
-    if is_loopback(urlsplit(url).hostname or ""):
+    if is_loopback(split(url).hostname or ""):
         return "Start the model's server there, or correct the base URL in Settings, Models."
     return "Check your connection, and the base URL in Settings, Models."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Protocol
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
@@ -72,21 +72,29 @@ class Wire(Protocol):
         ...
 
 
+def split(url: str) -> SplitResult:
+    """Return the parts of an address, all empty when it is none; asking it then tells what is wrong."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
 def joined(base: str, path: str, query: str = "") -> str:
     """Return the base address with a path added; a query of the base stays."""
-    parts = urlsplit(base)
+    parts = split(base)
     both = "&".join(part for part in (parts.query, query) if part)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, both, ""))
 
 
 def path_of(base: str) -> str:
     """Return the path of an address without a slash at its end."""
-    return urlsplit(base).path.rstrip("/")
+    return split(base).path.rstrip("/")
 
 
 def host_of(base: str) -> str:
     """Return the host name of an address."""
-    return urlsplit(base).hostname or ""
+    return split(base).hostname or ""
 
 
 def written(head: JsonObject, extra: JsonObject, messages: tuple[str, list[JsonObject]]) -> bytes:

@@ -81,14 +81,13 @@ async def send(
 ) -> Reply:
     """Send a request and return its reply once the headers are there; raise NetError otherwise."""
     try:
-        request = _client(url).build_request(
-            method, url, headers={"accept-encoding": "identity", **headers}, content=content
-        )
-    except (httpx2.InvalidURL, UnicodeEncodeError, ValueError):
+        client = _client(url)
+        request = client.build_request(method, url, headers={"accept-encoding": "identity", **headers}, content=content)
+    except (httpx2.InvalidURL, ValueError):
         raise NetError("url", "the address or a header is not valid") from None
     try:
         async with asyncio.timeout(timeout):
-            return Reply(await _client(url).send(request, stream=True, follow_redirects=False))
+            return Reply(await client.send(request, stream=True, follow_redirects=False))
     except TimeoutError:
         raise NetError("silent", f"nothing came for {timeout:g} s") from None
     except (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.InvalidURL):
@@ -141,7 +140,10 @@ def is_loopback(host: str) -> bool:
 
 def _client(url: str) -> httpx2.AsyncClient:
     parts = urlsplit(url)
-    direct = is_loopback(parts.hostname or "")
+    # Reading the port checks its range, which nothing below does.
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        raise ValueError("not an address")
+    direct = is_loopback(parts.hostname)
     kind = (direct, parts.scheme != "http" or not direct)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if kind not in clients:
