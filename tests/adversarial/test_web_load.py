@@ -21,12 +21,6 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
         yield running
 
 
-async def own_conversation(server: RunningServer) -> str:
-    answer = await server.http.post("/api/conversations", json={}, headers=BEARER)
-    server.host.calls.clear()
-    return str(answer.json()["id"])
-
-
 def request_bytes(host_lines: str, path: str = "/api/models") -> bytes:
     return f"GET {path} HTTP/1.1\r\n{host_lines}Authorization: Bearer {TOKEN}\r\n\r\n".encode()
 
@@ -71,7 +65,7 @@ async def test_a_body_without_a_length_is_refused_at_the_limit(server: RunningSe
 
 @pytest.mark.case("WEB-11")
 async def test_a_message_may_be_larger_than_other_requests(server: RunningServer) -> None:
-    conversation = await own_conversation(server)
+    conversation = await server.new_conversation()
     text = "x" * (limits.BODY_BYTES + 1)
     path = f"/api/conversations/{conversation}/messages"
     assert (await server.http.post(path, json={"text": text}, headers=BEARER)).status_code == 202

@@ -62,6 +62,13 @@ class RunningServer:
             finally:
                 writer.close()
 
+    async def new_conversation(self) -> str:
+        """Start a conversation of our own and forget that the core was asked."""
+        answer = await self.http.post("/api/conversations", json={}, headers=BEARER)
+        assert answer.status_code == 201
+        self.host.calls.clear()
+        return str(answer.json()["id"])
+
     async def sign_in(self) -> dict[str, str]:
         """Use a one-time link like the page does, and return the headers of a signed-in browser."""
         link = (await self.http.post("/api/link", headers=BEARER)).json()["url"]

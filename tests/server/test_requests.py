@@ -23,7 +23,7 @@ async def test_a_message_is_accepted_with_the_ids_of_its_run_and_item(server: Ru
 
 
 async def test_an_idempotency_key_may_come_in_the_header_or_in_the_body(server: RunningServer) -> None:
-    conversation = (await server.http.post("/api/conversations", json={}, headers=BEARER)).json()["id"]
+    conversation = await server.new_conversation()
     path = f"/api/conversations/{conversation}/messages"
     keyed = {**BEARER, "idempotency-key": "k1"}
     first = await server.http.post(path, json={"text": "Hi"}, headers=keyed)
@@ -46,7 +46,7 @@ async def test_an_idempotency_key_may_come_in_the_header_or_in_the_body(server: 
     ],
 )
 async def test_a_wrong_body_is_answered_with_what_is_wrong(server: RunningServer, body: bytes, words: str) -> None:
-    conversation = (await server.http.post("/api/conversations", json={}, headers=BEARER)).json()["id"]
+    conversation = await server.new_conversation()
     answer = await server.http.post(
         f"/api/conversations/{conversation}/messages",
         content=body,

@@ -118,7 +118,7 @@ async def test_a_connection_that_reads_nothing_is_dropped_and_holds_nobody_up(
 ) -> None:
     monkeypatch.setattr(limits, "WRITE_TIMEOUT", 1.0)
     async with run_server(tmp_path) as server:
-        conversation = (await server.http.post("/api/conversations", json={}, headers=BEARER)).json()["id"]
+        conversation = await server.new_conversation()
         with socket.socket() as silent:
             silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             silent.connect(("127.0.0.1", server.listener.port))

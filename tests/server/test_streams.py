@@ -46,14 +46,8 @@ async def open_stream(server: RunningServer, path: str, **headers: str) -> Async
         yield Lines(response)
 
 
-async def new_conversation(server: RunningServer) -> str:
-    answer = await server.http.post("/api/conversations", json={}, headers=BEARER)
-    assert answer.status_code == 201
-    return str(answer.json()["id"])
-
-
 async def test_a_stream_gives_what_was_missed_and_then_what_happens(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     server.host.say(conversation, "one")
     server.host.say(conversation, "two")
     async with open_stream(server, f"/api/conversations/{conversation}/events?after=1") as stream:
@@ -65,7 +59,7 @@ async def test_a_stream_gives_what_was_missed_and_then_what_happens(server: Runn
 
 @pytest.mark.case("F-39")
 async def test_last_event_id_wins_over_the_address_it_was_opened_with(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     for word in ("one", "two", "three"):
         server.host.say(conversation, word)
     path = f"/api/conversations/{conversation}/events?after=0"
@@ -76,7 +70,7 @@ async def test_last_event_id_wins_over_the_address_it_was_opened_with(server: Ru
 async def test_a_live_delta_has_no_id_so_it_never_becomes_a_cursor(server: RunningServer) -> None:
     from pilothouse.types.events import ItemDelta
 
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with open_stream(server, f"/api/conversations/{conversation}/events") as stream:
         await server.host.opened.wait()
         server.host.emit(conversation, ItemDelta(item_id="i", offset=0, text="live"), live=True)
@@ -85,7 +79,7 @@ async def test_a_live_delta_has_no_id_so_it_never_becomes_a_cursor(server: Runni
 
 @pytest.mark.case("F-40")
 async def test_a_reader_that_falls_behind_is_told_and_the_stream_ends(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with open_stream(server, f"/api/conversations/{conversation}/events") as stream:
         await server.host.opened.wait()
         # All at once, before the stream's own task gets a turn: more than the feed keeps for a reader.
@@ -98,7 +92,7 @@ async def test_a_reader_that_falls_behind_is_told_and_the_stream_ends(server: Ru
 
 @pytest.mark.case("F-39", "F-41")
 async def test_a_reader_that_leaves_leaves_nothing_behind(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with open_stream(server, f"/api/conversations/{conversation}/events"):
         await server.host.opened.wait()
         assert server.host.readers[conversation]
@@ -112,7 +106,7 @@ async def test_a_stream_of_a_conversation_that_is_not_there_is_a_404_not_an_empt
 
 
 async def test_a_cursor_that_is_not_a_number_is_refused_in_one_sentence(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     for cursor in ("-1", "1.5", "9" * 40):
         answer = await server.http.get(
             f"/api/conversations/{conversation}/events", headers={**BEARER, "last-event-id": cursor}
@@ -121,7 +115,7 @@ async def test_a_cursor_that_is_not_a_number_is_refused_in_one_sentence(server: 
 
 
 async def test_one_socket_carries_many_conversations_and_the_list(server: RunningServer) -> None:
-    first, second = await new_conversation(server), await new_conversation(server)
+    first, second = await server.new_conversation(), await server.new_conversation()
     server.host.say(first, "before")
     async with server.socket() as socket, asyncio.timeout(PATIENCE):
         await socket.send(json.dumps({"op": "subscribe", "conversationId": first, "after": 0}))
@@ -131,7 +125,7 @@ async def test_one_socket_carries_many_conversations_and_the_list(server: Runnin
         await server.host.until(lambda: bool(server.host.readers[second]))
         server.host.say(second, "other")
         assert json.loads(await socket.recv())["conversationId"] == second
-        third = await new_conversation(server)
+        third = await server.new_conversation()
         frame = json.loads(await socket.recv())
         assert (frame["op"], frame["conversation"]["id"]) == ("conversation", third)
         await socket.send(json.dumps({"op": "unsubscribe", "conversationId": second}))
@@ -139,7 +133,7 @@ async def test_one_socket_carries_many_conversations_and_the_list(server: Runnin
 
 
 async def test_a_socket_says_what_it_cannot_do_and_goes_on(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with server.socket() as socket, asyncio.timeout(PATIENCE):
         await socket.send("not json")
         assert json.loads(await socket.recv())["code"] == "bad_request"
@@ -155,7 +149,7 @@ async def test_a_socket_says_what_it_cannot_do_and_goes_on(server: RunningServer
 
 @pytest.mark.case("F-40")
 async def test_a_tab_that_falls_behind_is_told_which_conversation(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with server.socket() as socket, asyncio.timeout(PATIENCE):
         await socket.send(json.dumps({"op": "subscribe", "conversationId": conversation, "after": 0}))
         await server.host.opened.wait()
@@ -165,7 +159,7 @@ async def test_a_tab_that_falls_behind_is_told_which_conversation(server: Runnin
 
 
 async def test_a_closed_tab_leaves_no_reader_behind(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with server.socket() as socket:
         await socket.send(json.dumps({"op": "subscribe", "conversationId": conversation, "after": 0}))
         await server.host.opened.wait()
@@ -174,7 +168,7 @@ async def test_a_closed_tab_leaves_no_reader_behind(server: RunningServer) -> No
 
 @pytest.mark.case("AUTHZ-09")
 async def test_signing_out_ends_the_streams_of_that_session_and_no_others(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     browser = await server.sign_in()
     path = f"/api/conversations/{conversation}/events"
     async with server.socket(browser) as mine, server.socket() as other, open_stream(server, path, **browser) as stream:
@@ -194,7 +188,7 @@ async def test_signing_out_ends_the_streams_of_that_session_and_no_others(server
 
 @pytest.mark.case("F-37")
 async def test_open_streams_do_not_hold_up_a_stop(server: RunningServer) -> None:
-    conversation = await new_conversation(server)
+    conversation = await server.new_conversation()
     async with (
         server.socket() as socket,
         open_stream(server, f"/api/conversations/{conversation}/events") as stream,
