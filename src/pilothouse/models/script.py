@@ -204,16 +204,17 @@ def _line(text: str, path: Sequence[str | int]) -> int | None:
         return None
     line: int | None = node.start_mark.line + 1 if node else None
     for step in path:
-        node = _child(node, step)
-        if node is None:
+        mark, node = _child(node, step)
+        if mark is None:
             break
-        line = node.start_mark.line + 1
+        line = mark.start_mark.line + 1
     return line
 
 
-def _child(node: Any, step: str | int) -> Any:
+def _child(node: Any, step: str | int) -> tuple[Any, Any]:
+    """Return where a child begins (for a named one its name) and the child itself."""
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step]
+        return node.value[step], node.value[step]
     if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == str(step)), None)
-    return None
+        return next(((key, value) for key, value in node.value if key.value == str(step)), (None, None))
+    return None, None
