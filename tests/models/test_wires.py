@@ -236,7 +236,7 @@ async def test_what_a_provider_signed_goes_back_verbatim_and_to_no_other(wire: W
 
 def test_redacted_and_signed_thinking_are_replayed_as_the_blocks_they_were() -> None:
     thoughts = (
-        ThinkingBlock(text="hm", opaque={"signature": "s"}),
+        ThinkingBlock(text="hm, and more that was joined to it", opaque={"thinking": "hm", "signature": "s"}),
         ThinkingBlock(text="", opaque={"redacted": "r"}),
         ThinkingBlock(text="unsigned"),
     )
@@ -246,6 +246,15 @@ def test_redacted_and_signed_thinking_are_replayed_as_the_blocks_they_were() -> 
         {"type": "redacted_thinking", "data": "r"},
         {"type": "text", "text": "a"},
     ]
+
+
+async def test_signed_words_come_back_as_they_were_signed_whatever_is_shown(endpoint: Endpoint) -> None:
+    endpoint.answer(Reply(Say((Thought(["Let ", "me"]), Text(["a"])))))
+    events = await answer_of(model_at("anthropic-compatible", endpoint.url), said("hi"))
+    opaque = next(event.opaque for event in of(ThinkingDelta, events) if event.opaque)
+    masked = ThinkingBlock(text="Let •••", opaque=opaque)
+    sent = body("anthropic-compatible", said("hi", Message("assistant", (masked, TextBlock(text="a")))))
+    assert sent["messages"][1]["content"][0]["thinking"] == "Let me"
 
 
 @pytest.mark.parametrize(

@@ -169,12 +169,15 @@ def _id(call: str) -> str:
 
 
 def _thought(block: ThinkingBlock) -> JsonObject | None:
-    """Return thinking with its proof; without one (or with another provider's) it would be refused."""
+    """Return thinking with its proof; without one (or with another provider's) it would be refused.
+
+    The signed words travel inside the proof: what is shown of them may have been joined or masked since.
+    """
     opaque = block.opaque or {}
     if "redacted" in opaque:
         return {"type": "redacted_thinking", "data": opaque["redacted"]}
     if "signature" in opaque:
-        return {"type": "thinking", "thinking": block.text, "signature": opaque["signature"]}
+        return {"type": "thinking", "thinking": opaque.get("thinking", block.text), "signature": opaque["signature"]}
     return None
 
 
@@ -224,6 +227,7 @@ class _Reader:
         # What kind each open block is, and for the provider's own kinds what came of it.
         self._kinds: dict[int, str] = {}
         self._native: dict[int, tuple[JsonObject, list[str]]] = {}
+        self._thoughts: dict[int, list[str]] = {}
         self._signatures: dict[int, list[str]] = {}
         self._counts: dict[str, int] = {}
         self._stop: str | None = None
@@ -261,7 +265,7 @@ class _Reader:
         if delta.text:
             self._answer.text(delta.text)
         elif delta.thinking:
-            self._answer.thinking(delta.thinking)
+            self._think(index, delta.thinking)
         elif delta.partial_json:
             if self._kinds.get(index) == "tool_use":
                 self._answer.arguments(index, delta.partial_json)
@@ -269,6 +273,10 @@ class _Reader:
                 self._native[index][1].append(delta.partial_json)
         elif delta.signature:
             self._signatures.setdefault(index, []).append(delta.signature)
+
+    def _think(self, index: int, piece: str) -> None:
+        self._thoughts.setdefault(index, []).append(piece)
+        self._answer.thinking(piece)
 
     def _begin(self, index: int, block: JsonObject) -> None:
         kind = self._kinds[index] = str(block.get("type", ""))
@@ -283,7 +291,7 @@ class _Reader:
                     self._answer.text(text)
             case "thinking":
                 if text := block.get("thinking"):
-                    self._answer.thinking(text)
+                    self._think(index, text)
                 if signature := block.get("signature"):
                     self._signatures[index] = [signature]
             case "redacted_thinking":
@@ -296,7 +304,8 @@ class _Reader:
         if kind == "tool_use":
             self._answer.end(index)
         elif signature := self._signatures.pop(index, None):
-            self._answer.opaque({"signature": "".join(signature)})
+            words = "".join(self._thoughts.pop(index, ()))
+            self._answer.opaque({"thinking": words, "signature": "".join(signature)})
         elif index in self._native:
             block, pieces = self._native.pop(index)
             if pieces:
