@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.server.routes import ROUTES
-from tests.server.running import BEARER, RunningServer, run_server_with_page
+from tests.server.running import BEARER, RunningServer, complaints, run_server_with_page
 from tests.server.samples import request_for
 
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
@@ -121,7 +121,7 @@ async def test_an_unexpected_failure_tells_no_details_and_logs_one_line(
     answer = await server.http.get(f"/api/conversations/{conversation}", headers=BEARER)
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert "sk-secret-value" not in answer.text
-    [record] = caplog.records
+    [record] = complaints(caplog)
     line = record.getMessage()
     assert "\n" not in line
     assert "RuntimeError" in line

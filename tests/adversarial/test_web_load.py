@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.types import limits
-from tests.server.running import BEARER, PATIENCE, TOKEN, RunningServer, read_answer, run_server_with_page
+from tests.server.running import BEARER, PATIENCE, TOKEN, RunningServer, complaints, read_answer, run_server_with_page
 
 
 @pytest_asyncio.fixture
@@ -151,7 +151,7 @@ async def test_a_client_that_leaves_at_any_byte_harms_nobody(
         await writer.drain()
         writer.transport.abort()
     assert (await server.http.get("/api/health")).status_code == 200
-    assert not caplog.records
+    assert not complaints(caplog)
 
 
 @pytest.mark.case("F-41")
@@ -167,7 +167,7 @@ async def test_a_reader_that_leaves_at_any_byte_of_the_answer_harms_nobody(
             await reader.read(length)
             writer.transport.abort()
     assert (await server.http.get("/api/health")).status_code == 200
-    assert not caplog.records
+    assert not complaints(caplog)
 
 
 MALFORMED = (
@@ -203,4 +203,4 @@ async def test_what_is_not_http_gets_a_refusal_and_harms_nobody(
         writer.close()
         assert not answer or re.match(rb"HTTP/1\.1 4\d\d ", answer), data
     assert (await server.http.get("/api/health")).status_code == 200
-    assert not caplog.records
+    assert not complaints(caplog)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from pilothouse.server.listening import Listener, listen
 from pilothouse.server.run import Ready, ServerOptions, serve
 from pilothouse.server.stopping import Stop
+from pilothouse.types.host import HostApi
 from tests.server.memory_host import MemoryHost
 
 TOKEN = "a-fixed-token-for-scripts"
@@ -32,10 +35,9 @@ class Raw:
 
 
 @dataclass
-class RunningServer:
+class Reach:
     """A server under test and the ways to reach it."""
 
-    host: MemoryHost
     listener: Listener
     ready: Ready
     stop: Stop
@@ -63,10 +65,9 @@ class RunningServer:
                 writer.close()
 
     async def new_conversation(self) -> str:
-        """Start a conversation of our own and forget that the core was asked."""
+        """Start a conversation of our own."""
         answer = await self.http.post("/api/conversations", json={}, headers=BEARER)
         assert answer.status_code == 201
-        self.host.calls.clear()
         return str(answer.json()["id"])
 
     async def sign_in(self) -> dict[str, str]:
@@ -85,6 +86,24 @@ class RunningServer:
             yield socket
 
 
+@dataclass
+class RunningServer(Reach):
+    """A server over a core in memory, which tells what reached it."""
+
+    host: MemoryHost
+
+    async def new_conversation(self) -> str:
+        """Start a conversation of our own and forget that the core was asked."""
+        made = await super().new_conversation()
+        self.host.calls.clear()
+        return made
+
+
+def complaints(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """Return what was logged as wrong; clients in the same process log what they do as well."""
+    return [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
 async def read_answer(reader: asyncio.StreamReader) -> Raw:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     fields = [line.partition(":") for line in head[1:] if line]
@@ -94,27 +113,30 @@ async def read_answer(reader: asyncio.StreamReader) -> Raw:
 
 
 @asynccontextmanager
-async def run_server(
-    home: Path,
-    *,
-    options: ServerOptions | None = None,
-    ready: asyncio.Future[Ready] | None = None,
-    listener: Listener | None = None,
-) -> AsyncIterator[RunningServer]:
-    host, stop = MemoryHost(), Stop()
-    ready = ready or asyncio.get_running_loop().create_future()
-    given = options or ServerOptions(home=home, token=TOKEN, on_ready=ready.set_result)
-    listener = listener or listen(port=0)
-    serving = asyncio.ensure_future(serve(host, listener, given, stop))
+async def reach(host: HostApi, options: ServerOptions, listener: Listener | None = None) -> AsyncIterator[Reach]:
+    """Serve a core for as long as the block lasts."""
+    stop, listener = Stop(), listener or listen(port=0)
+    ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+    serving = asyncio.ensure_future(serve(host, listener, replace(options, on_ready=ready.set_result), stop))
     waited: set[asyncio.Future[Any]] = {serving, ready}
     await asyncio.wait(waited, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
     if serving.done():
         serving.result()
     async with httpx2.AsyncClient(base_url=listener.url, timeout=PATIENCE, trust_env=False) as http:
-        yield RunningServer(host, listener, await ready, stop, http, home, serving)
+        yield Reach(listener, await ready, stop, http, options.home or Path(), serving)
     stop.ask()
     async with asyncio.timeout(PATIENCE):
         await serving
+
+
+@asynccontextmanager
+async def run_server(
+    home: Path, *, options: ServerOptions | None = None, listener: Listener | None = None
+) -> AsyncIterator[RunningServer]:
+    """Serve a core in memory."""
+    host = MemoryHost()
+    async with reach(host, options or ServerOptions(home=home, token=TOKEN), listener) as reached:
+        yield RunningServer(**vars(reached), host=host)
 
 
 @asynccontextmanager
@@ -126,7 +148,5 @@ async def run_server_with_page(folder: Path) -> AsyncIterator[RunningServer]:
     (page / "assets" / "main-a1B2c3D4.js").write_text("export {};")
     (folder / "secret.txt").write_text("a secret beside the page")
     home.mkdir(mode=0o700)
-    ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
-    options = ServerOptions(home=home, token=TOKEN, page=page, on_ready=ready.set_result)
-    async with run_server(home, options=options, ready=ready) as running:
+    async with run_server(home, options=ServerOptions(home=home, token=TOKEN, page=page)) as running:
         yield running

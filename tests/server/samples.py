@@ -21,7 +21,7 @@ BODIES: dict[type, dict[str, Any]] = {
     ConversationPatch: {"title": "Renamed"},
     NewMessage: {"text": "Hello"},
     Answer: {"choice": "yes"},
-    ModelInput: {"name": "Scripted", "provider": "scripted"},
+    ModelInput: {"name": "Scripted", "provider": "scripted", "model": "script.json"},
     ConfigPatch: {"globalHotkey": "F1"},
 }
 QUERIES = {"/api/search": {"q": "hello"}}

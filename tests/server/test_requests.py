@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -65,9 +64,7 @@ async def test_a_wrong_query_is_answered_with_what_is_wrong(server: RunningServe
 
 
 async def test_a_page_that_is_not_built_says_which_command_builds_it(tmp_path: Path) -> None:
-    ready = asyncio.get_running_loop().create_future()
-    options = ServerOptions(page=tmp_path / "nowhere", on_ready=ready.set_result)
-    async with run_server(tmp_path, options=options, ready=ready) as server:
+    async with run_server(tmp_path, options=ServerOptions(page=tmp_path / "nowhere")) as server:
         answer = await server.http.get("/")
         assert (answer.status_code, answer.headers["content-type"]) == (503, "text/html; charset=utf-8")
         assert "scripts/build-page" in answer.text

@@ -129,7 +129,8 @@ def _origins(listener: Listener, options: ServerOptions) -> Origins:
 
 def _configure(app: object) -> uvicorn.Config:
     # Every failure is already one line in our log; uvicorn would add tracebacks that may hold secrets.
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    for name in ("uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="none",

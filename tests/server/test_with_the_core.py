@@ -1,0 +1,152 @@
+"""The server over the real core: a real database, a real run, a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.server.routes import ROUTES
+from pilothouse.server.run import ServerOptions
+from pilothouse.types.address import ADDRESS_FILE
+from pilothouse.wiring import open_host
+from tests.server.running import BEARER, PATIENCE, TOKEN, Reach, reach
+from tests.server.samples import request_for
+
+SCRIPT = {"turns": [[{"text": "Hello from the script, in several pieces.", "pieces": 6, "every": 0.01}]]}
+
+
+@asynccontextmanager
+async def core(home: Path) -> AsyncIterator[Reach]:
+    """Serve the real core on a data folder."""
+    async with (
+        open_host(home, role="server") as host,
+        reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
+    ):
+        yield server
+
+
+async def ask(server: Reach, conversation: str, script: Path) -> str:
+    answer = await server.http.post(
+        f"/api/conversations/{conversation}/messages",
+        json={"text": "Hi", "modelId": f"scripted:{script}"},
+        headers={**BEARER, "idempotency-key": "the-one"},
+    )
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["runId"])
+
+
+async def read_run(server: Reach, conversation: str, run: str, after: int = 0) -> list[dict[str, Any]]:
+    """Return the events of a stream until the run is over."""
+    found: list[dict[str, Any]] = []
+    path = f"/api/conversations/{conversation}/events"
+    async with (
+        asyncio.timeout(PATIENCE),
+        server.http.stream("GET", path, params={"after": after}, headers=BEARER) as response,
+    ):
+        async for line in response.aiter_lines():
+            if line.startswith("data: "):
+                event = json.loads(line.removeprefix("data: "))
+                found.append(event)
+                ended = event["type"] == "run.updated" and event["run"]["status"] not in ("queued", "running")
+                if ended and event["run"]["id"] == run:
+                    return found
+    raise AssertionError("the stream ended before the run did")
+
+
+def durable(events: list[dict[str, Any]]) -> list[int]:
+    return [event["seq"] for event in events if event["seq"]]
+
+
+def files_with(folder: Path, text: str) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps(SCRIPT))
+    return path
+
+
+@pytest.mark.case("F-39")
+async def test_an_answer_streams_and_a_reload_finds_the_same_one(home: Path, script: Path) -> None:
+    async with core(home) as server:
+        conversation = await server.new_conversation()
+        run = await ask(server, conversation, script)
+        events = await read_run(server, conversation, run)
+        numbers = durable(events)
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert events[-1]["run"]["status"] == "completed", events[-1]
+        again = await read_run(server, conversation, run)
+        assert durable(again) == numbers
+        assert durable(await read_run(server, conversation, run, after=3)) == numbers[3:]
+        state = (await server.http.get("/api/state", params={"conversation": conversation}, headers=BEARER)).json()
+        [response] = [item for item in state["snapshot"]["items"] if item["kind"] == "response"]
+        assert response["text"] == "Hello from the script, in several pieces."
+        assert await ask(server, conversation, script) == run
+
+
+@pytest.mark.case("F-39")
+async def test_a_session_outlives_the_server_that_began_it(home: Path) -> None:
+    async with core(home) as server:
+        conversation = await server.new_conversation()
+        browser = await server.sign_in()
+        token = browser["cookie"].partition("=")[2]
+    assert not (home / ADDRESS_FILE).exists()
+    async with core(home) as server:
+        headers = {"cookie": f"{server.cookie_name}={token}"}
+        assert (await server.http.get(f"/api/conversations/{conversation}", headers=headers)).status_code == 200
+        assert not await asyncio.to_thread(files_with, home, token)
+
+
+@pytest.mark.case("WEB-10")
+async def test_nothing_of_someone_elses_is_there_by_any_route(home: Path, script: Path) -> None:
+    async with open_host(home, role="server") as host, reach(host.api, ServerOptions(token=TOKEN)) as server:
+        conversation = await server.new_conversation()
+        run = await ask(server, conversation, script)
+        await read_run(server, conversation, run)
+        item = (await server.http.get(f"/api/conversations/{conversation}/items", headers=BEARER)).json()["items"][0]
+        stranger = {"authorization": f"Bearer {await host.api.create_session('someone else')}"}
+        owned = {"/conversations/": conversation, "/runs/": run, "/calls/": item["id"], "/questions/": item["id"]}
+        for route in ROUTES:
+            theirs = next((known for part, known in owned.items() if part in route.path), None)
+            if theirs is not None:
+                answer = await server.http.request(**request_for(route, theirs), headers=stranger)
+                assert answer.status_code == 404, (route.method, route.path, answer.text)
+        listed = (await server.http.get("/api/state", headers=stranger)).json()["conversations"]["conversations"]
+        hits = (await server.http.get("/api/search", params={"q": "script"}, headers=stranger)).json()["hits"]
+        assert (listed, hits) == ([], [])
+        mine = (await server.http.get("/api/search", params={"q": "script"}, headers=BEARER)).json()["hits"]
+        assert mine
+
+
+async def test_the_socket_carries_a_run_from_its_first_event_to_its_last(home: Path, script: Path) -> None:
+    async with core(home) as server:
+        conversation = await server.new_conversation()
+        async with server.socket() as socket, asyncio.timeout(PATIENCE):
+            await socket.send(json.dumps({"op": "subscribe", "conversationId": conversation, "after": 0}))
+            run = await ask(server, conversation, script)
+            kinds: set[str] = set()
+            status = ""
+            while status != "completed":
+                frame = json.loads(await socket.recv())
+                kinds.add(frame["op"])
+                for event in frame.get("events", ()):
+                    if event["type"] == "run.updated" and event["run"]["id"] == run:
+                        status = event["run"]["status"]
+            assert "events" in kinds
+
+
+async def test_every_route_answers_honestly_over_the_real_core(home: Path) -> None:
+    async with core(home) as server:
+        for route in ROUTES:
+            if route.kind == "socket" or route.path.startswith("/api/models/"):
+                continue
+            answer = await server.http.request(**request_for(route), headers=BEARER)
+            assert answer.status_code in (route.status, 401 if route.public else 404), (route.path, answer.text)
