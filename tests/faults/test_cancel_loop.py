@@ -1,0 +1,124 @@
+"""Stop, pressed at every point of a run: it ends at once, everything in it has an end, the next message works."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from pilothouse.runs.feed import Feed
+from pilothouse.types.api import NewConversation, NewMessage
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import RunUpdated, event_decoder
+from pilothouse.types.feed import FeedEvent
+from pilothouse.types.items import CLOSED
+from pilothouse.types.runs import ENDED, Run
+from pilothouse.wiring import OpenHost, open_host
+from tests.faults.scenario import write_script
+
+OWNER = "local"
+# The row's own bound: cancelled is visible within two seconds.
+VISIBLE = 2.0
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str | None:
+    return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+async def ended(host: OpenHost, conversation_id: str, run_id: str, within: float) -> Run:
+    """Follow the feed until the run has ended."""
+    async with asyncio.timeout(within), aclosing(await host.api.events(OWNER, conversation_id, 0)) as feed:
+        async for batch in feed:
+            for event in (event_decoder.decode(event.json) for event in batch):
+                if isinstance(event, RunUpdated) and event.run.id == run_id and event.run.status in ENDED:
+                    return event.run
+    raise AssertionError("the feed ended before the run")
+
+
+class CancelAt:
+    """Presses Stop while the event with a given number is being published."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.host: OpenHost | None = None
+        self.run_id = ""
+        self.number = 0
+        self.pressed: asyncio.Task[Run] | None = None
+        publish = Feed.publish
+
+        def pressing(feed: Feed, conversation_id: str, events: Sequence[FeedEvent]) -> None:
+            publish(feed, conversation_id, events)
+            if self.pressed is None and self.run_id and any(event.seq >= self.number for event in events):
+                assert self.host is not None
+                self.pressed = asyncio.ensure_future(self.host.api.cancel_run(OWNER, self.run_id))
+
+        monkeypatch.setattr(Feed, "publish", pressing)
+
+    def arm(self, host: OpenHost, run_id: str, number: int) -> None:
+        self.host, self.run_id, self.number, self.pressed = host, run_id, number, None
+
+
+@pytest.mark.case("F-52")
+async def test_stop_at_every_event_of_a_run_ends_it_and_the_next_message_works(
+    home: Path, tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = f"scripted:{write_script(tmp_path)}"
+    stop = CancelAt(monkeypatch)
+    async with open_host(home, database_url) as host:
+        number, cancelled = 4, 0
+        while True:
+            conversation = await host.api.create_conversation(OWNER, NewConversation())
+            stop.arm(host, "", 0)
+            accepted = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
+            stop.arm(host, accepted.run_id, number)
+            run = await ended(host, conversation.id, accepted.run_id, 20)
+            if stop.pressed is None:
+                break
+            await stop.pressed
+            assert run.status in ("cancelled", "completed")
+            cancelled += run.status == "cancelled"
+            await everything_has_an_end(host, conversation.id)
+            stop.arm(host, "", 0)
+            again = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Again", model_id=model))
+            assert (await ended(host, conversation.id, again.run_id, 20)).status == "completed"
+            await everything_has_an_end(host, conversation.id)
+            number += 1
+        assert number > 40
+        assert cancelled > 30
+
+
+@pytest.mark.case("F-52")
+async def test_stop_at_any_moment_between_events_ends_the_run_in_time(home: Path, tmp_path: Path) -> None:
+    model = f"scripted:{write_script(tmp_path)}"
+    async with open_host(home) as host:
+        for ticks in range(0, 600, 7):
+            conversation = await host.api.create_conversation(OWNER, NewConversation())
+            accepted = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            await host.api.cancel_run(OWNER, accepted.run_id)
+            run = await ended(host, conversation.id, accepted.run_id, VISIBLE)
+            assert run.status in ("cancelled", "completed")
+            await everything_has_an_end(host, conversation.id)
+
+
+async def everything_has_an_end(host: OpenHost, conversation_id: str) -> None:
+    snapshot = await host.api.snapshot(OWNER, conversation_id, limit=500)
+    assert [item for item in snapshot.items if item.status not in CLOSED] == []
+    calls = [item for item in snapshot.items if item.kind == "tool_call" and not item.data.get("cutOff")]
+    assert all(item.text for item in calls), "a call without a result"
+
+
+async def test_a_run_that_has_ended_stays_as_it_ended(home: Path, tmp_path: Path) -> None:
+    model = f"scripted:{write_script(tmp_path)}"
+    async with open_host(home) as host:
+        conversation = await host.api.create_conversation(OWNER, NewConversation())
+        accepted = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
+        run = await ended(host, conversation.id, accepted.run_id, 20)
+        assert run.status == "completed"
+        assert (await host.api.cancel_run(OWNER, accepted.run_id)).status == "completed"
+        with pytest.raises(PilothouseError):
+            await host.api.resume_run(OWNER, accepted.run_id)
