@@ -174,6 +174,25 @@ async def test_a_refused_key_shows_the_providers_words_once(wire: Wire, endpoint
     assert len(endpoint.requests) == 1
 
 
+@pytest.mark.case("F-26")
+@pytest.mark.parametrize(
+    ("headers", "body", "wait"),
+    [
+        ({"retry-after": "0.03"}, b"{}", 0.03),
+        ({"retry-after-ms": "20", "retry-after": "3"}, b"{}", 0.02),
+        ({"retry-after": "Sun, 06 Nov 1994 08:49:37 GMT"}, b"{}", 0.0),
+        ({}, b'{"error": {"message": "check your billing", "details": [{"retryDelay": "0.04s"}]}}', 0.04),
+    ],
+)
+async def test_a_wait_is_as_long_as_the_provider_asks(
+    headers: dict[str, str], body: bytes, wait: float, endpoint: Endpoint
+) -> None:
+    endpoint.answer(Reply(status=429, headers=tuple(headers.items()), body=body), Reply(HELLO))
+    events = await answer_of(model_at("gemini", endpoint.url), said("hi"))
+    assert [event.wait for event in of(Retrying, events)] == [wait]
+    assert text_of(events) == "Hello there 🚢."
+
+
 @every_wire
 async def test_an_account_without_credit_is_not_asked_again(wire: Wire, endpoint: Endpoint) -> None:
     endpoint.answer(Reply(status=429, body=said_by("You exceeded your current quota", code="insufficient_quota")))

@@ -73,8 +73,10 @@ class _Server:
         params.cpuparams.n_threads = threads
         params.cpuparams_batch.n_threads = threads
         params.n_gpu_layers = 0
-        # So small a model wanders off at the usual temperature; a request may still ask for another.
+        # So small a model wanders off or repeats itself with the usual settings; a request may still ask for others.
         params.sampling.temp = 0.2
+        params.sampling.penalty_repeat = 1.1
+        params.n_predict = limits.EMBEDDED_ANSWER_TOKENS
         params.hostnames = ["127.0.0.1"]
         params.port = 0
         self.key = secrets.token_urlsafe(32)

@@ -19,7 +19,7 @@ _TOO_LONG = re.compile(
     r"reduce the length|exceed_context_size|context_length_exceeded|tokens? (limit )?exceed|string_above_max_length",
     re.IGNORECASE,
 )
-_NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|billing|credit balance", re.IGNORECASE)
+_NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|credit balance", re.IGNORECASE)
 _FILTERED = re.compile(r"content[_ ]?(filter|policy|management)|responsible ?ai", re.IGNORECASE)
 _BAD_KEY = re.compile(
     r"api[_ ]key[_ ](not valid|invalid)|invalid[_ ](x-)?api[_ -]?key|authentication_error|API_KEY_INVALID",

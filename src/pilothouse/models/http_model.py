@@ -123,7 +123,7 @@ class HttpModel:
         if 200 <= reply.status < 300:
             return self._teller.not_a_stream(_described(reply, words))
         setback = self._teller.status(reply.status, words, kind=body[:2000].decode("utf-8", "replace"))
-        setback.retry_after = retry_after(reply.header("retry-after-ms"), reply.header("retry-after"))
+        setback.retry_after = retry_after(reply.header("retry-after-ms"), reply.header("retry-after"), body)
         if reply.header("x-should-retry") == "false":
             setback.tries = 1
         return setback

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -12,6 +14,8 @@ from email.utils import parsedate_to_datetime
 from pilothouse.models.failures import Setback
 from pilothouse.types import limits
 from pilothouse.types.stream import Failed, Retrying, StreamEvent
+
+_RETRY_DELAY = re.compile(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 
 Attempt = Callable[[], AsyncGenerator[StreamEvent, None]]
 
@@ -60,17 +64,23 @@ def _given_up(setback: Setback, number: int, started: bool) -> Failed:
     return Failed(failed.code, failed.message + more, failed.retryable, failed.status)
 
 
-def retry_after(milliseconds: str, seconds: str) -> float | None:
-    """Return what the headers `retry-after-ms` and `retry-after` ask for, in seconds."""
-    try:
-        return max(0.0, float(milliseconds) / 1000)
-    except ValueError:
-        pass
-    try:
-        return max(0.0, float(seconds))
-    except ValueError:
-        pass
+def retry_after(milliseconds: str, seconds: str, body: bytes = b"") -> float | None:
+    """Return what the headers `retry-after-ms` and `retry-after`, or Gemini's body, ask for, in seconds."""
+    if wait := _number(milliseconds):
+        return wait / 1000
+    if (wait := _number(seconds)) is not None:
+        return wait
+    if told := _RETRY_DELAY.search(body):
+        return float(told[1])
     try:
         return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time())
     except (TypeError, ValueError):
         return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < math.inf else None

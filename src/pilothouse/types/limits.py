@@ -36,6 +36,8 @@ ERROR_TEXT_CHARS = 300
 THINKING_TOKENS = 4096
 # The embedded model was trained for this window; half a second loads it, a busy machine takes longer.
 EMBEDDED_CONTEXT = 8192
+# It does not always find an end by itself; this is about ten seconds of it.
+EMBEDDED_ANSWER_TOKENS = 1024
 EMBEDDED_START_TIMEOUT = 30.0
 # A test of a model asks for a few tokens only.
 TEST_MAX_TOKENS = 16
