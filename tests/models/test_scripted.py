@@ -42,7 +42,7 @@ async def test_the_example_of_the_guide_does_what_the_guide_says(tmp_path: Path)
     model = script(tmp_path, example[1].replace("retryAfter: 1", "retryAfter: 0.01"))
     first = await answer_of(model, said("Hi"))
     assert thinking_of(first) == "Someone greets me. I should plan my answer."
-    assert calls_of(first) == [("think", {"thought": "Be friendly and brief."})]
+    assert calls_of(first) == [("think", {"thoughts": "Be friendly and brief."})]
     call = of(CallEnd, first)[0]
     called = Message("assistant", (CallBlock(id=call.id, name="think", arguments=call.arguments or {}),))
     result = Message("user", (ResultBlock(id=call.id, name="think", text="ok"),))

@@ -289,8 +289,8 @@ TOOLS = Say(
     (
         Thought(["Let me", " think", " hard."]),
         Text(["I will", " call", " tools."]),
-        Call("call_a", "think", '{"thought": "first, a plan with ünïcode"}'),
-        Call("call_b", "think", '{"thought": "then, the work"}'),
+        Call("call_a", "think", '{"thoughts": "first, a plan with ünïcode"}'),
+        Call("call_b", "think", '{"thoughts": "then, the work"}'),
     ),
     stop="tool",
 )
@@ -302,7 +302,7 @@ def _thinking_round(received: Received, rounds: int) -> Reply:
     number = done // 2
     if number >= rounds:
         return Reply(Say((Text(["Done."]),)))
-    call = Call(f"call_think_{number}", "think", json.dumps({"thought": f"round {number}"}))
+    call = Call(f"call_think_{number}", "think", json.dumps({"thoughts": f"round {number}"}))
     return Reply(Say((Text([f"Round {number}."]), call), stop="tool"))
 
 
