@@ -91,21 +91,18 @@ def _user_blocks(item: Item) -> list[Block]:
 
 
 def _assistant_blocks(group: Sequence[Item]) -> list[Block]:
-    """Return thinking, text, the provider's own blocks and calls, in the order providers ask for."""
+    """Return what the model thought, said and asked for, in the order in which it did."""
     blocks: list[Block] = []
-    answered = any(item.kind != "thinking" and (item.text or item.kind == "tool_call") for item in group)
     for item in group:
-        if item.kind == "thinking" and answered:
+        if item.kind == "thinking":
             blocks += _thinking_blocks(item)
-    for item in group:
-        if item.kind == "response":
-            if item.text:
-                blocks.append(TextBlock(text=item.text))
-            blocks += [NativeBlock(raw=raw) for raw in item.data.get("native", ())]
-    for item in group:
-        if item.kind == "tool_call":
+        elif item.kind == "tool_call":
             blocks.append(_call(item))
-    return blocks
+        else:
+            blocks += [TextBlock(text=item.text)] if item.text else []
+            blocks += [NativeBlock(raw=raw) for raw in item.data.get("native", ())]
+    # Thinking alone is no answer, and no provider takes it back as one.
+    return blocks if any(not isinstance(block, ThinkingBlock) for block in blocks) else []
 
 
 def _thinking_blocks(item: Item) -> list[Block]:
