@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import pytest
 
 from pilothouse.server.routes import ROUTES
 from pilothouse.server.run import ServerOptions
+from pilothouse.types import limits
 from pilothouse.types.address import ADDRESS_FILE
+from pilothouse.types.api import ConversationPatch, NewConversation
+from pilothouse.types.feed import Lagged
+from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.wiring import open_host
 from tests.server.running import BEARER, PATIENCE, TOKEN, Reach, reach
 from tests.server.samples import request_for
@@ -150,3 +155,27 @@ async def test_every_route_answers_honestly_over_the_real_core(home: Path) -> No
                 continue
             answer = await server.http.request(**request_for(route), headers=BEARER)
             assert answer.status_code in (route.status, 401 if route.public else 404), (route.path, answer.text)
+
+
+@pytest.mark.case("F-40")
+async def test_a_reader_that_stopped_reading_holds_a_bounded_part_of_the_feed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FEED_QUEUE", 10)
+    async with open_host(home) as host:
+        made = await host.api.create_conversation(LOCAL_OWNER, NewConversation())
+        feed = await host.api.events(LOCAL_OWNER, made.id, 0)
+        rename = partial(host.api.update_conversation, LOCAL_OWNER, made.id)
+
+        async def overrun() -> None:
+            # A reader that was still catching up is not overrun: it reads on in the store. So, until it is live.
+            while True:
+                reading = asyncio.ensure_future(anext(feed))
+                await rename(ConversationPatch(title="The last one it read"))
+                await reading
+                for number in range(40):
+                    await rename(ConversationPatch(title=f"Name {number}"))
+
+        async with aclosing(feed), asyncio.timeout(PATIENCE):
+            with pytest.raises(Lagged):
+                await overrun()

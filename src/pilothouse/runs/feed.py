@@ -54,6 +54,8 @@ class _Reader:
 
     def offer(self, event: FeedEvent) -> None:
         """Take an event if it is the next one; anything else sends the reader back to the store."""
+        if self.lagged:
+            return
         if not self.live:
             self.behind = True
         elif event.seq == 0:
@@ -65,6 +67,8 @@ class _Reader:
             self.fall_back()
         if len(self.queue) > limits.FEED_QUEUE:
             self.lagged = True
+            # Nobody will read these: a suspended tab must not hold memory.
+            self.queue = []
         self.ready.set()
 
     def fall_back(self) -> None:
