@@ -66,15 +66,13 @@ export function Question({ item }: { item: Item }) {
   return (
     <section className={classes.question} data-open={answer === null || undefined} aria-label="Question">
       <p className={classes.questionText}>
-        <QuestionIcon size={16} /> <span>{item.text}</span>
+        <QuestionIcon size={15} />
+        <span>
+          {item.text}
+          {answer !== null && ` You answered: ${answer}.`}
+        </span>
       </p>
-      {answer !== null ? (
-        <p className={classes.quiet}>Your answer: {answer}</p>
-      ) : choicesOf(item).length ? (
-        <ChoiceAnswer item={item} />
-      ) : (
-        <TextAnswer item={item} />
-      )}
+      {answer === null && (choicesOf(item).length ? <ChoiceAnswer item={item} /> : <TextAnswer item={item} />)}
     </section>
   );
 }

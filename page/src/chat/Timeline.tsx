@@ -121,7 +121,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   }, [order, runs]);
   const isLong = useRef(false);
   isLong.current ||= hasEarlier || rows.length > VIRTUAL_ABOVE;
-  const { isAtEnd, onScroll, toEnd, letGo } = useFollow(scroller, content, conversationId);
+  const { isAtEnd, onScroll, toEnd, letGo, holdStill } = useFollow(scroller, content, conversationId);
   const target = useTarget(itemId, letGo);
   const Rows = isLong.current ? VirtualRows : PlainRows;
   return (
@@ -131,6 +131,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         className={classes.scroller}
         data-virtual={isLong.current || undefined}
         onScroll={onScroll}
+        onClickCapture={(event) => (event.target as Element).closest("[aria-expanded]") && holdStill()}
         tabIndex={0}
         role="region"
         aria-label="Conversation"

@@ -9,6 +9,8 @@ export interface Follow {
   toEnd: () => void;
   /** Stay where the reader is, for a jump to somewhere else. */
   letGo: () => void;
+  /** Stay while something opens, so that it does not move away under the pointer. */
+  holdStill: () => void;
 }
 
 /** Keep the end in view while the reader is there; let go as soon as they scroll up. */
@@ -50,6 +52,20 @@ export function useFollow(
     setAtEnd(false);
   }, []);
 
+  const holdStill = useCallback(() => {
+    const didFollow = follows.current;
+    follows.current = false;
+    // Two frames: one draws what opened, the next knows its height.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        const element = scroller.current;
+        if (!element || !didFollow) return;
+        follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+        setAtEnd(follows.current);
+      }),
+    );
+  }, [scroller]);
+
   useLayoutEffect(toEnd, [toEnd, conversationId]);
   useEffect(() => {
     if (!content.current || !scroller.current) return;
@@ -59,5 +75,5 @@ export function useFollow(
     return () => observer.disconnect();
   }, [content, scroller, stick, conversationId]);
 
-  return { isAtEnd, onScroll, toEnd, letGo };
+  return { isAtEnd, onScroll, toEnd, letGo, holdStill };
 }

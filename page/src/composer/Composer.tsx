@@ -35,7 +35,7 @@ function AttachButton({ takesImages, onFiles }: { takesImages: boolean; onFiles:
     <FileButton onChange={onFiles} accept={accepted} multiple disabled={!takesImages}>
       {(props) => (
         <Tooltip label={label}>
-          <ActionIcon {...props} size="lg" aria-label={label} disabled={!takesImages}>
+          <ActionIcon {...props} className={classes.attach} size="lg" aria-label={label} disabled={!takesImages}>
             <ImageIcon />
           </ActionIcon>
         </Tooltip>
@@ -48,7 +48,7 @@ function StopButton() {
   const isStopping = useApp((state) => activeRun(state.open)?.cancelRequested ?? false);
   return (
     <Button
-      color="gray"
+      size="compact-md"
       variant="default"
       leftSection={<StopIcon size={16} />}
       disabled={isStopping}
@@ -133,7 +133,7 @@ export function Composer({ draftId }: { draftId: string }) {
           {isRunning ? (
             <StopButton />
           ) : (
-            <Button type="submit" leftSection={<ArrowUpIcon size={16} />} loading={isSending} disabled={isEmpty}>
+            <Button type="submit" size="compact-md" leftSection={<ArrowUpIcon size={16} />} loading={isSending} disabled={isEmpty}>
               Send
             </Button>
           )}

@@ -1,7 +1,105 @@
-import { Title } from "@mantine/core";
-import type { SettingsTab } from "../shell/router";
+import { ActionIcon, Button, Tabs, Title, Tooltip } from "@mantine/core";
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { useCommands, type Command } from "../shell/commands";
+import { CloseIcon, RetryIcon } from "../shell/icons";
+import { conversationPath, navigate, settingsPath, settingsTabs, type SettingsTab } from "../shell/router";
+import { getState } from "../store/store";
+import { GeneralTab } from "./GeneralTab";
+import { McpTab } from "./McpTab";
+import { ModelsTab } from "./ModelsTab";
+import classes from "./Settings.module.css";
+import { useCatalogue, type CatalogueState } from "./useCatalogue";
+
+const names: Record<SettingsTab, string> = {
+  general: "General",
+  models: "Models",
+  mcp: "MCP",
+  terminal: "Terminal",
+  skills: "Skills",
+};
+
+/** Go back to the conversation that was open, or to the start page. */
+function leave(): void {
+  const { open } = getState();
+  navigate(open ? conversationPath(open.conversation.id) : "/");
+}
+
+function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
+  switch (tab) {
+    case "general":
+      return <GeneralTab />;
+    case "models":
+      return <ModelsTab catalogue={catalogue} />;
+    case "mcp":
+      return <McpTab />;
+    case "terminal":
+      return <p className={classes.later}>The shell, the size and the limits of the terminals that tools use will be set here.</p>;
+    case "skills":
+      return <p className={classes.later}>The skills that a model can read when a task calls for them will be listed here.</p>;
+  }
+}
+
+function Head({ catalogue }: { catalogue: CatalogueState }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Whoever comes here by keyboard starts at the top of what is new.
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  return (
+    <header className={classes.head}>
+      <Title order={1} size="h3" ref={heading} tabIndex={-1} className={classes.heading}>
+        Settings
+      </Title>
+      <Tooltip label="Ask the configured providers which models they offer" multiline maw={260}>
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<RetryIcon size={15} />}
+          loading={catalogue.isRefreshing}
+          onClick={catalogue.refresh}
+        >
+          Refresh Models
+        </Button>
+      </Tooltip>
+      <ActionIcon size="lg" aria-label="Close settings" onClick={leave}>
+        <CloseIcon />
+      </ActionIcon>
+    </header>
+  );
+}
 
 /** The settings, one tab at a time. */
 export default function Settings({ tab }: { tab: SettingsTab }) {
-  return <Title order={2}>Settings: {tab}</Title>;
+  const catalogue = useCatalogue();
+  const commands = useMemo<Command[]>(
+    () => [{ id: "close-settings", title: "Close settings", keys: ["escape"], group: "Settings", run: leave }],
+    [],
+  );
+  useCommands(commands);
+  return (
+    <div className={classes.scroller}>
+      <div className={classes.column}>
+        <Head catalogue={catalogue} />
+        <p className={classes.news} role="status">
+          {catalogue.news}
+        </p>
+        <Tabs
+          value={tab}
+          onChange={(value) => value && navigate(settingsPath(value as SettingsTab), "replace")}
+          keepMounted={false}
+        >
+          <Tabs.List className={classes.tabs} aria-label="Settings">
+            {settingsTabs.map((name) => (
+              <Tabs.Tab key={name} value={name} className={classes.tab}>
+                {names[name]}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          {settingsTabs.map((name) => (
+            <Tabs.Panel key={name} value={name} className={classes.panel}>
+              {panel(name, catalogue)}
+            </Tabs.Panel>
+          ))}
+        </Tabs>
+      </div>
+    </div>
+  );
 }

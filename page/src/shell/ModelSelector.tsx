@@ -44,6 +44,7 @@ export function ModelSelector() {
           color="gray"
           size="compact-md"
           className={classes.model}
+          classNames={{ label: classes.modelLabel ?? "" }}
           rightSection={<ChevronDownIcon size={15} />}
           aria-label={`Model: ${current?.name ?? "none"}`}
         >

@@ -153,15 +153,21 @@ async function loadWithout(missing: ApiError): Promise<void> {
   }
 }
 
-/** Begin: exchange the link's code, draw the page from one request, then follow what happens. */
-export async function start(): Promise<void> {
+async function enter(): Promise<void> {
   try {
     await exchangeCode();
   } catch (error) {
     // An old link in a browser that has a session already is no reason to stop.
     if (!signedOut(error)) return setState({ phase: { name: "failed", message: errorText(error) } });
   }
+  await load();
+}
+
+/** Begin: exchange the link's code, draw the page from one request, then follow what happens. */
+export async function start(): Promise<void> {
   onRoute(routeChanged);
   keepAwake();
-  await load();
+  // A link pasted into a tab that is already here changes only the fragment.
+  window.addEventListener("hashchange", () => location.hash.startsWith("#code=") && void enter());
+  await enter();
 }

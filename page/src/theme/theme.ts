@@ -14,18 +14,32 @@ const sea: MantineColorsTuple = [
   "#0b5563",
 ];
 
-const systemFonts =
-  'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Cantarell, Arial, sans-serif';
+/** Greys of the dark scheme, a little blue like everything else here. */
+const dark: MantineColorsTuple = [
+  "#dde4e8",
+  "#b8c2c8",
+  "#9aa7af",
+  "#87949c",
+  "#39434a",
+  "#2a3238",
+  "#1c2226",
+  "#15191c",
+  "#101416",
+  "#0b0e10",
+];
+
+const textFonts =
+  '"Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Cantarell, Arial, sans-serif';
 const monospaceFonts =
   'ui-monospace, "Cascadia Mono", "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace';
 
 /** One theme for the whole page; its variables become a stylesheet when the page is built. */
 export const theme = createTheme({
-  colors: { sea },
+  colors: { sea, dark },
   primaryColor: "sea",
   // The defaults of the library fail AA contrast.
   primaryShade: { light: 8, dark: 8 },
-  fontFamily: systemFonts,
+  fontFamily: textFonts,
   fontFamilyMonospace: monospaceFonts,
   fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "0.9375rem", lg: "1.0625rem", xl: "1.25rem" },
   defaultRadius: "sm",

@@ -1,0 +1,101 @@
+import { Button, Select, Text } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { FoundModel, ModelView } from "../api/types";
+import { tell } from "../shell/messages";
+import { useApp } from "../store/store";
+import { changeModels } from "./actions";
+import classes from "./FoundModels.module.css";
+
+/** Return what could be added with one click; looked for again whenever the models change. */
+export function useFound(): FoundModel[] {
+  const models = useApp((state) => state.models);
+  const [found, setFound] = useState<FoundModel[]>([]);
+  useEffect(() => {
+    let isCurrent = true;
+    api.foundModels().then(
+      (result) => isCurrent && setFound(result.found),
+      // Looking around is an offer; when it fails there is simply nothing to offer.
+      () => isCurrent && setFound([]),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [models]);
+  return found;
+}
+
+function add(found: FoundModel, model: string): Promise<ModelView> {
+  const { headers: _headers, extra: _extra, ...draft } = found.draft;
+  // The window that was guessed belongs to the model that was guessed.
+  const same = model === draft.model;
+  const name = same ? draft.name : draft.name.replace(draft.model ?? "", model);
+  const contextWindow = same ? (draft.contextWindow ?? null) : null;
+  return changeModels(api.addModel({ ...draft, id: null, name, model, contextWindow }));
+}
+
+interface CardProps {
+  found: FoundModel;
+  onAdded: (model: ModelView) => void;
+}
+
+function FoundCard({ found, onAdded }: CardProps) {
+  const [model, setModel] = useState(found.draft.model || found.choices[0] || "");
+  const [isAdding, setAdding] = useState(false);
+  const onAdd = () => {
+    setAdding(true);
+    add(found, model)
+      .then(onAdded)
+      .catch(tell)
+      .finally(() => setAdding(false));
+  };
+  return (
+    <li className={classes.card}>
+      <div className={classes.words}>
+        <Text fw={600} size="sm">
+          {found.title}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {found.why}
+        </Text>
+      </div>
+      {found.choices.length > 1 && (
+        <Select
+          size="xs"
+          aria-label={`Model of ${found.title}`}
+          className={classes.choice}
+          data={found.choices}
+          value={model}
+          allowDeselect={false}
+          searchable
+          onChange={(value) => setModel(value ?? "")}
+        />
+      )}
+      <Button size="xs" variant="light" loading={isAdding} onClick={onAdd} aria-label={`Add ${found.title}`}>
+        Add
+      </Button>
+    </li>
+  );
+}
+
+interface FoundModelsProps {
+  found: readonly FoundModel[];
+  onAdded?: (model: ModelView) => void;
+}
+
+/** What was found on this machine, each with a button that adds it; nothing when nothing was found. */
+export function FoundModels({ found, onAdded = () => undefined }: FoundModelsProps) {
+  if (!found.length) return null;
+  return (
+    <section className={classes.section} aria-label="Found on this machine">
+      <Text size="sm" component="h2" fw={600}>
+        Found on this machine
+      </Text>
+      <ul className={classes.list}>
+        {found.map((entry) => (
+          <FoundCard key={entry.title} found={entry} onAdded={onAdded} />
+        ))}
+      </ul>
+    </section>
+  );
+}
