@@ -168,13 +168,15 @@ async def test_a_reader_that_stopped_reading_holds_a_bounded_part_of_the_feed(
         rename = partial(host.api.update_conversation, LOCAL_OWNER, made.id)
 
         async def overrun() -> None:
-            # A reader that was still catching up is not overrun: it reads on in the store. So, until it is live.
-            while True:
+            reading = asyncio.ensure_future(anext(feed))
+            # A reader that still catches up is not overrun, it reads on in the store: wait until it waits.
+            while (await asyncio.wait({reading}, timeout=0.2))[0]:
                 reading = asyncio.ensure_future(anext(feed))
-                await rename(ConversationPatch(title="The last one it read"))
-                await reading
-                for number in range(40):
-                    await rename(ConversationPatch(title=f"Name {number}"))
+            await rename(ConversationPatch(title="The last one it read"))
+            await reading
+            for number in range(40):
+                await rename(ConversationPatch(title=f"Name {number}"))
+            await anext(feed)
 
         async with aclosing(feed), asyncio.timeout(PATIENCE):
             with pytest.raises(Lagged):
