@@ -66,6 +66,7 @@ const at = (id: string) => ({ params: { path: { id } } });
 /** Everything the page asks of the server, by name. */
 export const api = {
   signIn: (code: string) => take(client.POST("/api/session", { body: { code } })),
+  signOut: () => take(client.DELETE("/api/session")),
   state: (conversation: string | null) =>
     take(client.GET("/api/state", { params: { query: conversation ? { conversation } : {} } })),
 

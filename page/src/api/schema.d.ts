@@ -742,7 +742,7 @@ export interface components {
         };
         /**
          * ItemDelta
-         * @description More text of a streaming item; `offset` counts the characters before it.
+         * @description More text of a streaming item; `offset` counts the UTF-16 units before it.
          */
         ItemDelta: {
             /** @default 0 */
@@ -789,6 +789,8 @@ export interface components {
         KeyState: {
             /** @enum {unknown} */
             kind: "env" | "literal" | "none" | "secret";
+            /** @default false */
+            moved: boolean;
             /** @default  */
             name: string;
             /** @default false */
@@ -908,6 +910,8 @@ export interface components {
         ModelView: {
             apiKeySource: string;
             baseUrl: string;
+            /** @default  */
+            contextLabel: string;
             contextWindow: number;
             host: string;
             id: string;
@@ -971,10 +975,22 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "stale_run" | "stream_broken" | "too_large" | "unauthorized" | "unknown_model";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model";
             /** @default  */
             fix: string;
             message: string;
+        };
+        /**
+         * ProblemFrame
+         * @description A conversation's events cannot be sent, and why: it is gone, or the command was not understood.
+         */
+        ProblemFrame: {
+            /** @enum {unknown} */
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model";
+            conversationId: string | null;
+            message: string;
+            /** @enum {unknown} */
+            op: "problem";
         };
         /**
          * Profile
@@ -1022,6 +1038,8 @@ export interface components {
             owner: string;
             /** @default null */
             process: string | null;
+            /** @default 0 */
+            recoveries: number;
             /** @enum {unknown} */
             status: "cancelled" | "completed" | "failed" | "interrupted" | "queued" | "running" | "waiting";
             updatedAt: number;
@@ -1032,7 +1050,7 @@ export interface components {
          */
         RunError: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "stale_run" | "stream_broken" | "too_large" | "unauthorized" | "unknown_model";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model";
             /** @default  */
             fix: string;
             message: string;
@@ -1042,10 +1060,6 @@ export interface components {
          * @description What one message asked for beyond the conversation's settings.
          */
         RunOptions: {
-            /** @default 0 */
-            extraIterations: number;
-            /** @default 0 */
-            extraTokens: number;
             /** @default null */
             modelId: string | null;
             /** @default null */
@@ -1094,7 +1108,7 @@ export interface components {
             code: string;
         };
         SocketCommand: components["schemas"]["Subscribe"] | components["schemas"]["Unsubscribe"];
-        SocketFrame: components["schemas"]["EventsFrame"] | components["schemas"]["ListFrame"] | components["schemas"]["ModelsFrame"] | components["schemas"]["NoticeFrame"] | components["schemas"]["LaggedFrame"];
+        SocketFrame: components["schemas"]["EventsFrame"] | components["schemas"]["ListFrame"] | components["schemas"]["ModelsFrame"] | components["schemas"]["NoticeFrame"] | components["schemas"]["LaggedFrame"] | components["schemas"]["ProblemFrame"];
         /**
          * Subscribe
          * @description Send me this conversation's events after this number, and keep sending.
