@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -38,6 +38,8 @@ from pilothouse.types.ports import Tool
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
+    from pilothouse.server.listening import Listener
+    from pilothouse.server.run import Ready
 
 # A server takes up what died with other processes; a one-shot command minds its own run.
 Role = Literal["server", "once"]
@@ -130,8 +132,44 @@ async def open_host(
         stack.push_async_callback(recovery.end)
         stack.push_async_callback(engine.stop)
         if role == "server":
+            await parts.records.tidy()
             _watch_files(stack, models, config, service)
         yield OpenHost(service, folder, redactor, executor)
+
+
+async def run_server(listener: Listener, on_ready: Callable[[Ready], None]) -> int | None:
+    """Open a host, serve it on a bound port until a signal comes, and return that signal."""
+    from pilothouse.server.run import ServerOptions, serve
+    from pilothouse.server.stopping import stop_on_signals
+
+    try:
+        with stop_on_signals() as stop:
+            async with open_host(role="server") as host:
+                await serve(host.api, listener, ServerOptions.from_environment(host.home.path, on_ready), stop)
+            return stop.signal
+    finally:
+        listener.close()
+
+
+def bind(host: str, port: int | None, *, expose_to_network: bool) -> Listener:
+    """Take a port for a server."""
+    from pilothouse.server.listening import listen
+
+    return listen(host, port, expose_to_network=expose_to_network)
+
+
+def page_is_built() -> bool:
+    """Return whether there is a page to serve."""
+    from pilothouse.server.pages import load_page
+
+    return bool(load_page())
+
+
+def embedded_is_installed() -> bool:
+    """Return whether the model that answers without a key is there."""
+    from pilothouse.models.embedded import embedded_available
+
+    return embedded_available()
 
 
 def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, redactor: Redactor) -> Parts:
@@ -165,7 +203,11 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed) -> None:
     """Hear from other processes on the same database, and tell them."""
     from pilothouse.store.wakeups import Wakeups
 
-    wakeups = Wakeups(url, feed.wake, feed.wake_all)
+    def woken(conversation_id: str) -> None:
+        feed.wake(conversation_id)
+        feed.on_listed(conversation_id)
+
+    wakeups = Wakeups(url, woken, feed.wake_all)
     feed.on_written = wakeups.changed
     wakeups.begin()
     stack.push_async_callback(wakeups.end)

@@ -69,7 +69,7 @@ async def test_a_model_that_says_nothing_at_all_is_asked_again_then_given_up(wir
     events = await answer_of(model_at(wire, endpoint.url, first_byte=0.05), said("hi"))
     assert len(of(Retrying, events)) == 4
     failed = failure_of(events)
-    assert (failed.code, failed.retryable) == ("model_stalled", True)
+    assert (failed.code, failed.retryable) == ("model_stalled", False)
 
 
 @pytest.mark.case("F-30")

@@ -61,7 +61,8 @@ def _given_up(setback: Setback, number: int, started: bool) -> Failed:
         more = f" It asks to wait {setback.retry_after:.0f} s."
     elif number > 1 and not started:
         more = f" Tried {number} times."
-    return Failed(failed.code, failed.message + more, failed.retryable, failed.status)
+    # Before the first event patience has ended here; whether a broken answer is asked for again is the loop's choice.
+    return Failed(failed.code, failed.message + more, failed.retryable and started, failed.status)
 
 
 def retry_after(milliseconds: str, seconds: str, body: bytes = b"") -> float | None:

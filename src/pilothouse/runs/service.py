@@ -168,6 +168,10 @@ class HostService:
         """Keep a message and start its answer."""
         messages.check(body)
         await self._records.conversation(owner, conversation_id)
+        if body.idempotency_key is not None:
+            known = await self._records.receipt(owner, body.idempotency_key)
+            if known is not None:
+                return known
         if body.model_id is not None:
             await self._models.open(body.model_id)
         await self._withdraw_questions(owner, conversation_id)

@@ -18,8 +18,6 @@ from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run
 
-_accepted_decoder = msgspec.json.Decoder(MessageAccepted)
-
 
 def add_conversation(tx: Transaction, conversation: Conversation) -> Conversation:
     """Insert a conversation and its first event."""
@@ -48,13 +46,14 @@ def _announce(tx: Transaction, conversation: Conversation) -> Conversation:
 def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     """Keep the message, its queued run and the receipt together."""
     run, item = posting.run, posting.item
-    known = _receipt(tx, run.owner, posting.idempotency_key)
+    key = posting.idempotency_key
+    known = rows.receipt(tx.connection, run.owner, key) if key is not None else None
     if known is not None:
         return known
     _lock(tx, item.conversation_id)
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
     accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
-    _keep_receipt(tx, run.owner, posting.idempotency_key, accepted)
+    _keep_receipt(tx, run.owner, key, accepted)
     queued = msgspec.structs.replace(run, created_at=tx.now, updated_at=tx.now)
     tx.append(item.conversation_id, [ItemCreated(item=item), RunUpdated(run=queued)])
     if conversation.title_source == "none" and posting.first_words:
@@ -63,14 +62,6 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
         )
         _announce(tx, titled)
     return accepted
-
-
-def _receipt(tx: Transaction, owner: str, key: str | None) -> MessageAccepted | None:
-    if key is None:
-        return None
-    table = schema.receipts
-    body = tx.connection.execute(sa.select(table.c.body).where(table.c.owner == owner, table.c.key == key)).scalar()
-    return _accepted_decoder.decode(body) if body is not None else None
 
 
 def _keep_receipt(tx: Transaction, owner: str, key: str | None, accepted: MessageAccepted) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import schema
+from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
@@ -14,6 +15,7 @@ from pilothouse.types.runs import Run
 
 item_decoder = msgspec.json.Decoder(Item)
 run_decoder = msgspec.json.Decoder(Run)
+_accepted_decoder = msgspec.json.Decoder(MessageAccepted)
 _settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
 
@@ -53,6 +55,13 @@ def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:
     item = item_decoder.decode(body)
     owned_conversation(connection, owner, item.conversation_id)
     return item
+
+
+def receipt(connection: sa.Connection, owner: str, key: str) -> MessageAccepted | None:
+    """Return what was answered to the first message with this idempotency key."""
+    table = schema.receipts
+    body = connection.execute(sa.select(table.c.body).where(table.c.owner == owner, table.c.key == key)).scalar()
+    return _accepted_decoder.decode(body) if body is not None else None
 
 
 def put_conversation(connection: sa.Connection, conversation: Conversation) -> None:

@@ -105,6 +105,10 @@ class Store:
         """Keep a message and its queued run."""
         return await self._writer.write(lambda tx: changes.post_message(tx, posting))
 
+    async def receipt(self, owner: str, key: str) -> MessageAccepted | None:
+        """Return the acceptance that was given for an idempotency key."""
+        return await self._database.read(lambda c: rows.receipt(c, owner, key))
+
     async def claim_run(self, run_id: str, process: str) -> Run | None:
         """Take a queued run for this process."""
         return await self._writer.write(lambda tx: changes.claim_run(tx, run_id, process))

@@ -33,6 +33,7 @@ ErrorCode = Literal[
     "database_newer",
     "database_corrupt",
     "port_taken",
+    "server_away",
     "stale_run",
     "needs_answer",
     "cancelled",

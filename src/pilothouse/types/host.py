@@ -90,10 +90,6 @@ class Conversations(Protocol):
         """
         ...
 
-    def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
-        """Yield changes of the list of conversations, of the models, and notices about the server."""
-        ...
-
 
 class Runs(Protocol):
     """Messages, and the runs that answer them."""
@@ -199,5 +195,17 @@ class Sessions(Protocol):
         ...
 
 
-class HostApi(Conversations, Runs, Models, Settings, Sessions, Protocol):
-    """The whole core, as its clients see it."""
+class Watching(Protocol):
+    """What happens outside a single conversation."""
+
+    def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
+        """Yield changes of the list of conversations, of the models, and notices about the server."""
+        ...
+
+
+class ClientApi(Conversations, Runs, Models, Settings, Protocol):
+    """What commands and programs ask for, of a core of their own or of a running server."""
+
+
+class HostApi(ClientApi, Watching, Sessions, Protocol):
+    """The whole core, as the server sees it."""

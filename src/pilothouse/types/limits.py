@@ -161,3 +161,17 @@ ALIGNED_TIMEOUT_MAX = 600.0
 # --- several processes ---------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.
 WAKEUP_GATHER = 0.01
+
+# --- commands beside a server --------------------------------------------------------------------
+# The longest a server takes for one answer: it may be testing a slow model.
+SERVER_ANSWER = 90.0
+# A server on this machine says at once that it is up; one that does not is as good as gone.
+SERVER_HEALTH = 2.0
+# What a server sends as one answer; a page of items with images is the largest.
+SERVER_ANSWER_BYTES = 256 * 1024 * 1024
+# A server that is being restarted comes back within this; until then a reader keeps trying this often.
+SERVER_AWAY = 15.0
+SERVER_RETRY = 0.25
+# Another command on the same folder is waited for this long: most are done by then.
+FOLDER_PATIENCE = 10.0
+FOLDER_RETRY = 0.05

@@ -83,6 +83,10 @@ class Records(Protocol):
         """Keep a message and its queued run; a known idempotency key returns the first acceptance."""
         ...
 
+    async def receipt(self, owner: str, key: str) -> MessageAccepted | None:
+        """Return the acceptance that was given for an idempotency key."""
+        ...
+
     async def claim_run(self, run_id: str, process: str) -> Run | None:
         """Take a queued run for this process, unless another run of its conversation is at work."""
         ...
@@ -137,6 +141,10 @@ class Records(Protocol):
 
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
+        ...
+
+    async def tidy(self) -> None:
+        """Drop what nobody can need any more."""
         ...
 
     async def settle(self) -> None:
