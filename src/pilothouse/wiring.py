@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -27,7 +26,7 @@ from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
-from pilothouse.settings.logs import start_log
+from pilothouse.settings.logs import logging_to
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.tools.think import Think
@@ -110,9 +109,7 @@ async def open_host(
     async with AsyncExitStack() as stack:
         folder = open_home(home)
         redactor = Redactor()
-        handler = start_log(folder.logs, redactor.redact)
-        stack.callback(handler.close)
-        stack.callback(logging.getLogger().removeHandler, handler)
+        stack.enter_context(logging_to(folder.logs, redactor.redact))
         feed = Feed()
         opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
         stack.push_async_callback(opened.close)

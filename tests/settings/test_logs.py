@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.secrets.redaction import RedactingFilter, Redactor
-from pilothouse.settings.logs import LOG_NAME, start_log
+from pilothouse.settings.logs import LOG_NAME, logging_to
 
 CANARY = "sk-canary-5up3r/s3cr3t+value"
 
@@ -25,22 +25,18 @@ def redactor() -> Redactor:
 
 @pytest.fixture
 def log(tmp_path: Path, redactor: Redactor) -> Iterator[Path]:
-    level = logging.getLogger().level
-    handler = start_log(tmp_path, redactor.redact)
-    yield tmp_path / LOG_NAME
-    logging.getLogger().removeHandler(handler)
-    logging.getLogger().setLevel(level)
-    handler.close()
+    with logging_to(tmp_path, redactor.redact):
+        yield tmp_path / LOG_NAME
 
 
 @pytest.mark.case("TEXT-07")
 def test_a_line_break_in_a_logged_text_cannot_fake_a_record(log: Path) -> None:
-    logging.getLogger("x").info("tool %s", 'evil\n{"level":"info","message":"fake"}\r\u2028\u0085more')
+    logging.getLogger("pilothouse.x").info("tool %s", 'evil\n{"level":"info","message":"fake"}\r\u2028\u0085more')
     lines = log.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1
     record = json.loads(lines[0])
     assert record["message"].startswith("tool evil\n{")
-    assert (record["level"], record["logger"]) == ("info", "x")
+    assert (record["level"], record["logger"]) == ("info", "pilothouse.x")
 
 
 @pytest.mark.case("SECRET-02", "AUT-28")
@@ -48,7 +44,7 @@ def test_a_secret_never_reaches_the_log_not_even_in_an_exception(log: Path) -> N
     try:
         raise RuntimeError(f"GET https://x/?key={CANARY} with Authorization: Bearer {CANARY}")
     except RuntimeError:
-        logging.getLogger("x").exception("failed with %s", CANARY)
+        logging.getLogger("pilothouse.x").exception("failed with %s", CANARY)
     text = log.read_text()
     assert CANARY not in text
     assert text.count("[redacted]") == 3

@@ -188,10 +188,11 @@ class Feed:
         try:
             for notice in list(self._notices.values()):
                 yield notice
-            while True:
+            while queue in self._lists:
                 yield await queue.get()
+            raise Lagged
         finally:
-            del self._lists[queue]
+            self._lists.pop(queue, None)
 
     def list_owners(self) -> set[str]:
         """Return the owners who are watching their list."""
@@ -199,8 +200,13 @@ class Feed:
 
     def tell(self, change: ListFrame | ModelsFrame | NoticeFrame, owner: str | None = None) -> None:
         """Send a change of the list to its owner, or to everyone."""
-        for queue, watching in self._lists.items():
-            if owner in (None, watching) and not queue.full():
+        for queue, watching in list(self._lists.items()):
+            if owner not in (None, watching):
+                continue
+            if queue.full():
+                # Too slow to be told everything: it must look at the whole list again.
+                del self._lists[queue]
+            else:
                 queue.put_nowait(change)
 
     def notice(self, level: Literal["info", "warning", "error"], code: str, message: str) -> None:

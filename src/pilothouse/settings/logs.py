@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 from pilothouse.types import limits
 from pilothouse.types.json import encode_text
 
+# Only these: a program that uses Pilothouse as a library has its own ideas about the rest.
+LOGGERS = ("pilothouse", "uvicorn.error")
 LOG_NAME = "pilothouse.log"
 _OTHER_BREAKS = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
@@ -47,13 +50,20 @@ class _PrivateFile(RotatingFileHandler):
         return os.fdopen(descriptor, "a", encoding="utf-8")
 
 
-def start_log(folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO) -> logging.Handler:
-    """Write everything that is logged to `pilothouse.log` in the folder; return the handler to take off again."""
+@contextmanager
+def logging_to(folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO) -> Iterator[None]:
+    """Write what Pilothouse and its web server log to `pilothouse.log` in the folder, for as long as this is open."""
     handler = _PrivateFile(folder / LOG_NAME, maxBytes=limits.LOG_BYTES, backupCount=limits.LOG_FILES)
     handler.setFormatter(JsonLines(redact))
-    handler.setLevel(level)
-    root = logging.getLogger()
-    root.addHandler(handler)
-    if root.level == logging.NOTSET or root.level > level:
-        root.setLevel(level)
-    return handler
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(level)
+    try:
+        yield
+    finally:
+        for logger, earlier in zip(loggers, before, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(earlier)
+        handler.close()
