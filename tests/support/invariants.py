@@ -1,0 +1,197 @@
+"""What must hold of a database after every fault: the rules R1 to R5, checked on what is really kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.agent.history import history
+from pilothouse.store import rows, schema
+from pilothouse.store.database import make_engine
+from pilothouse.types.api import MessageAccepted
+from pilothouse.types.events import (
+    Event,
+    ItemCompleted,
+    ItemCreated,
+    ItemDelta,
+    ItemUpdated,
+    RunUpdated,
+    event_decoder,
+    utf16_length,
+)
+from pilothouse.types.folding import changed
+from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.messages import CallBlock, Message, ResultBlock
+from pilothouse.types.runs import ENDED, Run
+
+
+def check(engine_or_url: str, *, at_rest: bool = True) -> None:
+    """Fail if the database breaks a rule; `at_rest` means that no process is working on it."""
+    engine = make_engine(engine_or_url)
+    try:
+        with engine.begin() as connection:
+            if connection.dialect.name == "sqlite":
+                assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+            for row in connection.execute(sa.select(schema.conversations)).all():
+                check_conversation(connection, row.id, row.last_seq, at_rest=at_rest)
+            check_receipts(connection)
+    finally:
+        engine.dispose()
+
+
+def check_conversation(connection: sa.Connection, conversation_id: str, last_seq: int, *, at_rest: bool) -> None:
+    """Check one conversation's timeline and everything folded from it."""
+    table = schema.events
+    found = connection.execute(
+        sa.select(table.c.seq, table.c.body).where(table.c.conversation_id == conversation_id).order_by(table.c.seq)
+    ).all()
+    numbers = [seq for seq, _ in found]
+    assert numbers == list(range(1, last_seq + 1)), f"numbers of {conversation_id} have gaps: {numbers}"
+    events = [event_decoder.decode(body) for _, body in found]
+    assert [event.seq for event in events] == numbers
+    items = fold_events(events)
+    assert _kept_items(connection, conversation_id) == [_as_kept(item) for item in items]
+    runs = fold_runs(events)
+    assert _kept_runs(connection, conversation_id) == {run.id: run for run in runs}
+    for run in runs:
+        check_run(run, [item for item in items if item.run_id == run.id], runs, at_rest=at_rest)
+    check_calls(items, events)
+    check_messages(history(items))
+
+
+def fold_events(events: Iterable[Event]) -> list[Item]:
+    """Return the items that events make, in order; text must fit together without a gap or an overlap."""
+    items: dict[str, Item] = {}
+    for event in events:
+        match event:
+            case ItemCreated():
+                assert event.item.id not in items, f"{event.item.id} was created twice"
+                assert event.item.position == event.seq
+                items[event.item.id] = event.item
+            case ItemDelta():
+                item = items[event.item_id]
+                assert item.status not in CLOSED, f"{item.id} got text after its end"
+                assert event.offset == utf16_length(item.text), f"text of {item.id} has a gap or an overlap"
+                items[item.id] = msgspec.structs.replace(item, text=item.text + event.text)
+            case ItemUpdated() | ItemCompleted():
+                item = items[event.item_id]
+                ends = isinstance(event, ItemCompleted) or event.status is not None
+                assert not (ends and item.status in CLOSED), f"{item.id} ended twice"
+                items[item.id] = changed(item, event)
+            case _:
+                pass
+    return list(items.values())
+
+
+def fold_runs(events: Iterable[Event]) -> list[Run]:
+    """Return the runs as their last event says."""
+    runs: dict[str, Run] = {}
+    for event in events:
+        if isinstance(event, RunUpdated):
+            before = runs.get(event.run.id)
+            assert before is None or event.run.epoch >= before.epoch, f"{event.run.id} went back to an older epoch"
+            runs[event.run.id] = event.run
+    return list(runs.values())
+
+
+def check_run(run: Run, mine: Sequence[Item], runs: Sequence[Run], *, at_rest: bool) -> None:
+    """R1: the run ended, or visibly waits for the person, or for another run of its conversation."""
+    asked = [item for item in mine if item.kind == "question" and item.status == "waiting"]
+    if run.status == "waiting":
+        assert asked, f"{run.id} waits and no question is open"
+    if at_rest:
+        blocked = any(other.id != run.id and other.status == "waiting" for other in runs)
+        resting = run.status in ENDED or run.status == "waiting" or (run.status == "queued" and blocked)
+        assert resting, f"{run.id} is {run.status} and nobody works on it"
+    if run.status in ENDED:
+        assert run.process is None, f"{run.id} ended and {run.process} still holds it"
+        left = [item.id for item in mine if item.status not in CLOSED and not _may_stay_open(run, item)]
+        assert not left, f"{run.id} is {run.status} and left open: {left}"
+    assert [item.id for item in mine if item.kind == "user_message"] == [run.message_item_id]
+    standing = Counter(
+        str(item.data.get("turn")).partition(".")[0]
+        for item in mine
+        if item.kind == "response" and item.status == "completed" and not item.data.get("cutOff")
+    )
+    twice = [turn for turn, count in standing.items() if count > 1]
+    assert not twice, f"{run.id} has two answers that stand for turn {twice}"
+
+
+def _may_stay_open(run: Run, item: Item) -> bool:
+    """Return whether an interrupted run may keep this for when it is resumed."""
+    waits = item.kind == "question" or (item.kind == "tool_call" and item.data.get("phase") == "args_received")
+    return run.status == "interrupted" and waits
+
+
+def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
+    """R3 to R5: one result per call, none begun twice, none begun without the leave it asked for."""
+    begun = Counter(
+        event.item_id
+        for event in events
+        if isinstance(event, ItemUpdated) and event.seq and event.data.get("phase") == "executing"
+    )
+    repeated = [item_id for item_id, times in begun.items() if times > 1]
+    assert not repeated, f"calls were executed twice: {repeated}"
+    calls = [item for item in items if item.kind == "tool_call"]
+    ids = Counter(item.data["callId"] for item in calls)
+    assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
+    for call in calls:
+        if call.status in CLOSED and not call.data.get("cutOff"):
+            assert call.text or call.status == "completed", f"{call.id} has no result"
+    for question in items:
+        call_id = question.data.get("callItemId") if question.kind == "question" else None
+        if call_id in begun:
+            assert question.data.get("answer", {}).get("choice") == "allow", f"{call_id} ran without leave"
+
+
+def check_messages(messages: Sequence[Message]) -> None:
+    """The history is one that every provider takes."""
+    assert not messages or messages[0].role == "user"
+    waiting: list[str] = []
+    for before, message in zip((None, *messages), messages, strict=False):
+        assert message.content, "an empty turn"
+        assert before is None or before.role != message.role, "two turns of the same role in a row"
+        results = [block.id for block in message.content if isinstance(block, ResultBlock)]
+        assert results == waiting, f"results {results} do not answer calls {waiting}"
+        assert results == [block.id for block in message.content[: len(results)] if isinstance(block, ResultBlock)]
+        waiting = [block.id for block in message.content if isinstance(block, CallBlock)]
+        assert not waiting or message.role == "assistant"
+    assert not waiting, f"calls without a result: {waiting}"
+
+
+def check_receipts(connection: sa.Connection) -> None:
+    """A message that was accepted is there, with its run."""
+    runs = set(connection.execute(sa.select(schema.runs.c.id)).scalars())
+    for body in connection.execute(sa.select(schema.receipts.c.body)).scalars():
+        assert msgspec.json.decode(body, type=MessageAccepted).run_id in runs
+
+
+def _kept_items(connection: sa.Connection, conversation_id: str) -> list[Item]:
+    table = schema.items
+    query = sa.select(table.c.body, table.c.status).where(table.c.conversation_id == conversation_id)
+    found = connection.execute(query.order_by(table.c.position)).all()
+    items = [rows.item_decoder.decode(body) for body, _ in found]
+    assert [item.status for item in items] == [status for _, status in found]
+    return items
+
+
+def _as_kept(item: Item) -> Item:
+    # Until an item ends, its row leaves the text to the delta events.
+    return item if item.status in CLOSED else msgspec.structs.replace(item, text=_first_text(item))
+
+
+def _first_text(item: Item) -> str:
+    return item.text if item.kind in ("question", "notice") else ""
+
+
+def _kept_runs(connection: sa.Connection, conversation_id: str) -> dict[str, Run]:
+    table = schema.runs
+    found = connection.execute(sa.select(table).where(table.c.conversation_id == conversation_id)).all()
+    runs = {row.id: rows.run_decoder.decode(row.body) for row in found}
+    for row in found:
+        run = runs[row.id]
+        assert (row.status, row.epoch, row.process) == (run.status, run.epoch, run.process)
+    return runs
