@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -38,7 +38,6 @@ from pilothouse.types.ports import Tool
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.server.listening import Listener
-    from pilothouse.server.run import Ready
 
 # A server takes up what died with other processes; a one-shot command minds its own run.
 Role = Literal["server", "once"]
@@ -134,18 +133,17 @@ async def open_host(
         yield OpenHost(service, folder, redactor, executor)
 
 
-async def run_server(listener: Listener, on_ready: Callable[[Ready], None]) -> int | None:
-    """Open a host, serve it on a bound port until a signal comes, and return that signal."""
-    from pilothouse.server.run import ServerOptions, serve
+async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
+    """Open a host and serve it on a bound port until a signal comes; say the address, a link and a note once it does."""
+    from pilothouse.server.run import Ready, ServerOptions, serve
     from pilothouse.server.stopping import stop_on_signals
 
-    try:
-        with stop_on_signals() as stop:
-            async with open_host(role="server") as host:
-                await serve(host.api, listener, ServerOptions.from_environment(host.home.path, on_ready), stop)
-            return stop.signal
-    finally:
-        listener.close()
+    def ready(now: Ready) -> None:
+        on_ready(now.url, now.link, now.note)
+
+    with closing(listener), stop_on_signals() as stop:
+        async with open_host(role="server") as host:
+            await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
 
 
 def bind(host: str, port: int | None, *, expose_to_network: bool) -> Listener:

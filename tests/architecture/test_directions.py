@@ -23,17 +23,21 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "plugins": RING,
     "registry": RING,
     "results": RING,
+    "remote": RING,
     "secrets": RING,
     "settings": RING,
     "store": RING,
     "tools": RING,
     "runs": {"agent", "types"},
     "server": {"runs", "types"},
-    # The command line asks wiring for a host; it puts nothing together itself.
-    "cli": {"runs", "types", "wiring"},
+    # Finds the running server, or asks wiring for a host of its own.
+    "connection": {"net", "remote", "runs", "settings", "types", "wiring"},
+    "library": {"connection", "runs", "types"},
+    # The command line asks for a host; it puts nothing together itself.
+    "cli": {"connection", "runs", "types", "wiring"},
     "wiring": ANYTHING,
     # `from pilothouse import Host`, and `python -m pilothouse`.
-    "__init__": {"types", "wiring"},
+    "__init__": {"library", "types"},
     "__main__": {"cli"},
 }
 HTTP_CLIENTS = {"httpx2", "httpx", "httpcore2", "aiohttp", "requests", "urllib3", "urllib.request", "http.client"}

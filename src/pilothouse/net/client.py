@@ -25,6 +25,8 @@ from pilothouse.types import limits
 for _name in ("httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
 # Whether the client goes direct, and whether it can speak TLS: loading the trusted roots takes 0.1 s.
 _Kind = tuple[bool, bool]
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[_Kind, httpx2.AsyncClient]] = WeakKeyDictionary()
@@ -72,7 +74,7 @@ class Reply:
 
 
 async def send(
-    method: Literal["GET", "POST"],
+    method: Method,
     url: str,
     *,
     headers: Mapping[str, str],

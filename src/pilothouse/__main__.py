@@ -1,0 +1,6 @@
+"""Makes `python -m pilothouse` the command."""
+
+from pilothouse.cli.main import main
+
+if __name__ == "__main__":
+    main()

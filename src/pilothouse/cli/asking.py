@@ -1,0 +1,145 @@
+"""Sending a message and following its answer in the terminal; `run`, `answer` and `chat` share it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from pilothouse.cli.command import CANCELLED
+from pilothouse.cli.terminal import Terminal, messages, plain_json
+from pilothouse.cli.transcript import Transcript
+from pilothouse.runs.following import Following
+from pilothouse.types.api import ConversationPatch, NewConversation, NewMessage
+from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.items import Item
+from pilothouse.types.runs import Run
+
+SCRIPTED = "scripted:"
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def model_id(given: str | None) -> str | None:
+    """Return a model as any process understands it: a script's path does not depend on the folder we are in."""
+    if given is None or not given.startswith(SCRIPTED):
+        return given
+    return SCRIPTED + str(Path(given.removeprefix(SCRIPTED)).expanduser().absolute())
+
+
+async def default_settings(api: ClientApi) -> ConversationSettings:
+    """Return what the active profile sets for new conversations."""
+    config = await api.config(LOCAL_OWNER)
+    chosen = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
+    return chosen[0] if chosen else ConversationSettings()
+
+
+async def new_conversation(api: ClientApi, model: str | None = None, system: str | None = None) -> Conversation:
+    """Start a conversation with this model and system prompt, where given."""
+    settings = None
+    if model is not None or system is not None:
+        usual = await default_settings(api)
+        settings = msgspec.structs.replace(
+            usual, model_id=model or usual.model_id, system_prompt=usual.system_prompt if system is None else system
+        )
+    return await api.create_conversation(LOCAL_OWNER, NewConversation(settings=settings))
+
+
+async def open_conversation(api: ClientApi, conversation_id: str, system: str | None = None) -> Conversation:
+    """Return a conversation, with this system prompt from now on if one is given."""
+    now = (await api.snapshot(LOCAL_OWNER, conversation_id, limit=1)).conversation
+    if system is None or system == now.settings.system_prompt:
+        return now
+    settings = msgspec.structs.replace(now.settings, system_prompt=system)
+    return await api.update_conversation(LOCAL_OWNER, now.id, ConversationPatch(settings=settings))
+
+
+async def send(api: ClientApi, conversation: Conversation, message: NewMessage) -> Following:
+    """Send a message and return its run to follow."""
+    # A new conversation is told from its very first event.
+    after = conversation.last_seq if conversation.title_source != "none" else 0
+    accepted = await api.post_message(LOCAL_OWNER, conversation.id, message)
+    return Following(api, await api.run(LOCAL_OWNER, accepted.run_id), after)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """How a run went, and what of it the person still has to know."""
+
+    run: Run
+    transcript: Transcript
+
+
+async def tell(api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False) -> Told:
+    """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
+    transcript = Transcript(following.run.id, out, messages())
+    with _cancelling(api, following):
+        async with aclosing(following.events()) as events:
+            async for sent, event in events:
+                if as_json:
+                    out.write(plain_json(sent.json.decode()) + "\n")
+                else:
+                    transcript.show(event)
+    if not as_json:
+        out.fresh_line()
+    return Told(following.run, transcript)
+
+
+@contextmanager
+def _cancelling(api: ClientApi, following: Following) -> Iterator[None]:
+    """Let the signals that end a program cancel the run first, so that the timeline says so."""
+    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[Run]]()
+
+    def cancel() -> None:
+        tasks.add(asyncio.create_task(api.cancel_run(following.run.owner, following.run.id)))
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if tasks:
+            os._exit(CANCELLED)
+        loop.call_soon_threadsafe(cancel)
+
+    before = {number: signal.signal(number, handle) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def verdict(told: Told) -> int:
+    """Say how a run ended, where that is not plain, and return the exit code."""
+    run, aside = told.run, messages()
+    match run.status:
+        case "completed":
+            return 0
+        case "cancelled":
+            aside.line("Cancelled.", "yellow")
+            return CANCELLED
+        case "waiting":
+            if told.transcript.question is not None:
+                ask(told.transcript.question, aside)
+            return 3
+        case "interrupted":
+            fix = f'Go on with: pilothouse run --conversation {run.conversation_id} "Go on."'
+            raise PilothouseError("cancelled", "The server stopped before the answer was complete.", fix=fix)
+        case _:
+            error = run.error
+            if error is None:
+                raise PilothouseError("internal", "The run failed.")
+            raise PilothouseError(error.code, error.message, fix=error.fix)
+
+
+def ask(question: Item, aside: Terminal) -> None:
+    """Print a question and how to answer it."""
+    aside.line(question.text, "bold")
+    choices = question.data.get("choices") or ()
+    for choice in choices:
+        aside.line(f"  pilothouse answer {question.id} {choice['id']}    {choice.get('label', '')}")
+    if not choices:
+        aside.line(f'  pilothouse answer {question.id} --text "…"')

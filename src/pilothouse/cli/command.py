@@ -1,0 +1,57 @@
+"""What every command has around it: its event loop, its exit code, and one sentence when something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import NoReturn
+
+from pilothouse.cli.terminal import messages
+from pilothouse.types.errors import PilothouseError
+
+CANCELLED = 130
+
+
+def perform(work: Callable[[], Coroutine[object, object, int]]) -> NoReturn:
+    """Run a command to its end and leave with its exit code."""
+    try:
+        code = asyncio.run(work())
+        sys.stdout.flush()
+    except PilothouseError as error:
+        code = complain(error)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        code = CANCELLED
+    except BrokenPipeError:
+        code = _reader_left()
+    except Exception as error:
+        code = _unexpected(error)
+    # Threads of a keyring or a database that hangs must not keep a finished command.
+    sys.exit(code)
+
+
+def complain(error: PilothouseError) -> int:
+    """Say what is wrong and what to do, and return the exit code."""
+    terminal = messages()
+    terminal.line(error.message, "red")
+    if error.fix:
+        terminal.line(error.fix)
+    return error.exit_code
+
+
+def _unexpected(error: Exception) -> int:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = f"{os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}" if place is not None else "?"
+    # Its text may hold anything, a secret too; the kind and the place are enough to report it.
+    message = f"Something went wrong inside Pilothouse ({type(error).__name__} at {where})."
+    return complain(PilothouseError("internal", message, fix="`pilothouse doctor` may tell more."))
+
+
+def _reader_left() -> int:
+    """End quietly when whoever read our output closed it, as `head` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + getattr(signal, "SIGPIPE", 13)

@@ -1,0 +1,68 @@
+"""The way in: `run` with as little as it needs, everything else through the app."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+# Importing the app and reading arguments with it takes 0.3 s; `run` starts without it.
+if TYPE_CHECKING:
+    from pilothouse.cli.run import RunRequest
+
+# The options of `run` that can be read without the app, and the field that each sets.
+RUN_VALUES = {"--model": "model", "-m": "model", "--conversation": "conversation", "-c": "conversation"} | {
+    "--system": "system",
+    "-s": "system",
+}
+RUN_FLAGS = {"--json": "json"}
+
+
+def main() -> None:
+    """Run the command that was typed."""
+    _speak_utf8()
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["run"] and (request := read_run(arguments[1:])) is not None:
+        from pilothouse.cli.command import perform
+        from pilothouse.cli.run import run
+
+        perform(lambda: run(request))
+    from pilothouse.cli.app import app
+
+    app(prog_name="pilothouse")
+
+
+def read_run(arguments: Sequence[str]) -> RunRequest | None:
+    """Return what `run` was asked, or None when anything is unusual: the app knows all forms, and what is wrong."""
+    from pilothouse.cli.run import RunRequest
+
+    given: dict[str, Any] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in RUN_VALUES:
+            name: str = RUN_VALUES[argument]
+            value: str | bool | None = next(rest, None)
+        elif argument in RUN_FLAGS:
+            name, value = RUN_FLAGS[argument], True
+        else:
+            name, value = "message", argument
+        odd = value is None or (isinstance(value, str) and value.startswith("-") and value != "-")
+        if odd or name in given:
+            return None
+        given[name] = value
+    return RunRequest(**given)
+
+
+def _speak_utf8() -> None:
+    """Write UTF-8 whatever the locale says; a character that cannot be written never ends a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(name)
+    from pilothouse.cli.app import app
+
+    return app

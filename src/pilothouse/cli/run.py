@@ -1,0 +1,112 @@
+"""`pilothouse run`: one message, its answer, an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from pilothouse.cli.asking import Told, model_id, new_conversation, open_conversation, send, tell, verdict
+from pilothouse.cli.terminal import Terminal, messages, output
+from pilothouse.connection import connect_host
+from pilothouse.types import limits
+from pilothouse.types.api import NewMessage
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `run` was asked to do."""
+
+    message: str | None = None
+    model: str | None = None
+    conversation: str | None = None
+    system: str | None = None
+    json: bool = False
+
+
+async def run(request: RunRequest) -> int:
+    """Send the message, show the answer, return the exit code."""
+    text = _message(request.message)
+    model = model_id(request.model)
+    async with connect_host() as api:
+        conversation = await _conversation(api, request, model)
+        out = output()
+        try:
+            message = NewMessage(text=text, model_id=model, unattended=not _someone_watches(out))
+            following = await send(api, conversation, message)
+        except PilothouseError:
+            if request.conversation is None:
+                # Nothing was said in it: it would only stand empty in the list.
+                await api.delete_conversation(LOCAL_OWNER, conversation.id)
+            raise
+        told = await tell(api, following, out, as_json=request.json)
+        code = verdict(told)
+        _say_how_it_was(told, out)
+    return code
+
+
+async def _conversation(api: ClientApi, request: RunRequest, model: str | None) -> Conversation:
+    if request.conversation is None:
+        return await new_conversation(api, model, request.system)
+    return await open_conversation(api, request.conversation, request.system)
+
+
+def _message(given: str | None) -> str:
+    """Return the message: the argument, what is piped in, or both with what is piped in below."""
+    piped = ""
+    if given in (None, "-") or not sys.stdin.isatty():
+        if given is None and sys.stdin.isatty():
+            raise PilothouseError("bad_request", "There is no message.", fix='Say it: pilothouse run "…"')
+        piped = _read_stdin()
+    spoken = "" if given in (None, "-") else str(given)
+    text = "\n\n".join(part for part in (spoken, piped.strip("\n")) if part.strip())
+    if not text.strip():
+        raise PilothouseError("bad_request", "The message is empty.", fix='Say something: pilothouse run "…"')
+    return text
+
+
+def _read_stdin() -> str:
+    # One more than is allowed is enough to know that it is too much.
+    data = sys.stdin.buffer.read(4 * limits.MESSAGE_CHARS + 4) if sys.stdin is not None else b""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise PilothouseError(
+            "bad_request", "What is piped in is not UTF-8 text.", fix="Convert it, or pipe text."
+        ) from None
+    if len(text) > limits.MESSAGE_CHARS:
+        message = f"The message is longer than {limits.MESSAGE_CHARS:,} characters."
+        raise PilothouseError("too_large", message, fix="Send a part of it.")
+    return text
+
+
+def _someone_watches(out: Terminal) -> bool:
+    return out.is_terminal and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _say_how_it_was(told: Told, out: Terminal) -> None:
+    """Tell a person at a terminal what the answer took and how to go on."""
+    aside = messages()
+    if not (aside.is_terminal and out.is_terminal):
+        return
+    aside.line()
+    if measured := measures(told):
+        aside.line(measured, "dim")
+    aside.line(f'Go on: pilothouse run --conversation {told.run.conversation_id} "…"', "dim")
+
+
+def measures(told: Told) -> str:
+    """Return what an answer took, in one line."""
+    data = told.transcript.measures
+    usage = data.get("usage") or {}
+    parts = [str(data["model"])] if data.get("model") else []
+    if usage:
+        parts.append(f"{usage.get('input', 0):,} tokens in, {usage.get('output', 0):,} out")
+    if first := data.get("firstTokenMs"):
+        parts.append(f"first token after {first / 1000:.1f} s")
+    spent = (data.get("durationMs") or 0) - (data.get("firstTokenMs") or 0)
+    if usage.get("output") and spent > 0:
+        parts.append(f"{usage['output'] * 1000 / spent:.0f} tokens/s")
+    return " · ".join(parts)

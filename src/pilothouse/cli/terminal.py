@@ -1,0 +1,89 @@
+"""Writing to a terminal: what a model, a title or an error says can move no cursor and set no colour."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TextIO
+
+# Control characters but newline and tab, and marks that reorder what stands beside them.
+_HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_JSON_HARMFUL = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# The symbols that Unicode has for control characters begin here.
+_PICTURES = 0x2400
+
+
+def plain(text: str) -> str:
+    """Return a text that a terminal can only show."""
+    return _HARMFUL.sub(_picture, text)
+
+
+def one_line(text: str) -> str:
+    """Return a text that fits a line of a table."""
+    return " ".join(plain(text).split())
+
+
+def plain_json(text: str) -> str:
+    """Return the same JSON with every character escaped that a terminal might obey."""
+    return _JSON_HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code == 0x0D:
+        return ""
+    if code == 0x7F:
+        return "␡"
+    return chr(_PICTURES + code) if code < 0x20 else "�"
+
+
+class Terminal:
+    """One of the standard streams; styles are for people, so only a terminal gets them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.is_terminal = stream.isatty()
+        self.styled = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        # Whether the last character ended a line.
+        self.at_start = True
+
+    def write(self, text: str) -> None:
+        """Write text that may come from anywhere."""
+        self._put(plain(text))
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write a line of its own, in one of the styles below."""
+        self.fresh_line()
+        self._put(f"{self._styled(plain(text), style)}\n")
+
+    def styled_text(self, text: str, style: str) -> None:
+        """Write text in a style."""
+        self._put(self._styled(plain(text), style))
+
+    def fresh_line(self) -> None:
+        """Begin a line unless at the beginning of one."""
+        if not self.at_start:
+            self._put("\n")
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.styled and style and text else text
+
+    def _put(self, text: str) -> None:
+        if text:
+            self._stream.write(text)
+            self._stream.flush()
+            self.at_start = text.endswith(("\n", "\n\x1b[0m"))
+
+
+STYLES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+def output() -> Terminal:
+    """Return where answers go."""
+    return Terminal(sys.stdout)
+
+
+def messages() -> Terminal:
+    """Return where everything about the answers goes."""
+    return Terminal(sys.stderr)

@@ -1,0 +1,1 @@
+"""A running server's core, reached over HTTP."""

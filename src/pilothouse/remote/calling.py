@@ -1,0 +1,109 @@
+"""One request to a running server, and its problems as our own errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from pilothouse.net.client import Method, Reply, send
+from pilothouse.net.errors import NetError
+from pilothouse.types import limits
+from pilothouse.types.address import ServerAddress
+from pilothouse.types.api import Problem
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.json import encode
+
+T = TypeVar("T")
+Query = Mapping[str, str | int | None]
+# Where the server is now: it may have been restarted on another port, with another token.
+Locate = Callable[[], ServerAddress | None]
+
+
+class Calling:
+    """Asks the server, wherever it is at the moment."""
+
+    def __init__(self, locate: Locate) -> None:
+        self._locate = locate
+
+    @property
+    def url(self) -> str:
+        """Return where the server is, empty when it is away."""
+        address = self._locate()
+        return address.url if address is not None else ""
+
+    async def ask(
+        self, method: Method, path: str, reply: type[T], *, body: object = None, query: Query | None = None
+    ) -> T:
+        """Make a request and return its answer as a record."""
+        return msgspec.json.decode(await self._bytes(method, path, body, query), type=reply)
+
+    async def tell(self, method: Method, path: str) -> None:
+        """Make a request whose answer is empty."""
+        await self._bytes(method, path, None, None)
+
+    async def open(self, path: str, headers: Mapping[str, str]) -> Reply:
+        """Open a stream; the caller closes it."""
+        reply = await self._send("GET", path, headers, None)
+        if reply.status != 200:
+            try:
+                raise _problem(reply.status, await self._read(reply))
+            finally:
+                await reply.aclose()
+        return reply
+
+    async def _bytes(self, method: Method, path: str, body: object, query: Query | None) -> bytes:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        if given:
+            path = f"{path}?{urlencode(given)}"
+        content = None if body is None else encode(body)
+        headers = {} if content is None else {"content-type": "application/json"}
+        reply = await self._send(method, path, headers, content)
+        try:
+            answer = await self._read(reply)
+        finally:
+            await reply.aclose()
+        if reply.status >= 300:
+            raise _problem(reply.status, answer)
+        return answer
+
+    async def _send(self, method: Method, path: str, headers: Mapping[str, str], content: bytes | None) -> Reply:
+        address = self._locate()
+        if address is None:
+            raise server_away()
+        sent = {"authorization": f"Bearer {address.token}", **headers}
+        try:
+            return await send(method, address.url + path, headers=sent, content=content, timeout=limits.SERVER_ANSWER)
+        except NetError as error:
+            raise server_away(error) from None
+
+    async def _read(self, reply: Reply) -> bytes:
+        try:
+            return await reply.read(limits.SERVER_ANSWER_BYTES, limits.SERVER_ANSWER)
+        except NetError as error:
+            raise server_away(error) from None
+
+
+def at(*parts: str) -> str:
+    """Return the path of these parts; an id that someone typed cannot lead elsewhere."""
+    return "/api/" + "/".join(quote(part, safe="").replace(".", "%2E") for part in parts)
+
+
+def server_away(error: NetError | None = None) -> PilothouseError:
+    """Return the sentence for a server that does not answer."""
+    why = f": {error.why}" if error is not None else ""
+    return PilothouseError(
+        "server_away",
+        f"The Pilothouse server does not answer{why}.",
+        fix="Start it again with `pilothouse serve`; what it had accepted is kept.",
+    )
+
+
+def _problem(status: int, body: bytes) -> PilothouseError:
+    try:
+        problem = msgspec.json.decode(body, type=Problem)
+    except msgspec.DecodeError:
+        return PilothouseError("internal", f"The Pilothouse server answered with status {status}.", fix="Try again.")
+    return PilothouseError(problem.code, problem.message, fix=problem.fix)

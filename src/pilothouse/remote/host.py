@@ -1,0 +1,211 @@
+"""The core of a running server, with the same verbs as one of our own. Whose it is, the token decides."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+
+from pilothouse.net.client import Reply
+from pilothouse.net.errors import NetError
+from pilothouse.remote.calling import Calling, Locate, at
+from pilothouse.remote.sse import EventReader
+from pilothouse.types import limits
+from pilothouse.types.api import (
+    Answer,
+    Catalogue,
+    ConfigPatch,
+    ConfigView,
+    ConversationPage,
+    ConversationPatch,
+    ConversationSnapshot,
+    FoundModels,
+    ItemPage,
+    Link,
+    MessageAccepted,
+    ModelInput,
+    NewConversation,
+    NewMessage,
+    PageState,
+    SearchResult,
+)
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import FeedBatch
+from pilothouse.types.models import ModelList, ModelTest, ModelView
+from pilothouse.types.runs import Run
+
+
+class RemoteHost:
+    """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
+
+    def __init__(self, locate: Locate) -> None:
+        self._calling = Calling(locate)
+
+    @property
+    def url(self) -> str:
+        """Return the server's address."""
+        return self._calling.url
+
+    async def new_link(self) -> str:
+        """Return a link that opens the page once, signed in."""
+        return (await self._calling.ask("POST", "/api/link", Link)).url
+
+    # --- conversations ---
+
+    async def page_state(self, owner: str, conversation_id: str | None) -> PageState:
+        """Return all that the page draws after a reload."""
+        return await self._calling.ask("GET", "/api/state", PageState, query={"conversation": conversation_id})
+
+    async def conversations(self, owner: str, *, limit: int, cursor: str | None) -> ConversationPage:
+        """Return conversations, most recently used first."""
+        query = {"limit": limit, "cursor": cursor}
+        return await self._calling.ask("GET", "/api/conversations", ConversationPage, query=query)
+
+    async def create_conversation(self, owner: str, body: NewConversation) -> Conversation:
+        """Start a conversation."""
+        return await self._calling.ask("POST", "/api/conversations", Conversation, body=body)
+
+    async def snapshot(self, owner: str, conversation_id: str, *, limit: int) -> ConversationSnapshot:
+        """Return a conversation with its newest items and the number of its last event."""
+        path = at("conversations", conversation_id)
+        return await self._calling.ask("GET", path, ConversationSnapshot, query={"limit": limit})
+
+    async def items(self, owner: str, conversation_id: str, *, before: int | None, limit: int) -> ItemPage:
+        """Return the items before a position, or the newest."""
+        path = at("conversations", conversation_id, "items")
+        return await self._calling.ask("GET", path, ItemPage, query={"before": before, "limit": limit})
+
+    async def update_conversation(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
+        """Rename it or change its settings."""
+        return await self._calling.ask("PATCH", at("conversations", conversation_id), Conversation, body=body)
+
+    async def delete_conversation(self, owner: str, conversation_id: str) -> None:
+        """Delete it; it can be restored for a while."""
+        await self._calling.tell("DELETE", at("conversations", conversation_id))
+
+    async def restore_conversation(self, owner: str, conversation_id: str) -> Conversation:
+        """Bring a deleted conversation back."""
+        return await self._calling.ask("POST", at("conversations", conversation_id, "restore"), Conversation)
+
+    async def search(self, owner: str, query: str, *, limit: int) -> SearchResult:
+        """Find titles and items by their words."""
+        return await self._calling.ask("GET", "/api/search", SearchResult, query={"q": query, "limit": limit})
+
+    async def events(self, owner: str, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
+        """Open the feed after event `after`; it survives a lost connection and a restarted server."""
+        path = at("conversations", conversation_id, "events")
+        return self._events(path, after, await self._open(path, after))
+
+    async def _open(self, path: str, after: int) -> Reply:
+        return await self._calling.open(path, {"accept": "text/event-stream", "last-event-id": str(after)})
+
+    async def _events(self, path: str, cursor: int, reply: Reply) -> AsyncGenerator[FeedBatch, None]:
+        reader = EventReader()
+        try:
+            while True:
+                try:
+                    # Twice the pause of a healthy stream: a server that is silent for longer is gone.
+                    chunk = await reply.chunk(2 * limits.FEED_PING)
+                except NetError:
+                    chunk = None
+                if chunk is None:
+                    await reply.aclose()
+                    reply, reader = await self._open_again(path, cursor), EventReader()
+                    continue
+                batch = reader.feed(chunk)
+                cursor = max((event.seq for event in batch), default=0) or cursor
+                yield batch
+        finally:
+            await reply.aclose()
+
+    async def _open_again(self, path: str, cursor: int) -> Reply:
+        end = time.monotonic() + limits.SERVER_AWAY
+        while True:
+            try:
+                return await self._open(path, cursor)
+            except PilothouseError as error:
+                if error.code != "server_away" or time.monotonic() > end:
+                    raise
+            await asyncio.sleep(limits.SERVER_RETRY)
+
+    # --- runs ---
+
+    async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
+        """Keep a message and start its answer; the same idempotency key gives the same answer."""
+        path = at("conversations", conversation_id, "messages")
+        return await self._calling.ask("POST", path, MessageAccepted, body=body)
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        """Return a run."""
+        return await self._calling.ask("GET", at("runs", run_id), Run)
+
+    async def cancel_run(self, owner: str, run_id: str) -> Run:
+        """Ask a run to stop; a run that has ended stays as it is."""
+        return await self._calling.ask("POST", at("runs", run_id, "cancel"), Run)
+
+    async def resume_run(self, owner: str, run_id: str) -> Run:
+        """Go on with an interrupted, failed or cancelled run."""
+        return await self._calling.ask("POST", at("runs", run_id, "resume"), Run)
+
+    async def cancel_call(self, owner: str, item_id: str) -> None:
+        """Stop one tool call; its run goes on."""
+        await self._calling.tell("POST", at("calls", item_id, "cancel"))
+
+    async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
+        """Answer a question and let its run go on."""
+        return await self._calling.ask("POST", at("questions", item_id, "answer"), Run, body=body)
+
+    # --- models and settings ---
+
+    async def models(self, owner: str) -> ModelList:
+        """Return all models."""
+        return await self._calling.ask("GET", "/api/models", ModelList)
+
+    async def add_model(self, owner: str, body: ModelInput) -> ModelView:
+        """Add a model."""
+        return await self._calling.ask("POST", "/api/models", ModelView, body=body)
+
+    async def update_model(self, owner: str, model_id: str, body: ModelInput) -> ModelView:
+        """Replace a model's configuration; without `api_key` its key stays."""
+        return await self._calling.ask("PUT", at("models", model_id), ModelView, body=body)
+
+    async def delete_model(self, owner: str, model_id: str) -> None:
+        """Remove a model and the secret that was kept for it."""
+        await self._calling.tell("DELETE", at("models", model_id))
+
+    async def set_default_model(self, owner: str, model_id: str) -> ModelList:
+        """Make a model the default."""
+        return await self._calling.ask("POST", at("models", model_id, "default"), ModelList)
+
+    async def test_model(self, owner: str, model_id: str) -> ModelTest:
+        """Make a real, tiny request to a model."""
+        return await self._calling.ask("POST", at("models", model_id, "test"), ModelTest)
+
+    async def test_draft(self, owner: str, body: ModelInput) -> ModelTest:
+        """Make a real, tiny request to a model that is not saved."""
+        return await self._calling.ask("POST", "/api/models/test", ModelTest, body=body)
+
+    async def confirm_key(self, owner: str, model_id: str) -> ModelView:
+        """Bind a model's key to the origin that its URL has now."""
+        return await self._calling.ask("POST", at("models", model_id, "confirm-key"), ModelView)
+
+    async def found_models(self, owner: str) -> FoundModels:
+        """Look for local model servers and for keys in the environment."""
+        return await self._calling.ask("GET", "/api/models/found", FoundModels)
+
+    async def catalogue(self, owner: str) -> Catalogue:
+        """Return the kept lists of what the providers offer."""
+        return await self._calling.ask("GET", "/api/models/catalogue", Catalogue)
+
+    async def refresh_catalogue(self, owner: str) -> Catalogue:
+        """Ask the configured providers what they offer."""
+        return await self._calling.ask("POST", "/api/models/refresh", Catalogue)
+
+    async def config(self, owner: str) -> ConfigView:
+        """Return the settings."""
+        return await self._calling.ask("GET", "/api/config", ConfigView)
+
+    async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
+        """Change settings."""
+        return await self._calling.ask("PATCH", "/api/config", ConfigView, body=body)

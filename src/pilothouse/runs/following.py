@@ -1,0 +1,75 @@
+"""Following one run through its conversation's feed until it ends or waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from pilothouse.types.events import Event, ItemDelta, RunUpdated, event_decoder, utf16_length
+from pilothouse.types.feed import FeedEvent, Lagged
+from pilothouse.types.host import ClientApi
+from pilothouse.types.runs import ENDED, Run
+
+
+class Following:
+    """A reader of one run; `run` is its last known state."""
+
+    def __init__(self, api: ClientApi, run: Run, after: int) -> None:
+        self._api = api
+        self._cursor = after
+        self.run = run
+
+    @property
+    def over(self) -> bool:
+        """Return whether nothing more comes before a person does something."""
+        return self.run.status in ENDED or self.run.status == "waiting"
+
+    async def events(self) -> AsyncGenerator[tuple[FeedEvent, Event], None]:
+        """Yield what the feed gives, as it is sent and as a record; it stops when the run does."""
+        over = False
+        while not over:
+            feed = await self._api.events(self.run.owner, self.run.conversation_id, self._cursor)
+            try:
+                async with aclosing(feed):
+                    async for batch in feed:
+                        for sent in batch:
+                            event = self._take(sent)
+                            yield sent, event
+                            over = over or (isinstance(event, RunUpdated) and event.run.id == self.run.id and self.over)
+                        if over:
+                            break
+            except Lagged:
+                # The store has everything; reading goes on from where it was.
+                continue
+
+    def _take(self, sent: FeedEvent) -> Event:
+        self._cursor = sent.seq or self._cursor
+        event: Event = event_decoder.decode(sent.json)
+        if isinstance(event, RunUpdated) and event.run.id == self.run.id:
+            self.run = event.run
+        return event
+
+
+class Texts:
+    """How much of each item's text was seen: the same text may come live and again from the store."""
+
+    def __init__(self) -> None:
+        self._ends: dict[str, int] = {}
+
+    def begin(self, item_id: str, text: str) -> None:
+        """Count the text that an item was created with."""
+        self._ends[item_id] = utf16_length(text)
+
+    def fresh(self, delta: ItemDelta) -> str:
+        """Return what is new in a delta."""
+        seen = self._ends.get(delta.item_id, 0)
+        end = delta.offset + utf16_length(delta.text)
+        if end <= seen:
+            return ""
+        self._ends[delta.item_id] = end
+        return delta.text if delta.offset >= seen else _tail(delta.text, seen - delta.offset)
+
+
+def _tail(text: str, units: int) -> str:
+    """Return a text without its first UTF-16 units."""
+    return text[units:] if text.isascii() else text.encode("utf-16-le")[2 * units :].decode("utf-16-le", "replace")
