@@ -22,7 +22,8 @@ export function titleOf(conversation: Conversation): string {
   return conversation.title.trim() || "New conversation";
 }
 
-async function deleteWithUndo(conversation: Conversation): Promise<void> {
+/** Delete a conversation, and offer it back for a while. */
+export async function deleteWithUndo(conversation: Conversation): Promise<void> {
   await deleteConversation(conversation.id);
   const toast = `deleted-${conversation.id}`;
   const undo = () => {

@@ -1,12 +1,12 @@
 import { Button, Group, Popover, Text } from "@mantine/core";
-import { useState, type ReactNode } from "react";
+import { useState, type ReactElement } from "react";
 import { tell } from "../shell/messages";
 
 interface ConfirmProps {
   question: string;
   action: string;
   onConfirm: () => Promise<unknown>;
-  children: (ask: () => void) => ReactNode;
+  children: (ask: () => void) => ReactElement;
 }
 
 /** Asks once, beside the button that was pressed. */
@@ -24,9 +24,7 @@ export function Confirm({ question, action, onConfirm, children }: ConfirmProps)
   };
   return (
     <Popover opened={opened} onChange={setOpened} width={260} position="bottom-end" trapFocus returnFocus withArrow>
-      <Popover.Target>
-        <span>{children(() => setOpened(!opened))}</span>
-      </Popover.Target>
+      <Popover.Target>{children(() => setOpened(!opened))}</Popover.Target>
       <Popover.Dropdown aria-label={question}>
         <Text size="sm" mb="sm">
           {question}

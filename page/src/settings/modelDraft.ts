@@ -108,7 +108,7 @@ function maxTokensError(draft: ModelDraft): string | undefined {
 
 /** Return one sentence for each field that cannot stay as it is. */
 export function check(draft: ModelDraft): DraftErrors {
-  const found: DraftErrors = {
+  const found: Record<string, string | undefined> = {
     name: draft.name.trim() ? undefined : "Give the model a name.",
     baseUrl: urlError(draft),
     model: modelError(draft),
@@ -117,7 +117,7 @@ export function check(draft: ModelDraft): DraftErrors {
     contextWindow: countError(draft.contextWindow, "The context window"),
     maxTokens: maxTokensError(draft),
   };
-  return Object.fromEntries(Object.entries(found).filter(([, sentence]) => sentence));
+  return Object.fromEntries(Object.entries(found).filter(([, sentence]) => sentence)) as DraftErrors;
 }
 
 function keyFields(draft: ModelDraft): Pick<ModelInput, "apiKey" | "apiKeySource"> {

@@ -10,7 +10,7 @@ import { AppBar } from "./AppBar";
 import classes from "./App.module.css";
 import { handleKey, useCommands, type Command } from "./commands";
 import { tell } from "./messages";
-import { navigate, onRoute, settingsPath, useRoute } from "./router";
+import { currentRoute, navigate, onRoute, settingsPath, useRoute } from "./router";
 import { ServerNotice } from "./ServerNotice";
 import { Shortcuts } from "./Shortcuts";
 import { Failed, Loading, SignedOut } from "./Standstill";
@@ -48,7 +48,7 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         title: "Stop the answer",
         keys: ["escape"],
         group: "Chat",
-        enabled: () => activeRun(getState().open) !== null && !document.querySelector("[role=dialog]"),
+        enabled: () => currentRoute().page === "chat" && activeRun(getState().open) !== null,
         run: () => void stopRun().catch(tell),
       },
       { id: "palette", title: "All commands", keys: ["mod+k"], group: "Page", run: () => open("palette") },

@@ -88,13 +88,23 @@ export function keyLabel(combination: string, mac = isMac): string {
     .join(" ");
 }
 
+/** Escape presses that belong to a dialog or menu: it may be gone by the time the commands hear of them. */
+const claimed = new WeakSet<Event>();
+
+function claim(event: KeyboardEvent): void {
+  if (event.key === "Escape" && document.querySelector("[role=dialog], [role=menu]")) claimed.add(event);
+}
+
+// Before anything is drawn, so that it hears every key first.
+if (typeof window !== "undefined") window.addEventListener("keydown", claim, { capture: true });
+
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
 }
 
 /** Run the command whose keys were pressed; a bare sign is text while a field has the focus. */
 export function handleKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing) return;
+  if (event.defaultPrevented || event.isComposing || claimed.has(event)) return;
   for (const command of registry.values()) {
     const hit = command.keys?.find((keys) => matches(keys, event));
     if (!hit || command.enabled?.() === false) continue;

@@ -1,0 +1,110 @@
+import { Alert, Button, Radio, SegmentedControl, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
+import { useEffect, type ReactNode } from "react";
+import type { ConfigView } from "../api/types";
+import { CopyButton } from "../shell/CopyButton";
+import { WarningIcon } from "../shell/icons";
+import { tell } from "../shell/messages";
+import { useApp } from "../store/store";
+import { changeConfig, loadConfig, signOut } from "./actions";
+import { HotkeyField } from "./HotkeyField";
+import classes from "./Settings.module.css";
+
+type Resume = ConfigView["resumeAfterRestart"];
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className={classes.part} aria-label={title}>
+      <h2 className={classes.sectionTitle}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+/** A `config.json` that cannot be read: where and why. */
+export function ConfigProblem() {
+  const problem = useApp((state) => state.config?.problem ?? null);
+  if (!problem) return null;
+  return (
+    <Alert color="yellow" icon={<WarningIcon />} title="The settings file cannot be read" className={classes.alert}>
+      <code className={classes.place}>
+        {problem.file}
+        {problem.line !== null && `, line ${problem.line}`}
+      </code>
+      <p>{problem.message} The last good version stays in force.</p>
+    </Alert>
+  );
+}
+
+function ColorScheme() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <SegmentedControl
+      aria-label="Colours"
+      data={[
+        { value: "auto", label: "As the system" },
+        { value: "light", label: "Light" },
+        { value: "dark", label: "Dark" },
+      ]}
+      value={colorScheme}
+      onChange={(value) => setColorScheme(value as MantineColorScheme)}
+    />
+  );
+}
+
+function AfterRestart({ value }: { value: Resume }) {
+  const change = (chosen: string) => void changeConfig({ resumeAfterRestart: chosen as Resume }).catch(tell);
+  return (
+    <Radio.Group aria-label="Answers that a restart interrupted" value={value} onChange={change}>
+      <div className={classes.stack}>
+        <Radio value="auto" label="Go on by themselves" />
+        <Radio value="ask" label="Wait until you say so" />
+      </div>
+    </Radio.Group>
+  );
+}
+
+function Facts({ config }: { config: ConfigView }) {
+  return (
+    <dl className={classes.factList}>
+      <dt>Data folder</dt>
+      <dd>
+        <code className={classes.place}>{config.dataFolder}</code>
+        <CopyButton value={config.dataFolder} label="Copy the path" />
+      </dd>
+      <dt>Database</dt>
+      <dd>{config.database === "sqlite" ? "SQLite, in the data folder" : "PostgreSQL"}</dd>
+      <dt>Version</dt>
+      <dd>{config.version}</dd>
+    </dl>
+  );
+}
+
+/** What is not about models: restarts, colours, the hotkey, facts, signing out. */
+export function GeneralTab() {
+  const config = useApp((state) => state.config);
+  useEffect(() => void loadConfig().catch(tell), []);
+  if (!config) return null;
+  return (
+    <>
+      <ConfigProblem />
+      <Part title="Colours">
+        <ColorScheme />
+      </Part>
+      <Part title="Answers that a restart interrupted">
+        <AfterRestart value={config.resumeAfterRestart} />
+      </Part>
+      <Part title="Global hotkey">
+        <HotkeyField saved={config.globalHotkey} />
+      </Part>
+      <Part title="This server">
+        <Facts config={config} />
+      </Part>
+      <Part title="This browser">
+        <p className={classes.explained}>Signing out ends this browser’s session; another link from the server opens a new one.</p>
+        <Button variant="default" size="xs" onClick={() => void signOut().catch(tell)}>
+          Sign out
+        </Button>
+      </Part>
+    </>
+  );
+}
