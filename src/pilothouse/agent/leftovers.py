@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pilothouse.types.events import Event, ItemCompleted, ItemDelta
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
+from pilothouse.types.runs import ENDED, RunStatus
 
 _OPEN = ("streaming", "waiting")
 _STOPPED = "Operation cancelled by user"
@@ -33,6 +34,13 @@ def _interrupt(item: Item) -> Sequence[Event]:
         return _end_call(item, "unknown", "UNKNOWN_OUTCOME", _UNKNOWN)
     error = {"code": "interrupted", "message": _DIED}
     return (ItemCompleted(item_id=item.id, status="failed", data={"cutOff": True, "error": error}),)
+
+
+def settled(status: RunStatus, items: Sequence[Item]) -> list[Event]:
+    """Return the events that end what a run leaves open when it comes to this state."""
+    if status == "interrupted":
+        return interrupted(items)
+    return cancelled(items) if status in ENDED else []
 
 
 def cancelled(items: Sequence[Item]) -> list[Event]:

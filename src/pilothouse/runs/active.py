@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from pilothouse.agent import leftovers
 from pilothouse.agent.calls import Calls, CallSetting
 from pilothouse.agent.loop import Loop, Outcome, Plan
 from pilothouse.runs.feed import Feed
-from pilothouse.runs.journal import PASSING, RunJournal, store_is_well, wait_for_store
+from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decoder
@@ -63,12 +63,10 @@ class ActiveRun:
 
     async def drive(self) -> Run | None:
         """Execute the run and record how it ended; None when another process has it now."""
-        conversation = await self._parts.records.conversation(self.run.owner, self.run.conversation_id, deleted=True)
+        conversation = await self._look()
         watcher = asyncio.create_task(self._watch(conversation.last_seq), name=f"watch {self.run.id}")
         self._task = asyncio.create_task(self._loop(conversation), name=f"run {self.run.id}")
-        if self.run.cancel_requested:
-            self.stop("cancel")
-        elif self._stopping is not None:
+        if self._stopping is not None:
             self._task.cancel()
         try:
             await asyncio.wait([self._task])
@@ -77,6 +75,17 @@ class ActiveRun:
             watcher.cancel()
             await asyncio.wait([self._task, watcher])
         return await self._settle(self._task)
+
+    async def _look(self) -> Conversation:
+        """Return the conversation from whose last event on wishes are followed; earlier ones are heeded here."""
+        run, records, feed = self.run, self._parts.records, self._parts.feed
+        conversation = await patiently(feed, lambda: records.conversation(run.owner, run.conversation_id, deleted=True))
+        now = await patiently(feed, lambda: records.run(run.owner, run.id))
+        if now.epoch != run.epoch:
+            self.stop("stale")
+        elif now.cancel_requested:
+            self.stop("cancel")
+        return conversation
 
     async def _loop(self, conversation: Conversation) -> Outcome:
         run, parts, settings = self.run, self._parts, conversation.settings
@@ -179,33 +188,32 @@ class ActiveRun:
 
     async def _end(self, status: RunStatus, error: RunError | None) -> Run | None:
         """Close what is open and record the end, waiting out a store that is away."""
-        close = leftovers.interrupted if status == "interrupted" else leftovers.cancelled
-        while True:
-            try:
-                if status != "waiting":
-                    await close_items(self._parts.records, self.run, close)
-                ended = await self._parts.records.change_run(self.run.id, lambda run: self._ended(run, status, error))
-            except PilothouseError as failure:
-                if failure.code not in PASSING:
-                    raise
-                await wait_for_store(self._parts.feed, failure)
-            else:
-                store_is_well(self._parts.feed)
-                return ended
+        ended = await patiently(
+            self._parts.feed,
+            lambda: self._parts.records.settle_run(
+                self.run.id, lambda run, left: self._settled(run, left, status, error)
+            ),
+        )
+        store_is_well(self._parts.feed)
+        return ended
 
-    def _ended(self, run: Run, status: RunStatus, error: RunError | None) -> Run | None:
+    def _settled(
+        self, run: Run, left: Sequence[Item], status: RunStatus, error: RunError | None
+    ) -> tuple[Run, list[Event]] | None:
         if run.epoch != self.run.epoch:
             return None
-        if status == "waiting" and run.cancel_requested:
-            status = "cancelled"
-        return msgspec.structs.replace(run, status=status, error=error, process=None)
+        if status == "waiting":
+            status = _parked(run, left)
+        ended = msgspec.structs.replace(run, status=status, error=error, process=None)
+        return ended, leftovers.settled(status, left)
 
 
-async def close_items(records: Records, run: Run, ending: Callable[[Sequence[Item]], list[Event]]) -> None:
-    """End a run's open items, as the given rule says."""
-    events = ending(await records.open_items(run.id))
-    if events:
-        await records.append(run.conversation_id, events, None)
+def _parked(run: Run, left: Sequence[Item]) -> RunStatus:
+    """Return what a run that asked something comes to; the person may have been quick."""
+    if run.cancel_requested:
+        return "cancelled"
+    asked = any(item.kind == "question" for item in left)
+    return "waiting" if asked else "queued"
 
 
 def _known(error: BaseException) -> PilothouseError | None:

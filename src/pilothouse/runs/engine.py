@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pilothouse.runs import titles
 from pilothouse.runs.active import ActiveRun, Parts
+from pilothouse.runs.journal import patiently
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import OpenModel
@@ -53,7 +54,7 @@ class Executor:
         """Execute a run if it can be claimed, and return how it ended."""
         if self._closing():
             return None
-        claimed = await self._parts.records.claim_run(run_id, self.process)
+        claimed = await patiently(self._parts.feed, lambda: self._parts.records.claim_run(run_id, self.process))
         if claimed is None:
             return None
         active = self._active[run_id] = ActiveRun(self._parts, claimed)
@@ -92,7 +93,7 @@ class DirectEngine:
 
     def __init__(self, executor: Executor, parts: Parts) -> None:
         self._executor = executor
-        self._records = parts.records
+        self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, run_id: str) -> None:
@@ -114,7 +115,8 @@ class DirectEngine:
 
     async def _start_next(self, ended: Run) -> None:
         """Start whatever waited for this conversation to be free."""
-        following = await self._records.next_queued(ended.conversation_id)
+        records = self._parts.records
+        following = await patiently(self._parts.feed, lambda: records.next_queued(ended.conversation_id))
         if following is not None:
             await self.start(following.id)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Records
 from pilothouse.types.runs import Run
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 # What goes away by itself or when a person acts; anything else is a fault of the program.
 PASSING: frozenset[ErrorCode] = frozenset({"disk_full", "database", "data_locked"})
@@ -262,6 +264,17 @@ async def wait_for_store(feed: Feed, error: PilothouseError) -> None:
     """Tell everyone why nothing moves, and wait a moment."""
     feed.notice("error", "store", f"{error.message} Everything is paused. {error.fix}")
     await asyncio.sleep(limits.STORE_RETRY)
+
+
+async def patiently(feed: Feed, ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask something of the store until it can answer."""
+    while True:
+        try:
+            return await ask()
+        except PilothouseError as error:
+            if error.code not in PASSING:
+                raise
+            await wait_for_store(feed, error)
 
 
 def store_is_well(feed: Feed) -> None:

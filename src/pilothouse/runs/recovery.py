@@ -6,16 +6,17 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from pilothouse.agent import leftovers
-from pilothouse.runs.active import close_items
 from pilothouse.runs.engine import Engine
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event
+from pilothouse.types.items import Item
 from pilothouse.types.records import Records
 from pilothouse.types.runs import Run
 
@@ -73,10 +74,9 @@ class Recovery:
 
     async def _take(self, run: Run, take_over: bool) -> None:
         holder = run.process
-        taken = await self._records.change_run(run.id, lambda now: _interrupted(now, holder))
+        taken = await self._records.settle_run(run.id, lambda now, left: _interrupted(now, left, holder))
         if taken is None:
             return
-        await close_items(self._records, taken, leftovers.interrupted)
         wanted = take_over and self._resume() == "auto" and not str(holder).startswith(ONE_SHOT)
         if wanted and taken.recoveries < limits.MAX_RECOVERIES:
             again = await self._records.change_run(taken.id, lambda now: _again(now, taken.epoch))
@@ -90,11 +90,12 @@ class Recovery:
                 await self._engine.start(run.id)
 
 
-def _interrupted(run: Run, holder: str | None) -> Run | None:
+def _interrupted(run: Run, left: Sequence[Item], holder: str | None) -> tuple[Run, list[Event]] | None:
     if run.status != "running" or run.process != holder:
         return None
-    # The epoch grows first: whoever still writes for the old process is refused from here on.
-    return msgspec.structs.replace(run, status="interrupted", process=None, epoch=run.epoch + 1)
+    # The epoch grows: whoever still writes for the old process is refused from here on.
+    taken = msgspec.structs.replace(run, status="interrupted", process=None, epoch=run.epoch + 1)
+    return taken, leftovers.interrupted(left)
 
 
 def _again(run: Run, epoch: int) -> Run | None:

@@ -7,13 +7,12 @@ import hashlib
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
 from pilothouse.agent import leftovers
 from pilothouse.runs import messages, titles
-from pilothouse.runs.active import close_items
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
 from pilothouse.types import limits
@@ -39,8 +38,10 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event
 from pilothouse.types.host import FeedBatch, ListChange
 from pilothouse.types.ids import new_id
+from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.records import Records
@@ -192,10 +193,16 @@ class HostService:
     async def cancel_run(self, owner: str, run_id: str) -> Run:
         """Ask a run to stop; a run that has ended stays as it is."""
         run = await self._records.run(owner, run_id)
-        changed = await self._records.change_run(run_id, _cancelled)
-        if changed is not None and changed.status == "cancelled":
-            await close_items(self._records, changed, leftovers.cancelled)
+        changed = await self._records.settle_run(run_id, _cancelled)
+        if run.status == "waiting":
+            await self._start_next(run.conversation_id)
         return changed or run
+
+    async def _start_next(self, conversation_id: str) -> None:
+        """Start what was queued behind a run that waited for the person and does no more."""
+        following = await self._records.next_queued(conversation_id)
+        if following is not None:
+            await self._engine.start(following.id)
 
     async def resume_run(self, owner: str, run_id: str) -> Run:
         """Go on with an interrupted, failed or cancelled run."""
@@ -344,13 +351,13 @@ def _checked(settings: ConversationSettings) -> ConversationSettings:
     return settings
 
 
-def _cancelled(run: Run) -> Run | None:
+def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
     if run.status in ENDED:
         return None
     if run.status == "running":
         # Whoever executes it sees this, on whatever process, and ends it.
-        return msgspec.structs.replace(run, cancel_requested=True)
-    return msgspec.structs.replace(run, status="cancelled", cancel_requested=True)
+        return msgspec.structs.replace(run, cancel_requested=True), []
+    return msgspec.structs.replace(run, status="cancelled", cancel_requested=True), leftovers.cancelled(left)
 
 
 def _queued_again(run: Run) -> Run | None:

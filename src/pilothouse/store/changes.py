@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import rows, schema, search
+from pilothouse.store import reading, rows, schema, search
 from pilothouse.store.writer import Transaction
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation
@@ -15,7 +15,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ConversationUpdated, ItemCompleted, ItemCreated, ItemUpdated, RunUpdated
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import JsonObject, encode
-from pilothouse.types.records import Posting
+from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
 
 
@@ -47,10 +47,11 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     """Keep the message, its queued run and the receipt together."""
     run, item = posting.run, posting.item
     key = posting.idempotency_key
+    # Locked first: another process may be keeping the same message right now.
+    _lock(tx, item.conversation_id)
     known = rows.receipt(tx.connection, run.owner, key) if key is not None else None
     if known is not None:
         return known
-    _lock(tx, item.conversation_id)
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
     accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
     _keep_receipt(tx, run.owner, key, accepted)
@@ -71,13 +72,15 @@ def _keep_receipt(tx: Transaction, owner: str, key: str | None, accepted: Messag
 
 
 def claim_run(tx: Transaction, run_id: str, process: str) -> Run | None:
-    """Take a queued run, if no other run of its conversation is at work."""
+    """Take a queued run, if no other run of its conversation is at work or waits for the person."""
     run = _locked_run(tx, run_id)
     if run is None or run.status != "queued":
         return None
     table = schema.runs
     busy = tx.connection.execute(
-        sa.select(table.c.id).where(table.c.conversation_id == run.conversation_id, table.c.status == "running")
+        sa.select(table.c.id).where(
+            table.c.conversation_id == run.conversation_id, table.c.status.in_(("running", "waiting"))
+        )
     ).first()
     if busy is not None:
         return None
@@ -89,6 +92,21 @@ def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]
     run = _locked_run(tx, run_id)
     changed = change(run) if run is not None else None
     return _put_run(tx, changed) if changed is not None else None
+
+
+def settle_run(tx: Transaction, run_id: str, rule: Settle) -> Run | None:
+    """Change a run and end its open items in one step, so that no crash and no answer comes in between."""
+    run = _locked_run(tx, run_id)
+    if run is None:
+        return None
+    tx.flush()
+    settled = rule(run, reading.open_items(tx.connection, run_id))
+    if settled is None:
+        return None
+    changed, events = settled
+    if events:
+        tx.append(run.conversation_id, events)
+    return _put_run(tx, changed)
 
 
 def _locked_run(tx: Transaction, run_id: str) -> Run | None:

@@ -119,12 +119,14 @@ def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...]) -> list[
 
 
 def next_queued(connection: sa.Connection, conversation_id: str) -> Run | None:
-    """Return the oldest queued run of a conversation."""
-    table = schema.runs
+    """Return the queued run of a conversation whose message came first; clocks may jump, numbers do not."""
+    table, messages = schema.runs, schema.items
+    message = sa.and_(messages.c.run_id == table.c.id, messages.c.kind == "user_message")
     body = connection.execute(
         sa.select(table.c.body)
+        .join(messages, message, isouter=True)
         .where(table.c.conversation_id == conversation_id, table.c.status == "queued")
-        .order_by(table.c.created_at, table.c.id)
+        .order_by(messages.c.position, table.c.created_at, table.c.id)
         .limit(1)
     ).scalar()
     return rows.run_decoder.decode(body) if body is not None else None

@@ -17,7 +17,7 @@ from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.records import Posting
+from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run, RunStatus
 
 _DAY = 86_400.0
@@ -116,6 +116,10 @@ class Store:
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
         """Change a run by a pure function of what it is now."""
         return await self._writer.write(lambda tx: changes.change_run(tx, run_id, change))
+
+    async def settle_run(self, run_id: str, rule: Settle) -> Run | None:
+        """Change a run together with what it left open."""
+        return await self._writer.write(lambda tx: changes.settle_run(tx, run_id, rule))
 
     async def runs_in(self, statuses: Sequence[RunStatus]) -> list[Run]:
         """Return all runs in one of these states."""

@@ -30,6 +30,7 @@ _NEXT_GUARDED = sa.text(
     "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
     "AND EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch) RETURNING last_seq"
 )
+_HOLD = sa.text("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
 _INSERT_EVENT = sa.insert(schema.events)
 
 
@@ -71,6 +72,10 @@ class Transaction:
         if guard is None:
             last = self.connection.execute(_NEXT, values).scalar()
         else:
+            if self.connection.dialect.name != "sqlite":
+                # Held before the next statement looks at the run: one that waits for the lock while the run is
+                # taken over would still see the run as it was.
+                self.connection.execute(_HOLD, {"id": conversation_id})
             values |= {"run": guard.run_id, "epoch": guard.epoch}
             last = self.connection.execute(_NEXT_GUARDED, values).scalar()
         if last is None:

@@ -26,6 +26,10 @@ class Posting(msgspec.Struct, frozen=True):
     idempotency_key: str | None
 
 
+# From a run and its open items to what the run is now, and the events that end those items.
+Settle = Callable[[Run, Sequence[Item]], tuple[Run, Sequence[Event]] | None]
+
+
 class Records(Protocol):
     """The database, as one set of verbs. Every write is durable and published when its call returns."""
 
@@ -93,6 +97,10 @@ class Records(Protocol):
 
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
         """Change a run by a pure function of what it is now; None leaves it."""
+        ...
+
+    async def settle_run(self, run_id: str, rule: Settle) -> Run | None:
+        """Change a run together with what it left open, by a pure function of both; None leaves them."""
         ...
 
     async def runs_in(self, statuses: Sequence[RunStatus]) -> list[Run]:
