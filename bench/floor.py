@@ -1,0 +1,77 @@
+"""What the same stream costs others, in a process of its own: `floor.py HOW URL MODEL` prints seconds of processor time.
+
+    raw     httpx2 reads the bytes
+    json    httpx2 reads the bytes, which are cut into lines and decoded with the standard library
+    sdk     the official SDK streams, and the pieces are joined
+
+Imports nothing of ours: the SDK has an environment of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+BODY = {"stream": True, "stream_options": {"include_usage": True}, "messages": [{"role": "user", "content": "Go."}]}
+
+
+def cpu() -> float:
+    times = os.times()
+    return times.user + times.system
+
+
+async def raw(url: str, model: str) -> float:
+    import httpx2
+
+    async with httpx2.AsyncClient(trust_env=False, timeout=None) as client:
+        before, size = cpu(), 0
+        async with client.stream("POST", f"{url}/v1/chat/completions", json={"model": model, **BODY}) as response:
+            async for chunk in response.aiter_bytes():
+                size += len(chunk)
+        assert size
+        return cpu() - before
+
+
+async def decoded(url: str, model: str) -> float:
+    import httpx2
+
+    async with httpx2.AsyncClient(trust_env=False, timeout=None) as client:
+        before, pieces, rest = cpu(), [], b""
+        async with client.stream("POST", f"{url}/v1/chat/completions", json={"model": model, **BODY}) as response:
+            async for chunk in response.aiter_bytes():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    if line.startswith(b"data: {"):
+                        for choice in json.loads(line[6:])["choices"]:
+                            pieces.append(choice["delta"].get("content", ""))
+        assert "".join(pieces)
+        return cpu() - before
+
+
+async def sdk(url: str, model: str) -> float:
+    import openai
+
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
+        messages: Any = BODY["messages"]
+        before, pieces = cpu(), []
+        stream = await client.chat.completions.create(model=model, messages=messages, stream=True)
+        async for chunk in stream:
+            if chunk.choices and chunk.choices[0].delta.content:
+                pieces.append(chunk.choices[0].delta.content)
+        assert "".join(pieces)
+        return cpu() - before
+
+
+HOW: dict[str, Callable[[str, str], Coroutine[Any, Any, float]]] = {"raw": raw, "json": decoded, "sdk": sdk}
+
+if __name__ == "__main__":
+    how, url, model = sys.argv[1:]
+    try:
+        from uvloop import run
+    except ImportError:
+        from asyncio import run
+    print(run(HOW[how](url, model)))
