@@ -1,3 +1,71 @@
 """Pilothouse: an agent host that you own."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+# Imported when first used: `import pilothouse` alone costs nothing.
+if TYPE_CHECKING:
+    from pilothouse.library import Answer, Chat, Host, Models
+    from pilothouse.types.api import ImageInput, ModelInput
+    from pilothouse.types.conversations import Conversation, ConversationSettings
+    from pilothouse.types.errors import PilothouseError
+    from pilothouse.types.events import (
+        ConversationUpdated,
+        Event,
+        ItemCompleted,
+        ItemCreated,
+        ItemDelta,
+        ItemUpdated,
+        RunUpdated,
+    )
+    from pilothouse.types.items import Item
+
+__all__ = [
+    "Answer",
+    "Chat",
+    "Conversation",
+    "ConversationSettings",
+    "ConversationUpdated",
+    "Event",
+    "Host",
+    "ImageInput",
+    "Item",
+    "ItemCompleted",
+    "ItemCreated",
+    "ItemDelta",
+    "ItemUpdated",
+    "ModelInput",
+    "Models",
+    "PilothouseError",
+    "RunUpdated",
+    "__version__",
+]
+
+_HOMES = {
+    "library": ("Answer", "Chat", "Host", "Models"),
+    "types.api": ("ImageInput", "ModelInput"),
+    "types.conversations": ("Conversation", "ConversationSettings"),
+    "types.errors": ("PilothouseError",),
+    "types.events": (
+        "ConversationUpdated",
+        "Event",
+        "ItemCompleted",
+        "ItemCreated",
+        "ItemDelta",
+        "ItemUpdated",
+        "RunUpdated",
+    ),
+    "types.items": ("Item",),
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module  # noqa: PLC0415
+
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"pilothouse.{home}"), name)
+    raise AttributeError(f"module 'pilothouse' has no attribute {name!r}")

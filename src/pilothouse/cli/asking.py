@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
-from pathlib import Path
 from types import FrameType
 
 import msgspec
@@ -16,40 +15,14 @@ from pilothouse.cli.command import CANCELLED
 from pilothouse.cli.terminal import Terminal, messages, plain_json
 from pilothouse.cli.transcript import Transcript
 from pilothouse.runs.following import Following
-from pilothouse.types.api import ConversationPatch, NewConversation, NewMessage
-from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.api import ConversationPatch, NewMessage
+from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
 from pilothouse.types.runs import Run
 
-SCRIPTED = "scripted:"
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-
-
-def model_id(given: str | None) -> str | None:
-    """Return a model as any process understands it: a script's path does not depend on the folder we are in."""
-    if given is None or not given.startswith(SCRIPTED):
-        return given
-    return SCRIPTED + str(Path(given.removeprefix(SCRIPTED)).expanduser().absolute())
-
-
-async def default_settings(api: ClientApi) -> ConversationSettings:
-    """Return what the active profile sets for new conversations."""
-    config = await api.config(LOCAL_OWNER)
-    chosen = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
-    return chosen[0] if chosen else ConversationSettings()
-
-
-async def new_conversation(api: ClientApi, model: str | None = None, system: str | None = None) -> Conversation:
-    """Start a conversation with this model and system prompt, where given."""
-    settings = None
-    if model is not None or system is not None:
-        usual = await default_settings(api)
-        settings = msgspec.structs.replace(
-            usual, model_id=model or usual.model_id, system_prompt=usual.system_prompt if system is None else system
-        )
-    return await api.create_conversation(LOCAL_OWNER, NewConversation(settings=settings))
 
 
 async def open_conversation(api: ClientApi, conversation_id: str, system: str | None = None) -> Conversation:

@@ -6,9 +6,10 @@ import sys
 
 import msgspec
 
-from pilothouse.cli.asking import Told, model_id, new_conversation, open_conversation, send, tell, verdict
+from pilothouse.cli.asking import Told, open_conversation, send, tell, verdict
 from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.connection import connect_host
+from pilothouse.runs.beginning import begin_conversation, model_name
 from pilothouse.types import limits
 from pilothouse.types.api import NewMessage
 from pilothouse.types.conversations import Conversation
@@ -29,7 +30,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 async def run(request: RunRequest) -> int:
     """Send the message, show the answer, return the exit code."""
     text = _message(request.message)
-    model = model_id(request.model)
+    model = model_name(request.model)
     async with connect_host() as api:
         conversation = await _conversation(api, request, model)
         out = output()
@@ -49,7 +50,7 @@ async def run(request: RunRequest) -> int:
 
 async def _conversation(api: ClientApi, request: RunRequest, model: str | None) -> Conversation:
     if request.conversation is None:
-        return await new_conversation(api, model, request.system)
+        return await begin_conversation(api, model=model, system=request.system)
     return await open_conversation(api, request.conversation, request.system)
 
 

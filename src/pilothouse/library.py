@@ -1,0 +1,266 @@
+"""The library: a host for programs, in the words a program would use.
+
+Beside a running server on the same data folder it is that server's client; otherwise it opens the folder itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from pilothouse.connection import connect_host
+from pilothouse.runs.beginning import begin_conversation, model_name
+from pilothouse.runs.following import Following, Texts
+from pilothouse.types import limits
+from pilothouse.types.api import Answer as Reply
+from pilothouse.types.api import ConversationPatch, ImageInput, ModelInput, NewMessage, SearchHit
+from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.items import Item
+from pilothouse.types.models import ModelTest, ModelView
+from pilothouse.types.runs import Run, RunError, RunStatus
+from pilothouse.types.stream import Usage
+
+
+class Host:
+    """A host, open for as long as its `async with` block lasts."""
+
+    def __init__(self, home: str | os.PathLike[str] | None = None, *, database_url: str | None = None) -> None:
+        """Name the data folder and the database; by default PILOTHOUSE_HOME and PILOTHOUSE_DATABASE_URL do."""
+        self._connecting: AbstractAsyncContextManager[ClientApi] = connect_host(
+            Path(home).expanduser().absolute() if home is not None else None, database_url
+        )
+        self._api: ClientApi | None = None
+
+    async def __aenter__(self) -> Self:
+        self._api = await self._connecting.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._api = None
+        await self._connecting.__aexit__(kind, error, trace)
+
+    @property
+    def api(self) -> ClientApi:
+        """Return everything the host can do, for what has no shorter word here."""
+        if self._api is None:
+            raise RuntimeError("Use the host inside `async with Host() as host:`.")
+        return self._api
+
+    @property
+    def models(self) -> Models:
+        """Return the configured models."""
+        return Models(self.api)
+
+    async def start(self, *, model: str | None = None, system: str | None = None, title: str | None = None) -> Chat:
+        """Start a conversation; what is not given is as the active profile has it."""
+        return Chat(self.api, await begin_conversation(self.api, model=model, system=system, title=title))
+
+    async def conversation(self, conversation_id: str) -> Chat:
+        """Return a conversation by its id."""
+        return Chat(self.api, (await self.api.snapshot(LOCAL_OWNER, conversation_id, limit=1)).conversation)
+
+    async def conversations(self) -> AsyncIterator[Conversation]:
+        """Yield all conversations, most recently used first."""
+        cursor = None
+        while True:
+            page = await self.api.conversations(LOCAL_OWNER, limit=limits.LIST_PAGE, cursor=cursor)
+            for conversation in page.conversations:
+                yield conversation
+            cursor = page.next
+            if cursor is None:
+                return
+
+    async def search(self, query: str) -> Sequence[SearchHit]:
+        """Find conversations by their words."""
+        return (await self.api.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
+
+
+class Chat:
+    """A conversation."""
+
+    def __init__(self, api: ClientApi, conversation: Conversation) -> None:
+        self._api = api
+        self.id = conversation.id
+
+    async def send(
+        self, text: str, *, images: Sequence[ImageInput] = (), model: str | None = None, attended: bool = False
+    ) -> Answer:
+        """Send a message and return its answer, which is on its way; with `attended` it may wait for a person."""
+        after = (await self.info()).last_seq
+        body = NewMessage(text=text, images=tuple(images), model_id=model_name(model), unattended=not attended)
+        accepted = await self._api.post_message(LOCAL_OWNER, self.id, body)
+        return Answer(self._api, await self._api.run(LOCAL_OWNER, accepted.run_id), after)
+
+    async def info(self) -> Conversation:
+        """Return its title, settings and state as they are now."""
+        return (await self._api.snapshot(LOCAL_OWNER, self.id, limit=1)).conversation
+
+    async def items(self) -> tuple[Item, ...]:
+        """Return everything in it, in order."""
+        items: tuple[Item, ...] = ()
+        more = True
+        while more:
+            before = items[0].position if items else None
+            page = await self._api.items(LOCAL_OWNER, self.id, before=before, limit=limits.SNAPSHOT_ITEMS)
+            items, more = page.items + items, page.has_earlier
+        return items
+
+    async def update(self, *, title: str | None = None, settings: ConversationSettings | None = None) -> Conversation:
+        """Rename it or change its settings."""
+        return await self._api.update_conversation(
+            LOCAL_OWNER, self.id, ConversationPatch(title=title, settings=settings)
+        )
+
+    async def delete(self) -> None:
+        """Delete it; the page can bring it back for a while."""
+        await self._api.delete_conversation(LOCAL_OWNER, self.id)
+
+
+class Answer:
+    """The answer to one message; iterate over it for typed events, or ask for its text."""
+
+    def __init__(self, api: ClientApi, run: Run, after: int) -> None:
+        self._api = api
+        self._following = Following(api, run, after)
+        self._texts = Texts()
+        self._responses: dict[str, list[str]] = {}
+        self._usage = Usage()
+        self.question: Item | None = None
+
+    @property
+    def run_id(self) -> str:
+        """Return the id of the run that makes it."""
+        return self._following.run.id
+
+    @property
+    def status(self) -> RunStatus:
+        """Return how far it is, as of the last event that was read."""
+        return self._following.run.status
+
+    @property
+    def error(self) -> RunError | None:
+        """Return why it failed."""
+        return self._following.run.error
+
+    @property
+    def usage(self) -> Usage:
+        """Return the tokens that all its requests took so far."""
+        return self._usage
+
+    async def __aiter__(self) -> AsyncGenerator[Event, None]:
+        """Yield events until it ends or waits for a person; each piece of text comes once."""
+        if self._following.over:
+            return
+        async with aclosing(self._following.events()) as events:
+            async for _sent, event in events:
+                fresh = self._take(event)
+                if fresh is not None:
+                    yield fresh
+
+    def _take(self, event: Event) -> Event | None:
+        match event:
+            case ItemDelta():
+                text = self._texts.fresh(event)
+                if not text:
+                    return None
+                if event.item_id in self._responses:
+                    self._responses[event.item_id].append(text)
+                return msgspec.structs.replace(event, text=text)
+            case ItemCreated(item=item) if item.run_id == self.run_id:
+                self._texts.begin(item.id, item.text)
+                if item.kind == "response":
+                    self._responses[item.id] = [item.text]
+                elif item.kind == "question":
+                    self.question = item
+            case ItemCompleted(item_id=item_id, data=data) if item_id in self._responses:
+                if event.status == "failed":
+                    # It broke off and was asked for again; what counts is the answer that stands.
+                    del self._responses[item_id]
+                self._usage = _sum(self._usage, data.get("usage"))
+        return event
+
+    async def stream(self) -> AsyncGenerator[str, None]:
+        """Yield the answer's text as it comes, without thinking."""
+        async for event in self:
+            if isinstance(event, ItemDelta) and event.item_id in self._responses:
+                yield event.text
+
+    async def text(self) -> str:
+        """Wait for the end and return the whole text; raise a PilothouseError when there is no answer."""
+        async for _event in self:
+            pass
+        if self.status != "completed":
+            raise self._failure()
+        return "\n\n".join(filter(None, ("".join(parts) for parts in self._responses.values())))
+
+    def _failure(self) -> PilothouseError:
+        if self.error is not None:
+            return PilothouseError(self.error.code, self.error.message, fix=self.error.fix)
+        if self.status == "waiting":
+            return PilothouseError("needs_answer", "A question waits for an answer.", fix="Use `reply`.")
+        return PilothouseError("cancelled", f"The answer was {self.status}.")
+
+    async def cancel(self) -> None:
+        """Stop it; what came so far stays, and iterating ends."""
+        await self._api.cancel_run(LOCAL_OWNER, self.run_id)
+
+    async def reply(self, choice: str | None = None, *, text: str | None = None) -> None:
+        """Answer the question that it waits with; then iterate on."""
+        if self.question is None:
+            raise PilothouseError("conflict", "There is no question to answer.")
+        question, self.question = self.question, None
+        self._following.run = await self._api.answer(LOCAL_OWNER, question.id, Reply(choice=choice, text=text))
+
+
+class Models:
+    """The configured models."""
+
+    def __init__(self, api: ClientApi) -> None:
+        self._api = api
+
+    async def list(self) -> Sequence[ModelView]:
+        """Return all models."""
+        return (await self._api.models(LOCAL_OWNER)).models
+
+    async def default(self) -> str | None:
+        """Return the id of the default model."""
+        return (await self._api.models(LOCAL_OWNER)).default_model_id
+
+    async def add(self, model: ModelInput) -> ModelView:
+        """Add a model; a key given with it is kept as a secret."""
+        return await self._api.add_model(LOCAL_OWNER, model)
+
+    async def remove(self, model_id: str) -> None:
+        """Remove a model."""
+        await self._api.delete_model(LOCAL_OWNER, model_id)
+
+    async def set_default(self, model_id: str) -> None:
+        """Make a model the default."""
+        await self._api.set_default_model(LOCAL_OWNER, model_id)
+
+    async def test(self, model_id: str) -> ModelTest:
+        """Make a real, tiny request to a model."""
+        return await self._api.test_model(LOCAL_OWNER, model_id)
+
+
+def _sum(so_far: Usage, more: object) -> Usage:
+    if not isinstance(more, dict):
+        return so_far
+    return Usage(
+        input=so_far.input + more.get("input", 0),
+        output=so_far.output + more.get("output", 0),
+        cache_read=so_far.cache_read + more.get("cacheRead", 0),
+        cache_write=so_far.cache_write + more.get("cacheWrite", 0),
+        reasoning=so_far.reasoning + more.get("reasoning", 0),
+    )
