@@ -50,6 +50,7 @@ export function aRun(fields: Partial<Run> = {}): Run {
     epoch: 0,
     process: null,
     cancelRequested: false,
+    recoveries: 0,
     error: null,
     ...fields,
   };

@@ -1,11 +1,11 @@
+import { Button } from "@mantine/core";
+import { useEffect } from "react";
 import { Composer } from "../composer/Composer";
+import { titleOf } from "../conversations/ConversationRow";
+import shell from "../shell/App.module.css";
+import { navigate, useRoute } from "../shell/router";
 import { Loading } from "../shell/Standstill";
 import { useApp } from "../store/store";
-import { Button } from "@mantine/core";
-import { navigate, useRoute } from "../shell/router";
-import { useEffect } from "react";
-import shell from "../shell/App.module.css";
-import { titleOf } from "../conversations/ConversationRow";
 import classes from "./Chat.module.css";
 import { EmptyState } from "./EmptyState";
 import { Timeline } from "./Timeline";
@@ -41,11 +41,11 @@ export function Chat({ itemId }: { itemId: string | null }) {
   return (
     <div className={classes.chat}>
       {openId && !isEmpty ? (
-        <Timeline key={openId} conversationId={openId} itemId={itemId} />
+        <Timeline key={`timeline-${openId}`} conversationId={openId} itemId={itemId} />
       ) : (
         <EmptyState />
       )}
-      <Composer key={wanted ?? "new"} draftId={wanted ?? "new"} />
+      <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />
     </div>
   );
 }

@@ -2,24 +2,28 @@ import { Anchor, Text, Title } from "@mantine/core";
 import { api } from "../api/client";
 import type { ModelView } from "../api/types";
 import { FoundModels, useFound } from "../settings/FoundModels";
-import { currentModel } from "../shell/ModelSelector";
 import { tell } from "../shell/messages";
+import { currentModel } from "../shell/ModelSelector";
 import { navigate, settingsPath } from "../shell/router";
 import { focusComposer } from "../shell/start";
 import { setState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 
-/** What was just added is what the person wants to talk to. */
-async function answerWith(added: ModelView): Promise<void> {
-  setState({ models: await api.setDefaultModel(added.id) });
-  focusComposer();
+const addPath = `${settingsPath("models")}?add=1`;
+
+/** What was just added answers from now on: that is why it was added here. */
+function answerWith(model: ModelView): void {
+  api
+    .setDefaultModel(model.id)
+    .then((models) => setState({ models }))
+    .then(focusComposer)
+    .catch(tell);
 }
 
 /** The start of a conversation: what answers here, and what could answer better. */
 export function EmptyState() {
   const model = useApp(currentModel);
   const found = useFound();
-  const addPath = `${settingsPath("models")}?add=1`;
   return (
     <div className={classes.empty}>
       <Title order={1} size="h2">
@@ -28,7 +32,7 @@ export function EmptyState() {
       <Text c="dimmed" className={classes.emptyText}>
         {model ? `${model.name} answers here. ${model.note}` : "Add a model, and it can answer here."}
       </Text>
-      <FoundModels found={found} onAdded={(added) => void answerWith(added).catch(tell)} />
+      <FoundModels found={found} onAdded={answerWith} />
       <Anchor
         size="sm"
         href={addPath}

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { ArrowDownIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { loadEarlier, loadUntil } from "../store/actions";
@@ -17,7 +17,7 @@ const VIRTUAL_ABOVE = 200;
 interface RowsProps {
   rows: readonly Row[];
   target: string | null;
-  scroller: RefObject<HTMLDivElement | null>;
+  scroller: HTMLElement;
 }
 
 function PlainRows({ rows, target }: RowsProps) {
@@ -35,7 +35,7 @@ function PlainRows({ rows, target }: RowsProps) {
 function VirtualRows({ rows, target, scroller }: RowsProps) {
   const virtualizer = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => scroller.current,
+    getScrollElement: () => scroller,
     estimateSize: () => 110,
     getItemKey: (at) => rows[at]?.key ?? at,
     overscan: 6,
@@ -66,7 +66,7 @@ function VirtualRows({ rows, target, scroller }: RowsProps) {
 }
 
 /** Fetches older items when their place comes near. */
-function Earlier({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
+function Earlier({ scroller }: { scroller: HTMLElement }) {
   const mark = useRef<HTMLDivElement>(null);
   const busy = useRef(false);
   useEffect(() => {
@@ -78,7 +78,7 @@ function Earlier({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
         .catch(tell)
         .finally(() => (busy.current = false));
     };
-    const observer = new IntersectionObserver(look, { root: scroller.current, rootMargin: "800px 0px 0px 0px" });
+    const observer = new IntersectionObserver(look, { root: scroller, rootMargin: "800px 0px 0px 0px" });
     observer.observe(mark.current);
     return () => observer.disconnect();
   });
@@ -109,7 +109,8 @@ function useTarget(itemId: string | null, letGo: () => void): string | null {
 
 /** The open conversation's timeline. */
 export function Timeline({ conversationId, itemId }: { conversationId: string; itemId: string | null }) {
-  const scroller = useRef<HTMLDivElement>(null);
+  // State and not a ref: the rows measure against it, so it has to be there before them.
+  const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const content = useRef<HTMLDivElement>(null);
   const order = useApp((state) => state.open?.order);
   const runs = useApp((state) => state.open?.runs);
@@ -127,7 +128,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   return (
     <div className={classes.timeline}>
       <div
-        ref={scroller}
+        ref={setScroller}
         className={classes.scroller}
         data-virtual={isLong.current || undefined}
         onScroll={onScroll}
@@ -137,8 +138,8 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         aria-label="Conversation"
       >
         <div ref={content} className={classes.column}>
-          {hasEarlier && <Earlier scroller={scroller} />}
-          <Rows rows={rows} target={target} scroller={scroller} />
+          {hasEarlier && scroller && <Earlier scroller={scroller} />}
+          {scroller && <Rows rows={rows} target={target} scroller={scroller} />}
           <Pending />
         </div>
       </div>

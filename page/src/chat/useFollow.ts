@@ -15,7 +15,7 @@ export interface Follow {
 
 /** Keep the end in view while the reader is there; let go as soon as they scroll up. */
 export function useFollow(
-  scroller: RefObject<HTMLElement | null>,
+  element: HTMLElement | null,
   content: RefObject<HTMLElement | null>,
   conversationId: string,
 ): Follow {
@@ -24,14 +24,12 @@ export function useFollow(
   const [isAtEnd, setAtEnd] = useState(true);
 
   const stick = useCallback(() => {
-    const element = scroller.current;
     if (!element || !follows.current) return;
     element.scrollTop = element.scrollHeight;
     lastTop.current = element.scrollTop;
-  }, [scroller]);
+  }, [element]);
 
   const onScroll = useCallback(() => {
-    const element = scroller.current;
     if (!element) return;
     const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
     if (isNear) follows.current = true;
@@ -39,7 +37,7 @@ export function useFollow(
     else if (element.scrollTop < lastTop.current - 1) follows.current = false;
     lastTop.current = element.scrollTop;
     setAtEnd(follows.current);
-  }, [scroller]);
+  }, [element]);
 
   const toEnd = useCallback(() => {
     follows.current = true;
@@ -58,22 +56,21 @@ export function useFollow(
     // Two frames: one draws what opened, the next knows its height.
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
-        const element = scroller.current;
         if (!element || !didFollow) return;
         follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
         setAtEnd(follows.current);
       }),
     );
-  }, [scroller]);
+  }, [element]);
 
   useLayoutEffect(toEnd, [toEnd, conversationId]);
   useEffect(() => {
-    if (!content.current || !scroller.current) return;
+    if (!content.current || !element) return;
     const observer = new ResizeObserver(stick);
     observer.observe(content.current);
-    observer.observe(scroller.current);
+    observer.observe(element);
     return () => observer.disconnect();
-  }, [content, scroller, stick, conversationId]);
+  }, [content, element, stick, conversationId]);
 
   return { isAtEnd, onScroll, toEnd, letGo, holdStill };
 }
