@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -36,12 +36,13 @@ class Recovery:
         self._process = process
         self._resume = resume
         self._task: asyncio.Task[None] | None = None
+        # What was seen of others and their runs, and since when it has been the same.
+        self._signs: dict[str, tuple[float | None, float]] = {}
 
     async def begin(self, *, alone: bool, take_over: bool) -> None:
         """Take the lease and look for what was left; `alone` means that no other process can be alive."""
         await self._records.beat(self._process)
-        # Alone, whoever else holds something is dead, however lately it was seen.
-        await self._look(time.time() + 1 if alone else time.time() - limits.LEASE_DEAD, take_over)
+        await self._look(alone, take_over)
         self._task = asyncio.create_task(self._keep(alone, take_over), name="recovery")
 
     async def end(self) -> None:
@@ -59,18 +60,36 @@ class Recovery:
                 continue
             try:
                 await self._records.beat(self._process)
-                await self._look(time.time() - limits.LEASE_DEAD, take_over)
+                await self._look(alone, take_over)
             except PilothouseError as error:
                 _log.warning("the lease was not renewed: %s", error.message)
 
-    async def _look(self, seen_before: float, take_over: bool) -> None:
-        dead = set(await self._records.dead_processes(seen_before)) - {self._process}
+    async def _look(self, alone: bool, take_over: bool) -> None:
+        holders = await self._records.holders()
+        holders.pop(self._process, None)
+        queued = await self._records.runs_in(("queued",)) if take_over else []
+        still = self._still({**holders, **{run.id: run.updated_at for run in queued}})
+        dead = {process for process in holders if alone or process in still}
         if dead:
             for run in await self._records.runs_in(("running",)):
                 if run.process in dead:
                     await self._take(run, take_over)
-        if take_over:
-            await self._start_queued(seen_before)
+        # What was accepted and never begun: its process died in between.
+        for run in queued:
+            if alone or run.id in still:
+                await self._engine.start(run.id)
+
+    def _still(self, signs: Mapping[str, float | None]) -> set[str]:
+        """Return what has shown the same sign for LEASE_DEAD seconds of our own time.
+
+        The signs are times by others' clocks, which jump and disagree; only that they change tells of life.
+        """
+        now = time.monotonic()
+        before = self._signs
+        self._signs = {
+            key: before[key] if key in before and before[key][0] == sign else (sign, now) for key, sign in signs.items()
+        }
+        return {key for key, (_, since) in self._signs.items() if now - since >= limits.LEASE_DEAD}
 
     async def _take(self, run: Run, take_over: bool) -> None:
         holder = run.process
@@ -82,12 +101,6 @@ class Recovery:
             again = await self._records.change_run(taken.id, lambda now: _again(now, taken.epoch))
             if again is not None:
                 await self._engine.start(again.id)
-
-    async def _start_queued(self, before: float) -> None:
-        """Start what was accepted and never begun: its process died in between."""
-        for run in await self._records.runs_in(("queued",)):
-            if run.updated_at < before:
-                await self._engine.start(run.id)
 
 
 def _interrupted(run: Run, left: Sequence[Item], holder: str | None) -> tuple[Run, list[Event]] | None:

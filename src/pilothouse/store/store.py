@@ -87,10 +87,6 @@ class Store:
         """Return everything since the newest compaction."""
         return await self._database.read(lambda c: reading.history(c, conversation_id))
 
-    async def open_items(self, run_id: str) -> list[Item]:
-        """Return a run's items that have not ended."""
-        return await self._database.read(lambda c: reading.open_items(c, run_id))
-
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
         return await self._database.read(lambda c: search.find(c, owner, query, limit))
@@ -150,17 +146,16 @@ class Store:
 
         await self._database.write(work)
 
-    async def dead_processes(self, seen_before: float) -> list[str]:
-        """Return the processes that hold running runs and have not been seen since, or ever."""
+    async def holders(self) -> dict[str, float | None]:
+        """Return the processes that hold runs at work, and when each last said that it lives."""
         runs, alive = schema.runs, schema.processes
-
-        def query(connection: sa.Connection) -> list[str]:
-            holders = sa.select(runs.c.process).where(runs.c.status == "running").distinct()
-            seen = sa.select(alive.c.id).where(alive.c.seen_at >= seen_before)
-            found = connection.execute(holders.where(runs.c.process.not_in(seen)))
-            return [process for (process,) in found if process is not None]
-
-        return await self._database.read(query)
+        query = (
+            sa.select(runs.c.process, alive.c.seen_at)
+            .join(alive, alive.c.id == runs.c.process, isouter=True)
+            .where(runs.c.status == "running", runs.c.process.is_not(None))
+            .distinct()
+        )
+        return await self._database.read(lambda c: {process: seen for process, seen in c.execute(query)})
 
     async def forget_process(self, process: str) -> None:
         """Remove a process that ended."""

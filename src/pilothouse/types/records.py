@@ -111,10 +111,6 @@ class Records(Protocol):
         """Return the oldest queued run of a conversation."""
         ...
 
-    async def open_items(self, run_id: str) -> list[Item]:
-        """Return a run's items that have not ended, their text so far included."""
-        ...
-
     async def answer_question(self, owner: str, item_id: str, answer: JsonObject) -> Run:
         """Keep the first answer to a question and queue its run again."""
         ...
@@ -127,8 +123,8 @@ class Records(Protocol):
         """Say that this process lives."""
         ...
 
-    async def dead_processes(self, seen_before: float) -> list[str]:
-        """Return the processes that hold runs and have not been seen since."""
+    async def holders(self) -> dict[str, float | None]:
+        """Return the processes that hold runs at work, and when each last said that it lives."""
         ...
 
     async def forget_process(self, process: str) -> None:
