@@ -116,7 +116,10 @@ class Calls:
         earlier = [
             str(item.data.get("tool"))
             for item in self._journal.items
-            if item.kind == "tool_call" and item.run_id == call.run_id and item.position < call.position
+            if item.kind == "tool_call"
+            and item.run_id == call.run_id
+            and item.position < call.position
+            and not item.data.get("cutOff")
         ]
         return CallContext(
             conversation_id=self._setting.conversation_id,
@@ -161,21 +164,20 @@ class Calls:
             output = await self._outcome(call, task, timeout)
         finally:
             self._running.pop(call.id, None)
-            if not task.done():
-                task.cancel()
+            await _end(task)
         await self._conclude(call, output, began)
 
     async def _outcome(self, call: Item, task: asyncio.Task[ToolOutput], timeout: float) -> ToolOutput:
         done, _ = await asyncio.wait([task], timeout=timeout)
         if not done:
-            task.cancel()
-            await asyncio.wait([task], timeout=limits.CANCEL_GRACE)
+            await _end(task)
             return _error("TIMEOUT", f"Operation timed out after {timeout:g} s", retryable=True)
         if task.cancelled():
             return _error("CANCELLED", "Operation cancelled by user")
         error = task.exception()
         if error is not None:
-            return _error("EXECUTION_FAILED", f"The tool failed: {error}" if str(error) else "The tool failed.")
+            failed = _error("EXECUTION_FAILED", f"The tool failed: {error}" if str(error) else "The tool failed.")
+            return self._results.process(failed)
         return self._results.process(task.result())
 
     # --- recording ---
@@ -183,11 +185,11 @@ class Calls:
     async def _conclude(self, call: Item, output: ToolOutput, began: float) -> None:
         status = _status(output)
         data: JsonObject = {
+            **output.data,
             "phase": status,
             "phases": self._phases(call, status),
             "isError": output.error is not None,
             "elapsedMs": round((time.monotonic() - began) * 1000),
-            **output.data,
         }
         if output.error is not None:
             data["error"] = msgspec.to_builtins(output.error)
@@ -199,6 +201,13 @@ class Calls:
     def _phases(self, call: Item, phase: str) -> JsonObject:
         current = next((item for item in self._journal.items if item.id == call.id), call)
         return {**current.data.get("phases", {}), phase: time.time()}
+
+
+async def _end(task: asyncio.Task[ToolOutput]) -> None:
+    """Stop a tool that still runs and give it a moment to clean up."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=limits.CANCEL_GRACE)
 
 
 def _error(code: str, message: str, *, retryable: bool = False) -> ToolOutput:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from pilothouse.agent.history import history
+from pilothouse.agent.history import history, until_message
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.items import Item
@@ -42,10 +42,11 @@ def _done(item: Item) -> bool:
 
 async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     """Summarise what stands before the cut; return whether there was anything to summarise."""
-    cut = place_to_cut(journal.items, run_id)
+    items = until_message(journal.items, run_id)
+    cut = place_to_cut(items, run_id)
     if cut is None:
         return False
-    older = [item for item in journal.items if item.position < cut or _done(item)]
+    older = [item for item in items if item.position < cut or _done(item)]
     room = opened.config.context_window * limits.CHARS_PER_TOKEN // 2
     transcript = _middle_out(_transcript(history(older)), room)
     item = journal.new("compaction")
@@ -64,6 +65,7 @@ async def _summarise(opened: OpenModel, journal: Journal, item_id: str, transcri
         system=_REQUEST,
         messages=(Message("user", (TextBlock(text=transcript),)),),
         max_tokens=_SUMMARY_TOKENS,
+        thinking=False if opened.config.supports_thinking else None,
     )
     written = False
     async with aclosing(opened.model.stream(request)) as events:

@@ -30,7 +30,7 @@ _NO_OUTPUT = "(no output)"
 def history(items: Sequence[Item]) -> tuple[Message, ...]:
     """Return the conversation as messages."""
     messages: list[Message] = []
-    summary, kept = _since_compaction(items)
+    summary, kept = _since_compaction(_in_order(items))
     if summary is not None:
         _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text)])
     for group in _turns(kept):
@@ -41,6 +41,30 @@ def history(items: Sequence[Item]) -> tuple[Message, ...]:
             _add(messages, "assistant", _assistant_blocks(group))
             _add(messages, "user", [_result(item) for item in group if item.kind == "tool_call"])
     return tuple(messages)
+
+
+def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
+    """Return the items without messages after the run's own that nobody has begun to answer."""
+    answered = {item.run_id for item in items if item.kind != "user_message"} | {run_id}
+    own = max((item.position for item in items if item.kind == "user_message" and item.run_id == run_id), default=0)
+    return [item for item in items if item.kind != "user_message" or item.position <= own or item.run_id in answered]
+
+
+def _in_order(items: Sequence[Item]) -> list[Item]:
+    """Return the items with each message where it was answered: one sent meanwhile comes after the answer before it."""
+    sent = {item.run_id: item.position for item in items if item.kind == "user_message"}
+    spoken = [item for item in items if item.kind != "user_message" and _belongs(item)]
+    begun = {item.run_id: item.position for item in reversed(spoken)}
+
+    def place(item: Item) -> tuple[int, int]:
+        if item.kind != "user_message":
+            return item.position, 1
+        if item.run_id in begun:
+            return begun[item.run_id], 0
+        earlier = [answer.position for answer in spoken if sent.get(answer.run_id, 0) < item.position]
+        return max(item.position, *earlier, 0), 2
+
+    return sorted(items, key=place)
 
 
 def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:

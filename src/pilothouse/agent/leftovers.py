@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pilothouse.types.events import Event, ItemCompleted, ItemDelta
+from pilothouse.types.events import Event, ItemCompleted, ItemDelta, ItemUpdated
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import ENDED, RunStatus
@@ -34,6 +34,15 @@ def _interrupt(item: Item) -> Sequence[Event]:
         return _end_call(item, "unknown", "UNKNOWN_OUTCOME", _UNKNOWN)
     error = {"code": "interrupted", "message": _DIED}
     return (ItemCompleted(item_id=item.id, status="failed", data={"cutOff": True, "error": error}),)
+
+
+def resumed(items: Sequence[Item]) -> list[Event]:
+    """Return the events that take back a half-said answer, because the run goes on and says it anew."""
+    return [
+        ItemUpdated(item_id=item.id, data={"cutOff": True})
+        for item in items
+        if item.kind in ("response", "thinking") and item.status == "cancelled" and not item.data.get("cutOff")
+    ]
 
 
 def settled(status: RunStatus, items: Sequence[Item]) -> list[Event]:

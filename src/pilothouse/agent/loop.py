@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from pilothouse.agent import budget, compaction
 from pilothouse.agent.calls import Calls
-from pilothouse.agent.history import history, size
-from pilothouse.agent.leftovers import interrupted
+from pilothouse.agent.history import history, size, until_message
+from pilothouse.agent.leftovers import interrupted, resumed
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
 from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import ItemCreated
+from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.ports import Journal, OpenModel
@@ -55,7 +57,8 @@ class Loop:
 
     async def run(self) -> Outcome:
         """Do what is to be done until nothing is."""
-        left = interrupted([item for item in self._journal.items if item.run_id == self._plan.run_id])
+        mine = [item for item in self._journal.items if item.run_id == self._plan.run_id]
+        left = [*interrupted(mine), *resumed(mine)]
         if left:
             await self._journal.write(*left)
         while True:
@@ -103,7 +106,7 @@ class Loop:
         return failure.retryable and not tried_enough
 
     async def _make_room(self) -> None:
-        items = self._journal.items
+        items = self._items()
         window = self._plan.opened.config.context_window
         if not self._compacted and budget.nearly_full(items, window, size(history(items))):
             self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
@@ -111,13 +114,17 @@ class Loop:
     def _request(self) -> ModelRequest:
         plan = self._plan
         return ModelRequest(
-            messages=history(self._journal.items),
+            messages=history(self._items()),
             system=plan.system,
             tools=self._tools,
             max_tokens=plan.max_tokens,
             temperature=plan.temperature,
             thinking=plan.thinking,
         )
+
+    def _items(self) -> Sequence[Item]:
+        """Return what the model is told: messages that came meanwhile wait for their own run."""
+        return until_message(self._journal.items, self._plan.run_id)
 
     def _attempts(self, turn: int) -> int:
         """Return how often this turn was tried before, by whatever process."""

@@ -56,7 +56,8 @@ def next_step(items: Sequence[Item], run_id: str) -> Step:
     excess = budget.exceeded(mine)
     if excess is not None:
         return AskPerson(excess.reason, excess.question)
-    return AskModel(len(turns) + 1)
+    # By the last number and not by count: a compaction may have taken earlier turns out of sight.
+    return AskModel(int(str(turns[-1].data["turn"]).partition(".")[0]) + 1 if turns else 1)
 
 
 def _stands(item: Item) -> bool:

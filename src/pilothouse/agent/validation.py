@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from pilothouse.types.json import JsonObject
 
+_UNUSABLE = "The tool's own description of its parameters cannot be used."
+
 
 def complaint(schema: JsonObject, arguments: JsonObject) -> str | None:
     """Return what is wrong with the arguments in one sentence, or None."""
-    missing = next((name for name in schema.get("required", ()) if name not in arguments), None)
-    if missing is not None:
-        return f"Missing required parameter: {missing}"
+    try:
+        missing = next((name for name in schema.get("required", ()) if name not in arguments), None)
+        return f"Missing required parameter: {missing}" if missing is not None else _mismatch(schema, arguments)
+    except Exception:
+        # A schema comes from whoever wrote the tool; a broken one fails the call, not the run.
+        return _UNUSABLE
+
+
+def _mismatch(schema: JsonObject, arguments: JsonObject) -> str | None:
     # Imported at the first call: a chat without tools starts without it.
     from jsonschema import exceptions, validators  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
 
-    validator = validators.validator_for(schema)(schema)
+    # An empty registry: a reference to elsewhere is not fetched.
+    validator = validators.validator_for(schema)(schema, registry=Registry())
     error = exceptions.best_match(validator.iter_errors(arguments))
     if error is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import msgspec
 
@@ -22,11 +23,25 @@ class Pipeline:
     def process(self, output: ToolOutput) -> ToolOutput:
         """Return the output masked and within its bounds."""
         try:
-            text = self._redactor.redact(output.text)
+            text, error, data = (self._masked(part) for part in (output.text, output.error, output.data))
         except Exception:
             _log.exception("masking a result failed")
             return ToolOutput(text=_WITHHELD, error=ToolError("MASKING_FAILED", _WITHHELD))
-        return msgspec.structs.replace(output, text=bounded(text, limits.RESULT_CHARS))
+        return ToolOutput(text=bounded(text, limits.RESULT_CHARS), error=error, data=data)
+
+    def _masked(self, part: Any) -> Any:
+        """Return the part with every text in it masked."""
+        match part:
+            case str():
+                return self._redactor.redact(part)
+            case dict():
+                return {self._masked(key): self._masked(value) for key, value in part.items()}
+            case list() | tuple():
+                return [self._masked(value) for value in part]
+            case ToolError():
+                return msgspec.structs.replace(part, message=self._masked(part.message))
+            case _:
+                return part
 
 
 def bounded(text: str, room: int) -> str:

@@ -207,6 +207,13 @@ class HostService:
     async def resume_run(self, owner: str, run_id: str) -> Run:
         """Go on with an interrupted, failed or cancelled run."""
         run = await self._records.run(owner, run_id)
+        sent = [item for item in await self._records.history(run.conversation_id) if item.kind == "user_message"]
+        if sent and sent[-1].run_id != run_id:
+            raise PilothouseError(
+                "conflict",
+                "The conversation has gone on since then.",
+                fix="Send the message again to have it answered.",
+            )
         queued = await self._records.change_run(run_id, _queued_again)
         if queued is None:
             raise PilothouseError("conflict", f"This run is {run.status}; there is nothing to resume.")
