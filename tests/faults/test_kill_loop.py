@@ -1,0 +1,92 @@
+"""The server, killed with SIGKILL at every event of a run: nothing is lost, nothing happens twice, it goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.faults.scenario import ANSWER, TURNS, write_script
+from tests.faults.serving import Server, serving, wait_for_death
+from tests.support import invariants
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str | None:
+    return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+class Story:
+    """One conversation, one message, one kill."""
+
+    def __init__(self, number: int, script: Path) -> None:
+        self.number = number
+        self.model = f"scripted:{script}"
+        self.conversation = ""
+        self.run = ""
+
+    def tell(self, server: Server) -> None:
+        """Send the message; a server that dies meanwhile is no reason to stop: the same is sent again later."""
+        try:
+            if not self.conversation:
+                created = server.post("/api/conversations", {"title": f"kill {self.number}"}, 201)
+                self.conversation = created["id"]
+            body = {"text": "Go", "modelId": self.model, "idempotencyKey": f"message {self.number}"}
+            self.run = server.post(f"/api/conversations/{self.conversation}/messages", body, 202)["runId"]
+        except httpx2.TransportError:
+            assert server.process.wait(10) != 0
+
+    def finish(self, server: Server, *, ask: bool) -> None:
+        """Let the run go on after the restart, and look at how it ended."""
+        self.tell(server)
+        status = server.wait_for_run(self.run, "completed", "interrupted")
+        if ask and status == "interrupted":
+            server.post(f"/api/runs/{self.run}/resume")
+        server.wait_for_run(self.run, "completed")
+        snapshot = server.get(f"/api/conversations/{self.conversation}?limit=200")
+        self.check(snapshot["items"])
+
+    def check(self, items: list[dict[str, Any]]) -> None:
+        """One message, one whole answer, every step's call once."""
+        standing = [item for item in items if not item["data"].get("cutOff")]
+        assert [item["text"] for item in standing if item["kind"] == "user_message"] == ["Go"]
+        answers = [item["text"] for item in standing if item["kind"] == "response"]
+        assert answers[-1] == ANSWER
+        assert len(answers) == TURNS
+        calls = [item["data"]["arguments"]["thoughts"] for item in standing if item["kind"] == "tool_call"]
+        assert calls == [f"step {n}" for n in range(1, TURNS)]
+        assert not [item for item in items if item["status"] in ("streaming", "waiting")]
+
+
+@pytest.mark.case("F-36")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_server_killed_at_every_event_of_a_run_goes_on_where_it_was(
+    home: Path, tmp_path: Path, database_url: str | None, when: str
+) -> None:
+    script = write_script(tmp_path)
+    home.mkdir(mode=0o700)
+    # Each database takes one of the two moments for even and the other for odd numbers: all are covered in half the time.
+    numbers = range(1 + ((database_url is None) ^ (when == "after")), 200, 2)
+    story: Story | None = None
+    died = 0
+    for number in numbers:
+        ask = number % 4 < 2
+        (home / "config.json").write_text(
+            json.dumps({"version": "1.0", "resume_after_restart": "ask" if ask else "auto"})
+        )
+        with serving(home, database_url=database_url, dying=(when, number)) as server:
+            if story is not None:
+                story.finish(server, ask=ask)
+            story = Story(number, script)
+            story.tell(server)
+            if not wait_for_death(server, (story.run, "completed") if story.run else None):
+                break
+            died += 1
+    assert story is not None
+    assert story.number > 40
+    assert died >= 20
+    invariants.check(database_url or f"sqlite:///{home / 'pilothouse.db'}")

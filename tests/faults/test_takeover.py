@@ -1,0 +1,118 @@
+"""Two servers on one PostgreSQL: readers of one see what the other does, and one goes on for the other."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.faults.serving import TOKEN, Server, serving
+from tests.support import invariants
+from tests.support.waiting import until
+
+TAKEN_OVER_WITHIN = 15.0
+ANSWER = "".join(f"word{n} " for n in range(120))
+
+
+class Reader:
+    """Follows a conversation on one server by SSE, in a thread."""
+
+    def __init__(self, server: Server, conversation_id: str) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.lines = 0
+        self._stop = False
+        self._url = f"{server.url}/api/conversations/{conversation_id}/events"
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with (
+            httpx2.Client(timeout=60, trust_env=False) as client,
+            client.stream("GET", self._url, headers=headers) as stream,
+        ):
+            for line in stream.iter_lines():
+                if line.startswith("data: "):
+                    self.events.append(json.loads(line[6:]))
+                if self._stop or self.ended():
+                    return
+
+    def numbers(self) -> list[int]:
+        return [event["seq"] for event in self.events if event["seq"]]
+
+    def ended(self) -> bool:
+        return any(event["type"] == "run.updated" and event["run"]["status"] == "completed" for event in self.events)
+
+    def text(self) -> str:
+        """Fold the standing answer by the rule for deltas: take what lies beyond the text there is."""
+        texts: dict[str, str] = {}
+        for event in self.events:
+            if event["type"] == "item.created" and event["item"]["kind"] == "response":
+                texts[event["item"]["id"]] = event["item"]["text"]
+            elif event["type"] == "item.delta" and event["itemId"] in texts:
+                have = texts[event["itemId"]]
+                if event["offset"] <= len(have):
+                    texts[event["itemId"]] = have + event["text"][len(have) - event["offset"] :]
+        return list(texts.values())[-1] if texts else ""
+
+    def join(self, within: float) -> None:
+        self._thread.join(within)
+        assert not self._thread.is_alive(), "the reader never saw the end"
+
+
+@pytest.mark.timeout(180)
+def test_another_server_takes_over_when_one_dies_in_the_middle_of_an_answer(tmp_path: Path, postgres_url: str) -> None:
+    script = tmp_path / "slow.yaml"
+    script.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 8\n      every: 0.03\n', encoding="utf-8")
+    homes = [tmp_path / name / "home" for name in ("a", "b")]
+    for home in homes:
+        home.parent.mkdir()
+    with serving(homes[0], database_url=postgres_url) as a:
+        b = Server(homes[1], database_url=postgres_url)
+        try:
+            b.wait_until_up()
+            conversation = b.post("/api/conversations", {}, 201)["id"]
+            reader = Reader(a, conversation)
+            body = {"text": "Go", "modelId": f"scripted:{script}"}
+            run = b.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"]
+            until(lambda: len(reader.text()) > 150, "A to show what B writes")
+        finally:
+            b.kill()
+        killed = time.monotonic()
+        a.wait_for_run(run, "running", within=TAKEN_OVER_WITHIN)
+        until(lambda: a.get(f"/api/runs/{run}")["epoch"] > 1, "A to take over", TAKEN_OVER_WITHIN)
+        assert time.monotonic() - killed < TAKEN_OVER_WITHIN
+        a.wait_for_run(run, "completed", within=30)
+        reader.join(10)
+        assert reader.text() == ANSWER
+        assert reader.numbers() == list(range(1, len(reader.numbers()) + 1))
+        items = a.get(f"/api/conversations/{conversation}?limit=100")["items"]
+        standing = [item["text"] for item in items if item["kind"] == "response" and not item["data"].get("cutOff")]
+        cut_off = [item["text"] for item in items if item["kind"] == "response" and item["data"].get("cutOff")]
+        assert standing == [ANSWER]
+        assert len(cut_off) == 1
+        assert ANSWER.startswith(cut_off[0])
+    invariants.check(postgres_url)
+
+
+@pytest.mark.timeout(120)
+def test_stop_pressed_on_one_server_ends_a_run_on_the_other(tmp_path: Path, postgres_url: str) -> None:
+    script = tmp_path / "slow.yaml"
+    script.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.1\n', encoding="utf-8")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with (
+        serving(tmp_path / "a" / "home", database_url=postgres_url) as a,
+        serving(tmp_path / "b" / "home", database_url=postgres_url) as b,
+    ):
+        conversation = b.post("/api/conversations", {}, 201)["id"]
+        body = {"text": "Go", "modelId": f"scripted:{script}"}
+        run = b.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"]
+        a.wait_for_run(run, "running")
+        a.post(f"/api/runs/{run}/cancel")
+        a.wait_for_run(run, "cancelled", within=5)
