@@ -31,6 +31,8 @@ function Option({ id, hit, isActive, showGroup, onChoose, onHover }: {
   onHover: (entry: Entry) => void;
 }) {
   const { entry } = hit;
+  // Of several, the last is the one that no browser keeps for itself.
+  const keys = entry.keys?.at(-1);
   return (
     <div
       id={`${id}-${entry.id}`}
@@ -44,7 +46,7 @@ function Option({ id, hit, isActive, showGroup, onChoose, onHover }: {
     >
       <span className={classes.title}>{marked(hit)}</span>
       {showGroup && <span className={classes.group}>{entry.group}</span>}
-      {entry.keys?.[0] && <kbd>{keyLabel(entry.keys[0])}</kbd>}
+      {keys && <kbd>{keyLabel(keys)}</kbd>}
     </div>
   );
 }

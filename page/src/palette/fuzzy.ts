@@ -6,10 +6,10 @@ export interface Match {
 
 const isWordStart = (text: string, at: number) => at === 0 || /[\s\-_./:“(]/.test(text[at - 1] ?? "");
 
-/** The value of a matched character: a word's start is worth most, then a run of neighbours. */
+/** The value of a matched character: most when it follows the one before, then at a word's start. */
 function worth(text: string, at: number, before: number): number {
-  if (isWordStart(text, at)) return 8;
-  return before === at - 1 ? 5 : 1;
+  if (before === at - 1) return 9;
+  return isWordStart(text, at) ? 8 : 1;
 }
 
 /** Try one start: take each letter where it comes next, but rather at a word's start if there is one. */

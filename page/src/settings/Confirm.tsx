@@ -23,7 +23,7 @@ export function Confirm({ question, action, onConfirm, children }: ConfirmProps)
       });
   };
   return (
-    <Popover opened={opened} onChange={setOpened} width={260} position="bottom-end" trapFocus returnFocus withArrow>
+    <Popover opened={opened} onChange={setOpened} width={260} position="bottom-end" trapFocus returnFocus withArrow shadow="md">
       <Popover.Target>{children(() => setOpened(!opened))}</Popover.Target>
       <Popover.Dropdown aria-label={question}>
         <Text size="sm" mb="sm">

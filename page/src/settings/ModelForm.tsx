@@ -119,7 +119,6 @@ export function ModelForm({ model, ...props }: Omit<FormProps, "model"> & { mode
       size="lg"
       fullScreen={isNarrow}
       closeOnClickOutside={false}
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       {shown.current && <Form model={shown.current} {...props} />}
     </Modal>

@@ -159,7 +159,6 @@ export function ProfileForm({ profile, ...props }: Omit<FormProps, "profile"> & 
       title={shown.current?.id ? `Edit ${shown.current.name}` : "Add a profile"}
       fullScreen={isNarrow}
       closeOnClickOutside={false}
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       {shown.current && <Form profile={shown.current} {...props} />}
     </Modal>

@@ -31,10 +31,11 @@ function Row({ profile, active, selected, onSelect, onEdit, id }: ListProps & { 
       onDoubleClick={onEdit}
     >
       <span className={classes.marker}>{isActive && <CheckIcon size={16} />}</span>
-      <span className={classes.profileName}>{profile.name}</span>
+      <span className={classes.profileText}>
+        {profile.name}
+        <span className={classes.profileModel}>{profile.settings.modelId ? (model?.name ?? "A model that is gone") : "Default model"}</span>
+      </span>
       {isActive && <span className={classes.quiet}>active</span>}
-      <span className={classes.space} />
-      <span className={classes.quiet}>{profile.settings.modelId ? (model?.name ?? "a model that is gone") : "default model"}</span>
     </li>
   );
 }

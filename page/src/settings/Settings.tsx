@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Tabs, Title, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Tabs, Title } from "@mantine/core";
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { useCommands, type Command } from "../shell/commands";
 import { CloseIcon, RetryIcon } from "../shell/icons";
@@ -48,17 +48,15 @@ function Head({ catalogue }: { catalogue: CatalogueState }) {
       <Title order={1} size="h3" ref={heading} tabIndex={-1} className={classes.heading}>
         Settings
       </Title>
-      <Tooltip label="Ask the configured providers which models they offer" multiline maw={260}>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<RetryIcon size={15} />}
-          loading={catalogue.isRefreshing}
-          onClick={catalogue.refresh}
-        >
-          Refresh Models
-        </Button>
-      </Tooltip>
+      <Button
+        variant="default"
+        size="xs"
+        leftSection={<RetryIcon size={15} />}
+        loading={catalogue.isRefreshing}
+        onClick={catalogue.refresh}
+      >
+        Refresh Models
+      </Button>
       <ActionIcon size="lg" aria-label="Close settings" onClick={leave}>
         <CloseIcon />
       </ActionIcon>
@@ -78,9 +76,11 @@ export default function Settings({ tab }: { tab: SettingsTab }) {
     <div className={classes.scroller}>
       <div className={classes.column}>
         <Head catalogue={catalogue} />
-        <p className={classes.news} role="status">
-          {catalogue.news}
-        </p>
+        <div className={classes.news} role="status">
+          {catalogue.news.map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+        </div>
         <Tabs
           value={tab}
           onChange={(value) => value && navigate(settingsPath(value as SettingsTab), "replace")}

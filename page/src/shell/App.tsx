@@ -14,7 +14,7 @@ import { currentRoute, navigate, onRoute, settingsPath, useRoute } from "./route
 import { ServerNotice } from "./ServerNotice";
 import { Shortcuts } from "./Shortcuts";
 import { Failed, Loading, SignedOut } from "./Standstill";
-import { startNew } from "./start";
+import { hasDraft, sendDraft, startNew } from "./start";
 
 const Settings = lazy(() => import("../settings/Settings"));
 const Palette = lazy(() => import("../palette/Palette"));
@@ -33,6 +33,14 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
   const commands = useMemo<Command[]>(
     () => [
       { id: "new", title: "New conversation", keys: ["mod+n", "alt+n"], group: "Chat", run: startNew },
+      {
+        id: "send",
+        title: "Send the message",
+        keys: ["mod+enter"],
+        group: "Chat",
+        enabled: () => hasDraft() && activeRun(getState().open) === null,
+        run: sendDraft,
+      },
       {
         id: "search",
         title: "Search conversations",

@@ -5,6 +5,20 @@ export function focusComposer(): void {
   requestAnimationFrame(() => document.getElementById("composer")?.focus());
 }
 
+function composer(): HTMLTextAreaElement | null {
+  return document.querySelector("textarea#composer");
+}
+
+/** Tell whether there is something in the box to send. */
+export function hasDraft(): boolean {
+  return Boolean(composer()?.value.trim());
+}
+
+/** Send what is in the box, as its own button does. */
+export function sendDraft(): void {
+  composer()?.form?.requestSubmit();
+}
+
 /** Start a conversation: an empty box, ready to type. */
 export function startNew(): void {
   navigate("/");

@@ -48,7 +48,9 @@ export const theme = createTheme({
   autoContrast: true,
   components: {
     // Locking the scroll injects a <style> element, which the CSP refuses.
-    Modal: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
+    Modal: {
+      defaultProps: { lockScroll: false, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } },
+    },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
     Menu: { defaultProps: { transitionProps: { duration: 80 }, withinPortal: true } },
     Popover: { defaultProps: { transitionProps: { duration: 80 } } },

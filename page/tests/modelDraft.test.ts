@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import type { Catalogue, FoundModel, ModelView } from "../src/api/types";
+import { check, draftOf, newDraft, suggestions, toInput, withProvider, type ModelDraft } from "../src/settings/modelDraft";
+import { usualVariable } from "../src/settings/providers";
+
+const good: ModelDraft = { ...newDraft(), name: "Mine", model: "claude-sonnet-4-5", apiKey: "sk-1" };
+
+const view = (key: Partial<ModelView["key"]>): ModelView => ({
+  id: "mine",
+  name: "Mine",
+  provider: "openai-compatible",
+  model: "gpt-4.1",
+  baseUrl: "https://api.openai.com/v1",
+  host: "api.openai.com",
+  apiKeySource: "",
+  key: { kind: "none", name: "", present: true, problem: "", moved: false, ...key },
+  contextWindow: 128_000,
+  supportsThinking: true,
+  supportsImages: false,
+  maxTokens: null,
+  isDefault: false,
+  note: "",
+  contextLabel: "128K context",
+});
+
+describe("checking a model's form", () => {
+  test("a whole form has nothing to say", () => expect(check(good)).toEqual({}));
+
+  test("an empty form says one sentence for each field that is needed", () => {
+    expect(Object.keys(check(newDraft())).sort()).toEqual(["apiKey", "model", "name"]);
+    for (const sentence of Object.values(check(newDraft()))) expect(sentence).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test.each(["api.openai.com", "ftp://x", "http://", "https:// x"])("%s is no address", (baseUrl) => {
+    expect(check({ ...good, baseUrl })).toHaveProperty("baseUrl");
+  });
+
+  test("an empty address means the provider's own", () => expect(check({ ...good, baseUrl: " " })).toEqual({}));
+
+  test("a pasted key has no spaces inside, but some around it do no harm", () => {
+    expect(check({ ...good, apiKey: "sk 1" })).toHaveProperty("apiKey");
+    expect(check({ ...good, apiKey: " sk-1\n" })).toEqual({});
+    expect(toInput({ ...good, apiKey: " sk-1\n" }).apiKey).toBe("sk-1");
+  });
+
+  test.each(["", "MY KEY", "1KEY", "env:KEY"])("“%s” is no variable", (variable) => {
+    expect(check({ ...good, key: "env", variable })).toHaveProperty("variable");
+  });
+
+  test.each([0, -1, 1.5])("%d is no number of tokens", (number) => {
+    expect(check({ ...good, contextWindow: number })).toHaveProperty("contextWindow");
+    expect(check({ ...good, maxTokens: number })).toHaveProperty("maxTokens");
+  });
+
+  test("an answer fits into the context window", () => {
+    expect(check({ ...good, contextWindow: 1000, maxTokens: 2000 })).toHaveProperty("maxTokens");
+  });
+
+  test("a model inside the server needs neither address nor key", () => {
+    const inside = { ...newDraft(), name: "Script", provider: "scripted", model: "a.yaml", baseUrl: "nonsense" } as ModelDraft;
+    expect(check(inside)).toEqual({});
+    expect(toInput(inside)).toMatchObject({ baseUrl: "", apiKeySource: "" });
+    expect(toInput(inside)).not.toHaveProperty("apiKey");
+  });
+});
+
+describe("what the server is sent", () => {
+  test("a pasted key goes as a key, a variable as its name, and neither with the other", () => {
+    expect(toInput(good)).toMatchObject({ apiKey: "sk-1" });
+    expect(toInput(good)).not.toHaveProperty("apiKeySource");
+    const env = toInput({ ...good, key: "env", variable: " OPENAI_API_KEY " });
+    expect(env.apiKeySource).toBe("env:OPENAI_API_KEY");
+    expect(env).not.toHaveProperty("apiKey");
+  });
+
+  test("a key that is kept is not spoken of", () => {
+    const kept = toInput(draftOf(view({ kind: "secret", name: "model-mine" })));
+    expect(kept).not.toHaveProperty("apiKey");
+    expect(kept).not.toHaveProperty("apiKeySource");
+    expect(kept.id).toBe("mine");
+  });
+
+  test("what was left empty is not said", () => {
+    expect(toInput(good)).toMatchObject({ contextWindow: null, maxTokens: null, supportsImages: null });
+  });
+
+  test("a model that is edited without a change is sent as it is", () => {
+    const input = toInput(draftOf(view({ kind: "env", name: "OPENAI_API_KEY" })));
+    expect(input).toMatchObject({ apiKeySource: "env:OPENAI_API_KEY", contextWindow: 128_000, supportsImages: false });
+  });
+});
+
+describe("another provider", () => {
+  test("brings its address when nobody wrote one", () => {
+    expect(withProvider(good, "gemini").baseUrl).toBe("https://generativelanguage.googleapis.com");
+  });
+
+  test("leaves an address that somebody wrote", () => {
+    expect(withProvider({ ...good, baseUrl: "https://gateway.example" }, "gemini").baseUrl).toBe("https://gateway.example");
+  });
+
+  test("on this machine asks for no key, and elsewhere asks again", () => {
+    const local = withProvider(newDraft(), "ollama");
+    expect(local.key).toBe("none");
+    expect(withProvider(local, "gemini").key).toBe("paste");
+    expect(withProvider(good, "ollama").key).toBe("paste");
+  });
+});
+
+test("the variable that people use belongs to the address", () => {
+  expect(usualVariable("openai-compatible", "https://openrouter.ai/api/v1/")).toBe("OPENROUTER_API_KEY");
+  expect(usualVariable("openai-compatible", "https://elsewhere.example")).toBe("");
+});
+
+test("names are suggested from what this address offers, whoever told it, each once", () => {
+  const draft = { ...good, provider: "ollama", baseUrl: "http://127.0.0.1:11434/" } as ModelDraft;
+  const entry = { provider: "ollama", baseUrl: "http://127.0.0.1:11434" };
+  const catalogue: Catalogue = {
+    refreshedAt: 1,
+    problems: [],
+    entries: [
+      { ...entry, model: "qwen3" },
+      { ...entry, baseUrl: "https://api.openai.com/v1", model: "gpt-5" },
+    ],
+  };
+  const found = [{ title: "", why: "", choices: ["llama3", "qwen3"], draft: { ...entry, name: "" } }] as unknown as FoundModel[];
+  expect(suggestions(draft, catalogue, found)).toEqual(["llama3", "qwen3"]);
+  expect(suggestions(draft, null, [])).toEqual([]);
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import type { ConfigView, Profile } from "../src/api/types";
+import { parseHotkey, pressedHotkey } from "../src/settings/hotkey";
+import { neighbour, newProfile, profileId, withoutProfile, withProfile } from "../src/settings/profiles";
+import { refreshNews } from "../src/settings/useCatalogue";
+
+describe("the global hotkey", () => {
+  test.each([
+    ["Cmd+Shift+Space", "Cmd+Shift+Space"],
+    ["shift + cmd + space", "Cmd+Shift+Space"],
+    ["ctrl alt k", "Ctrl+Alt+K"],
+    ["Option+F5", "Alt+F5"],
+    ["F12", "F12"],
+    ["Ctrl+/", "Ctrl+/"],
+  ])("%s is %s", (typed, kept) => expect(parseHotkey(typed)).toBe(kept));
+
+  test.each(["", "K", "Shift+K", "Ctrl", "Ctrl+Foo", "Hyper+K", "Ctrl+K+L"])("“%s” is none", (typed) => {
+    expect(parseHotkey(typed)).toBeNull();
+  });
+
+  test("is taken from the keys by their place, and not before one is pressed with the modifiers", () => {
+    const held = { metaKey: false, ctrlKey: true, altKey: false, shiftKey: true };
+    expect(pressedHotkey({ ...held, code: "Space" })).toBe("Ctrl+Shift+Space");
+    expect(pressedHotkey({ ...held, code: "KeyJ" })).toBe("Ctrl+Shift+J");
+    expect(pressedHotkey({ ...held, code: "ArrowUp" })).toBe("Ctrl+Shift+Up");
+    expect(pressedHotkey({ ...held, code: "ShiftLeft" })).toBeNull();
+    expect(pressedHotkey({ ...held, ctrlKey: false, code: "KeyJ" })).toBeNull();
+  });
+});
+
+const profile = (id: string): Profile => ({ ...newProfile(), id, name: id });
+const config = (ids: string[], activeProfile: string | null = null) =>
+  ({ profiles: ids.map(profile), activeProfile }) as ConfigView;
+
+describe("profiles", () => {
+  test("a new one gets an id of its name that nobody has", () => {
+    expect(profileId("  Careful Reviewer! ", [])).toBe("careful-reviewer");
+    expect(profileId("A", ["a", "a-2"])).toBe("a-3");
+    expect(profileId("日本", [])).toBe("profile");
+  });
+
+  test("a new one goes to the end, an edited one stays in its place", () => {
+    const added = withProfile(config(["a"]), { ...newProfile(), name: "B" });
+    expect(added.profiles?.map(({ id }) => id)).toEqual(["a", "b"]);
+    const edited = withProfile(config(["a", "b"]), { ...profile("a"), name: "Other" });
+    expect(edited.profiles?.map(({ name }) => name)).toEqual(["Other", "b"]);
+  });
+
+  test("deleting the active one leaves none active, deleting another leaves it", () => {
+    expect(withoutProfile(config(["a", "b"], "a"), "a")).toMatchObject({ activeProfile: null });
+    expect(withoutProfile(config(["a", "b"], "a"), "b")).not.toHaveProperty("activeProfile");
+  });
+
+  test("after a deletion the next is selected, at the end the one before", () => {
+    const { profiles } = config(["a", "b"]);
+    expect([neighbour(profiles, "a"), neighbour(profiles, "b"), neighbour([profile("a")], "a")]).toEqual(["b", "a", null]);
+  });
+});
+
+test("a refresh tells how much is offered, and who did not answer", () => {
+  const entries = ["m1", "m2"].map((model) => ({ provider: "ollama", baseUrl: "http://127.0.0.1:1", model }));
+  expect(refreshNews({ refreshedAt: 1, entries, problems: ["x is away."] })).toEqual([
+    "2 models offered by 1 provider.",
+    "x is away.",
+  ]);
+});
