@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from pilothouse.remote.host import RemoteHost
 
 
+def data_folder() -> Path:
+    """Return the folder that holds everything."""
+    return home_path()
+
+
 @asynccontextmanager
 async def connect_host(home: Path | None = None, database_url: str | None = None) -> AsyncGenerator[ClientApi, None]:
     """Give the running server's core, or open one; several processes may share a PostgreSQL, a folder only one has."""

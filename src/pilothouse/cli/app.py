@@ -8,23 +8,11 @@ import typer
 
 from pilothouse import __version__
 from pilothouse.cli.command import perform
+from pilothouse.cli.conversations_app import conversations_app
+from pilothouse.cli.models_app import models_app
+from pilothouse.cli.options import AnyConversation, AnyModel, AsJson, Expose, Host, NoBrowser, Port, System, new_app
 
-# Plain help: drawing boxes around it would take longer than everything else.
-app = typer.Typer(
-    name="pilothouse",
-    help="An agent host that you own: any model, everything visible, nothing lost.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-Host = Annotated[str, typer.Option(help="The address to listen on.")]
-Port = Annotated[
-    int | None, typer.Option(help="The port; by default 7420, or the next one that is free.", show_default=False)
-]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the link; open no browser.")]
-Expose = Annotated[bool, typer.Option("--expose-to-network", help="Allow an address that others on the network reach.")]
+app = new_app("An agent host that you own: any model, everything visible, nothing lost.")
 
 
 def _version(wanted: bool) -> None:
@@ -52,10 +40,15 @@ def pilothouse(
 def serve(
     host: Host = "127.0.0.1", port: Port = None, no_browser: NoBrowser = False, expose_to_network: Expose = False
 ) -> None:
-    """Start the server, print its address with a link that opens the page once, and open it."""
+    """Start the server and open its page.
+
+    It prints one line: its address, and a link that opens the page once, signed in.
+    """
     from pilothouse.cli import serve as command
 
-    perform(lambda: command.serve(host, port, browser=not no_browser, expose_to_network=expose_to_network))
+    perform(
+        lambda: command.serve(host, port, browser=not no_browser, expose_to_network=expose_to_network), for_long=True
+    )
 
 
 @app.command("open")
@@ -70,21 +63,11 @@ def open_page(no_browser: NoBrowser = False) -> None:
 def run(
     message: Annotated[
         str | None,
-        typer.Argument(
-            help="What to say. Text that is piped in is added below; `-` takes only that.", show_default=False
-        ),
+        typer.Argument(help="What to say. Text piped in is added below it; `-` takes only that.", show_default=False),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="A model's id, or scripted:FILE.", show_default=False),
-    ] = None,
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", "-c", help="Go on with this conversation, by its id.", show_default=False),
-    ] = None,
-    system: Annotated[
-        str | None, typer.Option("--system", "-s", help="The conversation's system prompt.", show_default=False)
-    ] = None,
+    model: AnyModel = None,
+    conversation: AnyConversation = None,
+    system: System = None,
     json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
 ) -> None:
     """Send a message and print its answer as it comes.
@@ -96,3 +79,43 @@ def run(
 
     request = command.RunRequest(message=message, model=model, conversation=conversation, system=system, json=json)
     perform(lambda: command.run(request))
+
+
+@app.command()
+def answer(
+    question: Annotated[
+        str | None, typer.Argument(metavar="QUESTION", help="The question's id; none lists what waits.")
+    ] = None,
+    choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="One of its choices.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="An answer in words, where it takes one.", show_default=False)
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Answer a question that a run waits with, and show how it goes on."""
+    from pilothouse.cli import answer as command
+
+    perform(lambda: command.answer(question, choice, text, as_json=json))
+
+
+@app.command()
+def chat(conversation: AnyConversation = None, model: AnyModel = None, system: System = None) -> None:
+    """Talk in the terminal; /help lists what else it can do."""
+    from pilothouse.cli import chat as command
+
+    perform(lambda: command.chat(conversation, model, system))
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is installed, found and reachable, with the fix for each problem.
+
+    Ends with 1 when something is broken.
+    """
+    from pilothouse.cli import doctor as command
+
+    perform(command.doctor)
+
+
+app.add_typer(models_app, name="models")
+app.add_typer(conversations_app, name="conversations")

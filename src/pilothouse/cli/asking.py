@@ -49,9 +49,11 @@ class Told(msgspec.Struct, frozen=True):
     transcript: Transcript
 
 
-async def tell(api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False) -> Told:
+async def tell(
+    api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False, markdown: bool = False
+) -> Told:
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
-    transcript = Transcript(following.run.id, out, messages())
+    transcript = Transcript(following.run.id, out, messages(), markdown=markdown)
     with _cancelling(api, following):
         async with aclosing(following.events()) as events:
             async for sent, event in events:
@@ -60,7 +62,7 @@ async def tell(api: ClientApi, following: Following, out: Terminal, *, as_json: 
                 else:
                     transcript.show(event)
     if not as_json:
-        out.fresh_line()
+        transcript.end()
     return Told(following.run, transcript)
 
 

@@ -15,10 +15,11 @@ from pilothouse.types.errors import PilothouseError
 CANCELLED = 130
 
 
-def perform(work: Callable[[], Coroutine[object, object, int]]) -> NoReturn:
+def perform(work: Callable[[], Coroutine[object, object, int]], *, for_long: bool = False) -> NoReturn:
     """Run a command to its end and leave with its exit code."""
     try:
-        code = asyncio.run(work())
+        with asyncio.Runner(loop_factory=_fast_loop() if for_long else None) as runner:
+            code = runner.run(work())
         sys.stdout.flush()
     except PilothouseError as error:
         code = complain(error)
@@ -30,6 +31,15 @@ def perform(work: Callable[[], Coroutine[object, object, int]]) -> NoReturn:
         code = _unexpected(error)
     # Threads of a keyring or a database that hangs must not keep a finished command.
     sys.exit(code)
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return the loop of a server, where there is one for this system; a short command does better without."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def complain(error: PilothouseError) -> int:

@@ -10,6 +10,7 @@ from typing import TextIO
 # Control characters but newline and tab, and marks that reorder what stands beside them.
 _HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _JSON_HARMFUL = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_STYLE = re.compile(r"\x1b\[\d+m")
 # The symbols that Unicode has for control characters begin here.
 _PICTURES = 0x2400
 
@@ -61,6 +62,10 @@ class Terminal:
         """Write text in a style."""
         self._put(self._styled(plain(text), style))
 
+    def write_styled(self, text: str) -> None:
+        """Write text whose every escape is our own."""
+        self._put(text)
+
     def fresh_line(self) -> None:
         """Begin a line unless at the beginning of one."""
         if not self.at_start:
@@ -73,7 +78,8 @@ class Terminal:
         if text:
             self._stream.write(text)
             self._stream.flush()
-            self.at_start = text.endswith(("\n", "\n\x1b[0m"))
+            shown = _STYLE.sub("", text)
+            self.at_start = shown.endswith("\n") if shown else self.at_start
 
 
 STYLES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}

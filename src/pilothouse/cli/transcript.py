@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pilothouse.cli.markdown import MarkdownStyler
 from pilothouse.cli.terminal import Terminal
 from pilothouse.runs.following import Texts
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
@@ -12,13 +13,14 @@ from pilothouse.types.json import JsonObject
 class Transcript:
     """Folds a run's events into what a person reads; answers go to `out`, all else to `aside`."""
 
-    def __init__(self, run_id: str, out: Terminal, aside: Terminal) -> None:
+    def __init__(self, run_id: str, out: Terminal, aside: Terminal, *, markdown: bool = False) -> None:
         self._run_id = run_id
         self._out = out
         self._aside = aside
         self._items: dict[str, Item] = {}
         self._texts = Texts()
         self._last: str | None = None
+        self._styler = MarkdownStyler() if markdown and out.styled else None
         # The question that the run waits with, and what its answers took.
         self.question: Item | None = None
         self.measures: JsonObject = {}
@@ -55,15 +57,27 @@ class Transcript:
             return
         if item.kind == "response":
             self._turn_to(item)
-            self._out.write(text)
+            self._answer(text)
         elif item.kind == "thinking" and self._out.styled:
             self._turn_to(item)
             self._out.styled_text(text, "dim")
 
+    def _answer(self, text: str) -> None:
+        if self._styler is None:
+            self._out.write(text)
+        else:
+            self._out.write_styled(self._styler.feed(text))
+
+    def end(self) -> None:
+        """End the last line and every style."""
+        if self._styler is not None:
+            self._out.write_styled(self._styler.end())
+        self._out.fresh_line()
+
     def _turn_to(self, item: Item) -> None:
         """Keep a blank line between the parts of an answer."""
         if self._last not in (None, item.id):
-            self._out.fresh_line()
+            self.end()
             self._out.line()
         self._last = item.id
 

@@ -1,0 +1,117 @@
+"""`pilothouse conversations`: list, show, search, rename and delete them."""
+
+from __future__ import annotations
+
+import time
+
+from pilothouse.cli.tables import show_table
+from pilothouse.cli.terminal import Terminal, messages, one_line, output
+from pilothouse.connection import connect_host
+from pilothouse.types import limits
+from pilothouse.types.api import ConversationPatch, SearchHit
+from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.items import Item
+
+
+async def list_conversations(limit: int) -> int:
+    """List the most recently used ones."""
+    async with connect_host() as api:
+        page = await api.conversations(LOCAL_OWNER, limit=min(limit, limits.PAGE_ITEMS), cursor=None)
+    if not page.conversations:
+        messages().line('There are no conversations yet. Begin one: pilothouse run "…"')
+        return 0
+    rows = [(one.id, _when(one.updated_at), one.title or "(new)") for one in page.conversations]
+    show_table(output(), ("id", "last used", "title"), rows)
+    return 0
+
+
+async def show(conversation_id: str, *, as_json: bool) -> int:
+    """Print what was said in one."""
+    async with connect_host() as api:
+        items: tuple[Item, ...] = ()
+        more = True
+        while more:
+            before = items[0].position if items else None
+            page = await api.items(LOCAL_OWNER, conversation_id, before=before, limit=limits.SNAPSHOT_ITEMS)
+            items, more = page.items + items, page.has_earlier
+    out = output()
+    for item in items:
+        if as_json:
+            _print_json(item, out)
+        else:
+            _print_item(item, out)
+    return 0
+
+
+def _print_json(item: Item, out: Terminal) -> None:
+    from pilothouse.cli.terminal import plain_json
+    from pilothouse.types.json import encode_text
+
+    out.write(plain_json(encode_text(item)) + "\n")
+
+
+def _print_item(item: Item, out: Terminal) -> None:
+    heads = {"user_message": "You", "response": "Answer", "question": "Question", "notice": "Notice"}
+    if item.kind not in heads or not item.text:
+        return
+    out.line(heads[item.kind], "bold")
+    out.line(item.text)
+    out.line()
+
+
+async def search(query: str) -> int:
+    """Find conversations by their words."""
+    async with connect_host() as api:
+        result = await api.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)
+    if not result.hits:
+        messages().line("Nothing was found.")
+        return 1
+    out = output()
+    for hit in result.hits:
+        out.styled_text(hit.conversation_id, "dim")
+        out.styled_text(f"  {one_line(hit.title)}\n", "bold")
+        _print_snippet(hit, out)
+    return 0
+
+
+def _print_snippet(hit: SearchHit, out: Terminal) -> None:
+    at = 0
+    out.write("  ")
+    for found in hit.ranges:
+        out.write(_flat(hit.snippet[at : found.start]))
+        out.styled_text(_flat(hit.snippet[found.start : found.end]), "yellow")
+        at = found.end
+    out.write(_flat(hit.snippet[at:]) + "\n")
+
+
+def _flat(text: str) -> str:
+    return text.replace("\n", " ")
+
+
+async def rename(conversation_id: str, title: str) -> int:
+    """Give one another title."""
+    async with connect_host() as api:
+        changed = await api.update_conversation(LOCAL_OWNER, conversation_id, ConversationPatch(title=title))
+    output().line(one_line(changed.title))
+    return 0
+
+
+async def delete(conversation_id: str) -> int:
+    """Delete one; it can be restored for a while."""
+    async with connect_host() as api:
+        await api.delete_conversation(LOCAL_OWNER, conversation_id)
+    messages().line(f"Deleted. For {limits.UNDO_DELETE_DAYS} days it can be brought back:")
+    messages().line(f"  pilothouse conversations restore {conversation_id}")
+    return 0
+
+
+async def restore(conversation_id: str) -> int:
+    """Bring a deleted one back."""
+    async with connect_host() as api:
+        back = await api.restore_conversation(LOCAL_OWNER, conversation_id)
+    output().line(one_line(back.title))
+    return 0
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

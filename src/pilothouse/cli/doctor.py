@@ -1,0 +1,145 @@
+"""`pilothouse doctor`: what is installed, found and reachable, and the fix for what is not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pilothouse import __version__
+from pilothouse.cli.terminal import Terminal, one_line, output
+from pilothouse.connection import connect_host, connect_server, data_folder
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+
+# "good" is well, "fact" is worth knowing, "poor" works but could be better, "bad" is broken.
+Level = Literal["good", "fact", "poor", "bad"]
+MARKS: dict[Level, tuple[str, str]] = {
+    "good": ("✓", "green"),
+    "fact": ("·", "dim"),
+    "poor": ("!", "yellow"),
+    "bad": ("✗", "red"),
+}
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    level: Level
+    text: str
+    fix: str = ""
+
+
+async def doctor() -> int:
+    """Look at everything, show each finding as it comes, and return 1 when something is broken."""
+    out, broken = output(), 0
+    async for finding in examine():
+        show(finding, out)
+        broken += finding.level == "bad"
+    out.line()
+    out.line("All is well." if not broken else f"{broken} thing{'s' if broken > 1 else ''} to fix.", "bold")
+    return 1 if broken else 0
+
+
+def show(finding: Finding, out: Terminal) -> None:
+    """Print a finding and, below it, its fix."""
+    mark, style = MARKS[finding.level]
+    out.styled_text(mark, style)
+    out.write(f" {one_line(finding.text)}\n")
+    if finding.fix:
+        out.line(f"  {one_line(finding.fix)}", "dim")
+
+
+async def examine() -> AsyncIterator[Finding]:
+    """Yield what is found, from the ground up."""
+    yield _python()
+    yield _page()
+    yield _embedded()
+    yield _folder(data_folder())
+    yield await _server()
+    try:
+        async with connect_host() as api:
+            async for finding in _host(api):
+                yield finding
+    except PilothouseError as error:
+        yield Finding("bad", error.message, error.fix)
+
+
+def _python() -> Finding:
+    where = f"Pilothouse {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    # An installer checks this too; a copied folder does not.
+    if sys.version_info < (3, 11):  # noqa: UP036
+        return Finding("bad", where, "Pilothouse needs Python 3.11 or newer.")
+    return Finding("good", where)
+
+
+def _page() -> Finding:
+    from pilothouse.wiring import page_is_built
+
+    if page_is_built():
+        return Finding("good", "The page is built")
+    return Finding(
+        "bad", "The page is not built", "From a clone: scripts/build-page. Otherwise install the package again."
+    )
+
+
+def _embedded() -> Finding:
+    from pilothouse.wiring import embedded_is_installed
+
+    if embedded_is_installed():
+        return Finding("good", "The built-in model is installed")
+    fix = "scripts/setup installs it; any other model does without."
+    return Finding("poor", "The built-in model is not installed", fix)
+
+
+def _folder(path: Path) -> Finding:
+    if not path.exists():
+        return Finding("fact", f"The data folder {path} is made now")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        return Finding("poor", f"The data folder {path} was open to others (mode {mode:o})", "It is being closed now.")
+    return Finding("good", f"The data folder {path} is closed to others")
+
+
+async def _server() -> Finding:
+    async with connect_server() as running:
+        if running is None:
+            return Finding("fact", "No server runs on this data folder", "Start one with: pilothouse serve")
+        return Finding("good", f"A server runs at {running.url}")
+
+
+async def _host(api: ClientApi) -> AsyncIterator[Finding]:
+    config = await api.config(LOCAL_OWNER)
+    yield Finding("good", f"The database opens ({config.database})")
+    if config.problem is not None:
+        place = f"line {config.problem.line}: " if config.problem.line else ""
+        yield Finding("bad", f"{config.problem.file}: {place}{config.problem.message}", "The last good settings hold.")
+    async for finding in _models(api):
+        yield finding
+    for one in (await api.found_models(LOCAL_OWNER)).found:
+        yield Finding("fact", f"Found: {one.title}", "Add it with: pilothouse models found")
+    for problem in (await api.refresh_catalogue(LOCAL_OWNER)).problems:
+        yield Finding("poor", problem, "Try it with: pilothouse models test ID")
+
+
+async def _models(api: ClientApi) -> AsyncIterator[Finding]:
+    models = await api.models(LOCAL_OWNER)
+    if models.problem is not None:
+        place = f"line {models.problem.line}: " if models.problem.line else ""
+        fix = "Correct the file; until then the last good models hold."
+        yield Finding("bad", f"{models.problem.file}: {place}{models.problem.message}", fix)
+    if not models.models:
+        yield Finding("bad", "No model is configured", "Add one: pilothouse models add --help")
+    for one in models.models:
+        name = f"Model {one.id}{' (the default)' if one.is_default else ''}: {one.name}, {one.host}"
+        moved = f"pilothouse models confirm-key {one.id}" if one.key.moved else ""
+        if one.key.problem:
+            yield Finding("poor", f"{name}. {one.key.problem}", moved)
+        else:
+            yield Finding("good", name)

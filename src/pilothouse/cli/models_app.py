@@ -1,0 +1,131 @@
+"""The commands under `pilothouse models`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from pilothouse.cli.command import perform
+from pilothouse.cli.models import ModelForm
+from pilothouse.cli.options import AsJson, ModelId, new_app
+
+models_app = new_app("List, add, edit, remove and test models, and choose the default.")
+
+PROVIDERS = "anthropic-compatible, openai-compatible, openai-responses, ollama, gemini, embedded or scripted."
+SOURCES = "Where its key comes from: env:NAME, secret:NAME, or empty for none."
+
+
+def _given(kind: Any, *names: str, **about: Any) -> inspect.Parameter:
+    """Return an option that is None, or False for a flag, unless it is given."""
+    option = typer.Option(*names, show_default=False, **about)
+    field = names[0].split("/")[0].removeprefix("--").replace("-", "_")
+    default = False if kind is bool else None
+    return inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+# One for each field of the form.
+FORM = (
+    _given(str | None, "--name", help="The name to show."),
+    _given(str | None, "--provider", help=PROVIDERS),
+    _given(str | None, "--model", "-m", help="The provider's name of the model."),
+    _given(str | None, "--base-url", help="Where it is, if not at the provider's own address."),
+    _given(str | None, "--key-source", help=SOURCES),
+    _given(bool, "--key", help="Ask for the key, or read it from what is piped in, and keep it as a secret."),
+    _given(int | None, "--context-window", min=1, help="How many tokens it can take in."),
+    _given(int | None, "--max-tokens", min=1, help="The longest answer, in tokens."),
+    _given(bool | None, "--thinking/--no-thinking", help="Whether it can think first."),
+    _given(bool | None, "--images/--no-images", help="Whether it can see images."),
+)
+
+
+def _with_form(command: Callable[[Any, ModelForm], None]) -> Callable[..., None]:
+    """Give a command that takes a model's form an option for each of its fields."""
+
+    @functools.wraps(command)
+    def typed(model_id: Any, **fields: Any) -> None:
+        command(model_id, ModelForm(**fields))
+
+    first = next(iter(inspect.signature(command, eval_str=True).parameters.values()))
+    if first.annotation is not ModelId:
+        first = first.replace(default=None)
+    typed.__signature__ = inspect.Signature([first, *FORM])  # type: ignore[attr-defined]
+    return typed
+
+
+@models_app.command("list")
+def list_models(json: AsJson = False) -> None:
+    """List the models; a star marks the default."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.list_models(as_json=json))
+
+
+@models_app.command()
+@_with_form
+def add(
+    model_id: Annotated[str | None, typer.Option("--id", help="The id to give it.", show_default=False)],
+    form: ModelForm,
+) -> None:
+    """Add a model and print its id; the first one becomes the default."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.add(model_id, form))
+
+
+@models_app.command()
+@_with_form
+def edit(model_id: ModelId, form: ModelForm) -> None:
+    """Change what is given of a model, and keep the rest."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.edit(model_id, form))
+
+
+@models_app.command()
+def remove(model_id: ModelId) -> None:
+    """Remove a model and the key that was kept for it."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.remove(model_id))
+
+
+@models_app.command()
+def default(
+    model_id: Annotated[str | None, typer.Argument(metavar="ID", help="The model's id; none says which it is.")] = None,
+) -> None:
+    """Make a model the default, or say which one is."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.default(model_id))
+
+
+@models_app.command()
+def test(
+    model_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The model's id; none takes the default.")
+    ] = None,
+) -> None:
+    """Make a real, tiny request to a model, and say how long it took or what the provider answered."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.test(model_id))
+
+
+@models_app.command()
+def found() -> None:
+    """Look for model servers on this machine and keys in the environment, and say how to add them."""
+    from pilothouse.cli import models as command
+
+    perform(command.found)
+
+
+@models_app.command("confirm-key")
+def confirm_key(model_id: ModelId) -> None:
+    """Let a model's key go to the address that the model has now."""
+    from pilothouse.cli import models as command
+
+    perform(lambda: command.confirm_key(model_id))

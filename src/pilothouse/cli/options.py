@@ -1,0 +1,38 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+ConversationId = Annotated[str, typer.Argument(metavar="ID", help="The conversation's id.")]
+ModelId = Annotated[str, typer.Argument(metavar="ID", help="The model's id.")]
+AnyModel = Annotated[
+    str | None, typer.Option("--model", "-m", help="A model's id, or scripted:FILE.", show_default=False)
+]
+AnyConversation = Annotated[
+    str | None,
+    typer.Option("--conversation", "-c", help="Go on with this conversation, by its id.", show_default=False),
+]
+System = Annotated[
+    str | None, typer.Option("--system", "-s", help="The conversation's system prompt.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[
+    int | None, typer.Option(help="The port; by default 7420, or the next one that is free.", show_default=False)
+]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the link; open no browser.")]
+Expose = Annotated[bool, typer.Option("--expose-to-network", help="Allow an address that others on the network reach.")]
+
+
+def new_app(help_text: str) -> typer.Typer:
+    """Return an app with plain help: drawing boxes around it would take longer than everything else."""
+    return typer.Typer(
+        help=help_text,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
