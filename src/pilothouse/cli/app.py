@@ -53,7 +53,7 @@ def serve(
 
 @app.command("open")
 def open_page(no_browser: NoBrowser = False) -> None:
-    """Print a new link to the running server's page and open it."""
+    """Open the running server's page with a new link."""
     from pilothouse.cli import serve as command
 
     perform(lambda: command.open_page(browser=not no_browser))
@@ -92,7 +92,10 @@ def answer(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Answer a question that a run waits with, and show how it goes on."""
+    """Answer a question that a run waits with.
+
+    Then show how the run goes on.
+    """
     from pilothouse.cli import answer as command
 
     perform(lambda: command.answer(question, choice, text, as_json=json))
@@ -108,9 +111,9 @@ def chat(conversation: AnyConversation = None, model: AnyModel = None, system: S
 
 @app.command()
 def doctor() -> None:
-    """Say what is installed, found and reachable, with the fix for each problem.
+    """Say what works, what does not, and the fix.
 
-    Ends with 1 when something is broken.
+    It looks at what is installed, found and reachable. Ends with 1 when something is broken.
     """
     from pilothouse.cli import doctor as command
 

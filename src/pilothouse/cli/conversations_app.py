@@ -9,7 +9,7 @@ import typer
 from pilothouse.cli.command import perform
 from pilothouse.cli.options import AsJson, ConversationId, new_app
 
-conversations_app = new_app("List, show, search, rename, delete and restore conversations.")
+conversations_app = new_app("List, show, search and rename conversations.")
 
 
 @conversations_app.command("list")

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from pilothouse.cli.command import perform
-from pilothouse.cli.models import ModelForm
+from pilothouse.cli.model_form import ModelForm
 from pilothouse.cli.options import AsJson, ModelId, new_app
 
-models_app = new_app("List, add, edit, remove and test models, and choose the default.")
+models_app = new_app("List, add, edit, remove and test models.")
 
 PROVIDERS = "anthropic-compatible, openai-compatible, openai-responses, ollama, gemini, embedded or scripted."
 SOURCES = "Where its key comes from: env:NAME, secret:NAME, or empty for none."
@@ -70,7 +70,10 @@ def add(
     model_id: Annotated[str | None, typer.Option("--id", help="The id to give it.", show_default=False)],
     form: ModelForm,
 ) -> None:
-    """Add a model and print its id; the first one becomes the default."""
+    """Add a model and print its id.
+
+    The first one becomes the default.
+    """
     from pilothouse.cli import models as command
 
     perform(lambda: command.add(model_id, form))
@@ -103,13 +106,16 @@ def default(
     perform(lambda: command.default(model_id))
 
 
-@models_app.command()
-def test(
+@models_app.command("test")
+def try_model(
     model_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="The model's id; none takes the default.")
     ] = None,
 ) -> None:
-    """Make a real, tiny request to a model, and say how long it took or what the provider answered."""
+    """Make a real, tiny request to a model.
+
+    It says how long the answer took, or what the provider said instead.
+    """
     from pilothouse.cli import models as command
 
     perform(lambda: command.test(model_id))
@@ -117,7 +123,10 @@ def test(
 
 @models_app.command()
 def found() -> None:
-    """Look for model servers on this machine and keys in the environment, and say how to add them."""
+    """Find model servers on this machine and keys in the environment.
+
+    Each comes with the command that adds it.
+    """
     from pilothouse.cli import models as command
 
     perform(command.found)
@@ -125,7 +134,7 @@ def found() -> None:
 
 @models_app.command("confirm-key")
 def confirm_key(model_id: ModelId) -> None:
-    """Let a model's key go to the address that the model has now."""
+    """Let a key go to the address its model has now."""
     from pilothouse.cli import models as command
 
     perform(lambda: command.confirm_key(model_id))
