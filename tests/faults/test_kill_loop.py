@@ -69,7 +69,7 @@ def test_a_server_killed_at_every_event_of_a_run_goes_on_where_it_was(
 ) -> None:
     script = write_script(tmp_path)
     home.mkdir(mode=0o700)
-    # Each database takes one of the two moments for even and the other for odd numbers: all are covered in half the time.
+    # Each database takes one of the two moments at even numbers and the other at odd ones: half the time, all numbers.
     numbers = range(1 + ((database_url is None) ^ (when == "after")), 200, 2)
     story: Story | None = None
     died = 0
