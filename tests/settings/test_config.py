@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse import __version__
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import open_home
 from pilothouse.settings.watch import watch
@@ -33,7 +34,7 @@ def test_the_first_start_writes_the_whole_layout(home: Path, service: ConfigServ
     assert written["mcps"] == []
     assert written["global_hotkey"] == "Cmd+Shift+Space"
     view = service.view()
-    assert (view.version, view.data_folder, view.database) == ("1.0", str(home), "sqlite")
+    assert (view.version, view.data_folder, view.database) == (__version__, str(home), "sqlite")
     assert view.resume_after_restart == "auto"
 
 

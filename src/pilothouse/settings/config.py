@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse import __version__
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView, Profile
@@ -92,7 +93,7 @@ class ConfigService:
             active_profile=config.active_profile,
             global_hotkey=config.global_hotkey,
             resume_after_restart=config.resume_after_restart,
-            version=config.version,
+            version=__version__,
             data_folder=str(self._home),
             database=self._database,
             problem=self.file.problem,
