@@ -6,6 +6,7 @@ import json
 import logging
 import socket
 
+import msgspec
 import pytest
 
 from pilothouse.models.factory import make_model
@@ -279,3 +280,19 @@ async def test_the_key_does_reach_the_server_it_is_for(wire: Wire, endpoint: End
     await answer_of(model_at(wire, endpoint.url), said("hi"))
     assert KEY in " ".join(endpoint.requests[0].headers.values())
     assert KEY not in endpoint.requests[0].path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "registry/library/gemma:2b does not support tools",
+        "Tool use is not supported for this model",
+        "tools are not supported in streaming mode",
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    ],
+)
+async def test_a_model_without_tools_is_told_from_other_refusals(words: str, endpoint: Endpoint) -> None:
+    body = msgspec.json.encode({"error": {"message": words}})
+    endpoint.answer(Reply(status=400, body=body))
+    events = await answer_of(model_at("openai-compatible", endpoint.url), said("hi"))
+    assert failure_of(events).code == "tools_unsupported"

@@ -19,6 +19,13 @@ _TOO_LONG = re.compile(
     r"reduce the length|exceed_context_size|context_length_exceeded|tokens? (limit )?exceed|string_above_max_length",
     re.IGNORECASE,
 )
+# How they say that a model cannot call tools.
+_NO_TOOLS = re.compile(
+    r"(does not|doesn't|not) support(ed)? (for )?(tools?|function call|tool[ _]?(use|call|choice))|"
+    r"tools?( calling| use| choice)? (is|are) not (supported|enabled|available)|"
+    r"\"?auto\"? tool choice requires|no endpoints found that support tool use",
+    re.IGNORECASE,
+)
 _NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|credit balance", re.IGNORECASE)
 _FILTERED = re.compile(r"content[_ ]?(filter|policy|management)|responsible ?ai", re.IGNORECASE)
 _BAD_KEY = re.compile(
@@ -92,6 +99,8 @@ class Teller:
             return self._final(
                 "context_too_long", f"The conversation is too long for this model ({status}){said}", status
             )
+        if 400 <= status < 500 and _NO_TOOLS.search(words):
+            return self._final("tools_unsupported", f"This model cannot call tools ({status}){said}", status)
         if status in (401, 403) or (status == 400 and _BAD_KEY.search(words)):
             return self._final(
                 "bad_key", f"The provider refused the key ({status}){said} Check the key in Settings, Models.", status
