@@ -50,8 +50,18 @@ describe("text", () => {
     expect(state.items.get("i_1")?.data).toEqual({ usage: { output: 3 } });
   });
 
-  it("counts offsets in characters, not in UTF-16 units", () => {
-    const state = foldAll(aState([anItem({ text: "🚢🚢" })]), [delta(0, 1, "🚢⚓"), delta(2, 2, "⚓🌊"), delta(0, 4, "!")]);
+  it("takes live text for kept when only its end is told", () => {
+    const state = foldAll(aState([anItem()]), [delta(0, 0, "one two"), delta(2, 4, ""), delta(3, 7, ""), completed(4)]);
+    expect(state.gap).toBe(false);
+    expect(textOf(state)).toBe("one two");
+  });
+
+  it("marks a gap when kept text begins beyond what is here", () => {
+    expect(foldAll(aState([anItem({ text: "one" })]), [delta(2, 7, "")]).gap).toBe(true);
+  });
+
+  it("counts offsets as the server does, in UTF-16 units", () => {
+    const state = foldAll(aState([anItem({ text: "🚢🚢" })]), [delta(0, 2, "🚢⚓"), delta(2, 4, "⚓🌊"), delta(0, 7, "!")]);
     expect(textOf(state)).toBe("🚢🚢⚓🌊!");
   });
 

@@ -1,5 +1,4 @@
 import type { Conversation, ConversationSnapshot, Item, ItemPage, Run } from "../api/types";
-import type { Kept } from "./fold";
 
 /** One conversation as the page knows it: what a snapshot gave and what the events since then made of it. */
 export interface ConversationState {
@@ -10,8 +9,8 @@ export interface ConversationState {
   runs: ReadonlyMap<string, Run>;
   lastSeq: number;
   hasEarlier: boolean;
-  /** For items that stream: how much of their text the server has kept. */
-  kept: ReadonlyMap<string, Kept>;
+  /** For items that stream: how much of their text the server has kept; what is beyond it is live text. */
+  kept: ReadonlyMap<string, number>;
   /** Events of a type this page does not know; ignored, never acted upon. */
   unknownEvents: number;
   /** True when an event is missing, so that only a new snapshot can be right. */

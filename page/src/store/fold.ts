@@ -1,27 +1,18 @@
 import type { Event, Item } from "../api/types";
 import type { ConversationState } from "./conversation";
-import { charCount, dropChars } from "./chars";
 
 type DeltaEvent = Extract<Event, { type: "item.delta" }>;
-
-/** How much of an item's text is kept by the server; what the page has beyond that is live text. */
-export interface Kept {
-  /** In UTF-16 units, as strings are cut here. */
-  units: number;
-  /** In characters, as the server counts. */
-  chars: number;
-}
 
 /** A state being changed: the maps are fresh copies that may be written to. */
 interface Draft extends ConversationState {
   items: Map<string, Item>;
   order: string[];
   runs: Map<string, ConversationState["runs"] extends ReadonlyMap<string, infer R> ? R : never>;
-  kept: Map<string, Kept>;
+  kept: Map<string, number>;
 }
 
-function keptOf(draft: Draft, item: Item): Kept {
-  return draft.kept.get(item.id) ?? { units: item.text.length, chars: charCount(item.text) };
+function keptOf(draft: Draft, item: Item): number {
+  return draft.kept.get(item.id) ?? item.text.length;
 }
 
 function place(draft: Draft, item: Item): void {
@@ -33,28 +24,25 @@ function place(draft: Draft, item: Item): void {
   draft.kept.delete(item.id);
 }
 
-/** Text that is kept: it replaces live text that turned out otherwise. */
+/** Text that is kept: it replaces live text that turned out otherwise. What was sent live is only named by its end. */
 function keepText(draft: Draft, item: Item, event: DeltaEvent): void {
-  const kept = keptOf(draft, item);
-  const known = kept.chars - event.offset;
-  if (known < 0) {
+  if (event.offset > item.text.length) {
     draft.gap = true;
     return;
   }
-  const rest = dropChars(event.text, known);
-  const ahead = item.text.startsWith(rest, kept.units);
-  const text = ahead ? item.text : item.text.slice(0, kept.units) + rest;
-  draft.kept.set(item.id, { units: kept.units + rest.length, chars: kept.chars + charCount(rest) });
-  if (text !== item.text) draft.items.set(item.id, { ...item, text });
+  const from = Math.max(keptOf(draft, item), event.offset);
+  const rest = event.text.slice(from - event.offset);
+  const isHere = item.text.startsWith(rest, from);
+  draft.kept.set(item.id, from + rest.length);
+  if (!isHere) draft.items.set(item.id, { ...item, text: item.text.slice(0, from) + rest });
 }
 
 /** Text that is only live: the part beyond what is here is taken; after a hole it waits for the kept text. */
 function showText(draft: Draft, item: Item, event: DeltaEvent): void {
-  const kept = keptOf(draft, item);
-  const known = kept.chars + charCount(item.text.slice(kept.units)) - event.offset;
-  const rest = known < 0 ? "" : dropChars(event.text, known);
+  const known = item.text.length - event.offset;
+  const rest = known < 0 ? "" : event.text.slice(known);
   if (!rest || item.status !== "streaming") return;
-  draft.kept.set(item.id, kept);
+  draft.kept.set(item.id, keptOf(draft, item));
   draft.items.set(item.id, { ...item, text: item.text + rest });
 }
 
@@ -76,7 +64,7 @@ function apply(draft: Draft, event: Event): void {
       });
     case "item.completed":
       return withItem(draft, event.itemId, (item) => {
-        const text = item.text.slice(0, keptOf(draft, item).units);
+        const text = item.text.slice(0, keptOf(draft, item));
         const data = { ...item.data, ...event.data };
         draft.items.set(item.id, { ...item, text, status: event.status, data, updatedAt: event.at });
         draft.kept.delete(item.id);
