@@ -1,0 +1,95 @@
+"""A run on a real store, with its journal, for the agent's parts to work on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest_asyncio
+
+from pilothouse.agent.calls import Calls, CallSetting
+from pilothouse.authz.authorizer import PersonAuthorizer
+from pilothouse.results.pipeline import Pipeline
+from pilothouse.runs.feed import Feed
+from pilothouse.runs.journal import RunJournal
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
+from pilothouse.types.events import ItemCreated
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ModelRequest
+from pilothouse.types.models import ModelConfig
+from pilothouse.types.ports import Authorizer, OpenModel, Results, Tool
+from pilothouse.types.runs import Run
+from pilothouse.types.stream import StreamEvent
+from tests.support.records import OWNER, a_conversation, a_posting
+
+
+class StreamOf:
+    """A model that answers with given events and remembers what it was asked."""
+
+    def __init__(self, *answers: Sequence[StreamEvent]) -> None:
+        self.answers = list(answers)
+        self.requests: list[ModelRequest] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        self.requests.append(request)
+        for event in self.answers.pop(0):
+            yield event
+
+    def opened(self, *, context_window: int = 32_000) -> OpenModel:
+        return OpenModel(ModelConfig(name="m", provider="scripted", id="m", context_window=context_window), self)
+
+
+class Bench:
+    """One claimed run and the parts it is made of."""
+
+    def __init__(self, store: Store, feed: Feed, run: Run, items: Sequence[Item]) -> None:
+        self.store = store
+        self.run = run
+        self.feed = feed
+        self.journal = RunJournal(store, feed, run, items)
+        self.redactor = Redactor()
+        self.authorizer: Authorizer = PersonAuthorizer()
+        self.results: Results = Pipeline(self.redactor)
+
+    def calls(self, *tools: Tool, context_window: int = 32_000) -> Calls:
+        setting = CallSetting(self.run.conversation_id, self.run.id, "/work", False, context_window)
+        return Calls(setting, tools, self.authorizer, self.results, self.journal)
+
+    async def wish(self, tool: str, arguments: object, call_id: str = "call_1", **data: object) -> Item:
+        """Write a call that the model has asked for."""
+        about: JsonObject = {"turn": "1.1", "tool": tool, "callId": call_id, "arguments": arguments} | data
+        item = self.journal.new("tool_call", status="waiting", data=about | {"phase": "args_received", "phases": {}})
+        await self.journal.write(ItemCreated(item=item))
+        return self.item(item.id)
+
+    def item(self, item_id: str) -> Item:
+        """Return an item as the run sees it."""
+        return next(item for item in self.journal.items if item.id == item_id)
+
+    async def kept(self) -> list[Item]:
+        """Return all items as the database has them, which must be what the run sees."""
+        kept = list((await self.store.items(OWNER, self.run.conversation_id, None, 1000)).items)
+        assert [item for item in kept if item.status != "streaming"] == [
+            item for item in self.journal.items if item.status != "streaming"
+        ]
+        return kept
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    feed = Feed()
+    opened = open_store(tmp_path, None, feed.publish)
+    conversation = await opened.store.add_conversation(a_conversation())
+    posting = a_posting(conversation.id, "What is it?")
+    item = msgspec.structs.replace(posting.item, run_id=posting.run.id)
+    await opened.store.post_message(msgspec.structs.replace(posting, item=item))
+    run = await opened.store.claim_run(posting.run.id, "p_test")
+    assert run is not None
+    made = Bench(opened.store, feed, run, await opened.store.history(conversation.id))
+    yield made
+    await made.journal.close()
+    await opened.close()

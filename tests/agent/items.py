@@ -1,0 +1,23 @@
+"""Items as a run leaves them, without a database."""
+
+from __future__ import annotations
+
+from pilothouse.types.items import Item, ItemKind, ItemStatus
+
+
+def item(
+    position: int, kind: ItemKind, text: str = "", status: ItemStatus = "completed", run: str = "r1", /, **data: object
+) -> Item:
+    """Return an item of run `r1`, unless told otherwise; what follows the slash is its data."""
+    return Item(
+        id=f"i{position}",
+        conversation_id="c",
+        run_id=run,
+        kind=kind,
+        status=status,
+        position=position,
+        text=text,
+        data=dict(data),
+        created_at=0.0,
+        updated_at=0.0,
+    )

@@ -1,0 +1,81 @@
+"""Room is made by a summary; what it stands for is never lost from the timeline."""
+
+from __future__ import annotations
+
+import pytest
+
+from pilothouse.agent import compaction
+from pilothouse.agent.history import history
+from pilothouse.types.events import ItemCreated
+from pilothouse.types.items import ItemKind
+from pilothouse.types.messages import TextBlock
+from pilothouse.types.stream import Failed, Stopped, TextDelta
+from tests.agent.conftest import Bench, StreamOf
+from tests.agent.items import item
+from tests.support.invariants import check_messages
+
+OLD = [item(1, "user_message", "old", "completed", "r0"), item(2, "response", "answer", "completed", "r0", turn="1.1")]
+
+
+def test_the_newest_message_is_where_the_cut_is_made() -> None:
+    assert compaction.place_to_cut([*OLD, item(5, "user_message", "new")], "r1") == 5
+
+
+def test_within_one_long_answer_the_newest_turn_is_kept() -> None:
+    turns = [item(1, "user_message", "do it")]
+    for number in (1, 2, 3):
+        turns.append(item(number * 10, "response", "…", turn=f"{number}.1"))
+        turns.append(item(number * 10 + 1, "tool_call", "ok", turn=f"{number}.1", callId=f"c{number}", tool="t"))
+    assert compaction.place_to_cut(turns, "r1") == 30
+    assert compaction.place_to_cut(turns[:3], "r1") is None
+
+
+def test_a_single_message_cannot_be_cut() -> None:
+    assert compaction.place_to_cut([item(1, "user_message", "huge")], "r1") is None
+
+
+def test_what_was_summarised_is_not_cut_again() -> None:
+    items = [*OLD, item(5, "user_message", "new"), item(6, "compaction", "They talked.", keepFrom=5)]
+    assert compaction.place_to_cut(items, "r1") is None
+
+
+async def spoken(bench: Bench, kind: ItemKind, text: str, turn: str) -> None:
+    made = bench.journal.new(kind, status="completed", text=text, data={"turn": turn, "callId": turn, "tool": "t"})
+    await bench.journal.write(ItemCreated(item=made))
+
+
+async def three_turns(bench: Bench, length: int = 10) -> None:
+    for number in (1, 2, 3):
+        await spoken(bench, "response", f"turn {number} " + "x" * length, f"{number}.1")
+        await spoken(bench, "tool_call", f"result {number}", f"{number}.1")
+
+
+@pytest.mark.case("F-33", "MOD-24")
+async def test_the_summary_replaces_the_older_turns_and_the_timeline_keeps_them(bench: Bench) -> None:
+    await three_turns(bench)
+    model = StreamOf([TextDelta("They counted "), TextDelta("to two."), Stopped("end")])
+    assert await compaction.compact(model.opened(), bench.journal, bench.run.id)
+    [asked] = model.requests
+    [block] = asked.messages[0].content
+    assert isinstance(block, TextBlock)
+    assert "turn 2" in block.text
+    assert "turn 3" not in block.text
+    messages = history(bench.journal.items)
+    check_messages(messages)
+    text = repr(messages)
+    assert "They counted to two." in text
+    assert "turn 3" in text
+    assert "turn 1" not in text
+    assert next(kept.text for kept in await bench.kept() if kept.kind == "response").startswith("turn 1")
+    assert history(await bench.store.history(bench.run.conversation_id)) == messages
+
+
+@pytest.mark.case("F-33")
+async def test_without_a_summary_an_excerpt_is_better_than_nothing(bench: Bench) -> None:
+    await three_turns(bench, 20_000)
+    model = StreamOf([Failed("model_overloaded", "Busy.")])
+    assert await compaction.compact(model.opened(context_window=4_000), bench.journal, bench.run.id)
+    made = next(kept for kept in await bench.kept() if kept.kind == "compaction")
+    assert made.data["by"] == "excerpt"
+    assert 1_000 < len(made.text) <= 4_000
+    check_messages(history(bench.journal.items))

@@ -1,0 +1,107 @@
+"""The parts beside the loop: thinking, permits, results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from pilothouse.authz.authorizer import PersonAuthorizer
+from pilothouse.results.pipeline import Pipeline
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.tools.think import Think
+from pilothouse.types import limits
+from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused, ToolOutput
+from tests.support.tools import ToolOf
+
+THINK = Think(lambda: ["think", "read_file"])
+WRITER = ToolOf("write", effects=frozenset({"writes"}))
+
+
+def a_context(*earlier: str, call_id: str = "i_1", run_id: str = "r_1") -> CallContext:
+    return CallContext("c_1", run_id, call_id, None, earlier, False)
+
+
+@pytest.mark.case("UTL-01")
+async def test_thinking_is_noted_and_tells_which_tools_there_are() -> None:
+    output = await THINK.execute({"thoughts": "plan", "requested_tools": ["read_file", "fly"]}, a_context())
+    assert output.error is None
+    assert output.text == "Noted. Now act. Available: read_file. Not available: fly."
+
+
+@pytest.mark.case("UTL-01")
+def test_thoughts_are_shown_as_progress_on_one_line() -> None:
+    assert THINK.display({"thoughts": "First this.\nThen that."}) == "Thinking: First this."
+    assert len(THINK.display({"thoughts": "x" * 500})) < 140
+    assert THINK.display({}) == "Thinking"
+    assert THINK.effects == frozenset()
+
+
+@pytest.mark.case("UTL-02")
+@pytest.mark.parametrize(("earlier", "allowed"), [((), True), (("think",), False), (("think", "read_file"), True)])
+async def test_an_action_must_follow_thinking(earlier: Sequence[str], allowed: bool) -> None:
+    output = await THINK.execute({"thoughts": "more"}, a_context(*earlier))
+    assert (output.error is None) == allowed
+
+
+def permit(authorizer: PersonAuthorizer, answer: str | None = "allow") -> Permit:
+    given = authorizer.decide(WRITER, {"path": "a"}, a_context(), answer)
+    assert not isinstance(given, PermitNeeded | PermitRefused)
+    return given
+
+
+def test_a_permit_holds_for_exactly_the_call_it_was_given_for() -> None:
+    authorizer = PersonAuthorizer()
+    given = permit(authorizer)
+    assert authorizer.verify(given, WRITER, {"path": "a"}, a_context())
+    assert not authorizer.verify(given, WRITER, {"path": "b"}, a_context())
+    assert not authorizer.verify(given, WRITER, {"path": "a", "force": True}, a_context())
+    assert not authorizer.verify(given, ToolOf("erase"), {"path": "a"}, a_context())
+    assert not authorizer.verify(given, WRITER, {"path": "a"}, a_context(call_id="i_2"))
+    assert not authorizer.verify(given, WRITER, {"path": "a"}, a_context(run_id="r_2"))
+
+
+def test_a_permit_of_another_authorizer_or_of_nobody_is_worth_nothing() -> None:
+    class Forged(msgspec.Struct):
+        call_hash: str
+
+    authorizer = PersonAuthorizer()
+    real = permit(authorizer)
+    assert not authorizer.verify(permit(PersonAuthorizer()), WRITER, {"path": "a"}, a_context())
+    assert not authorizer.verify(Forged(real.call_hash), WRITER, {"path": "a"}, a_context())
+
+
+@pytest.mark.parametrize("answer", ["deny", "", "Allow", "always"])
+def test_any_answer_but_allow_is_a_refusal(answer: str) -> None:
+    assert isinstance(PersonAuthorizer().decide(WRITER, {}, a_context(), answer), PermitRefused)
+
+
+def test_a_tool_that_touches_something_is_asked_about_each_time() -> None:
+    needed = PersonAuthorizer().decide(WRITER, {}, a_context(), None)
+    assert isinstance(needed, PermitNeeded)
+    assert needed.question == "Allow Using write? It writes."
+
+
+class Broken:
+    def redact(self, text: str) -> str:
+        raise RuntimeError("out of order")
+
+
+def test_a_result_that_cannot_be_masked_is_withheld() -> None:
+    output = Pipeline(Broken()).process(ToolOutput(text="top secret", data={"a": "top secret"}))
+    assert output.error is not None
+    assert output.error.code == "MASKING_FAILED"
+    assert "top secret" not in repr(output)
+
+
+def test_a_long_result_keeps_its_beginning_and_its_end() -> None:
+    redactor = Redactor()
+    redactor.learn("my-long-secret")
+    text = "begin " + "x" * limits.RESULT_CHARS + " my-long-secret end"
+    output = Pipeline(redactor).process(ToolOutput(text=text))
+    assert output.text.startswith("begin")
+    assert output.text.endswith(" end")
+    assert "my-long-secret" not in output.text
+    assert len(output.text) < limits.RESULT_CHARS + 100
+    assert Pipeline(redactor).process(ToolOutput(text="short")).text == "short"

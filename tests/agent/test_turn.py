@@ -1,0 +1,150 @@
+"""A model's stream becomes items: whole, marked where it broke off, executable only when complete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
+from pilothouse.types import limits
+from pilothouse.types.items import Item
+from pilothouse.types.messages import ModelRequest
+from pilothouse.types.stream import (
+    CallArguments,
+    CallEnd,
+    CallStart,
+    Failed,
+    NativeDelta,
+    Retrying,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
+from tests.agent.conftest import Bench, StreamOf
+
+CUT = Failed("stream_broken", "The connection broke.", retryable=True)
+
+
+def a_call(index: int, call_id: str = "c", name: str = "think", raw: str = '{"a":1}') -> list[StreamEvent]:
+    arguments = {"a": 1} if raw == '{"a":1}' else None
+    return [
+        CallStart(index, call_id, name),
+        CallArguments(index, raw, len(raw)),
+        CallEnd(index, call_id, name, arguments, raw),
+    ]
+
+
+async def turn(bench: Bench, events: Sequence[StreamEvent], attempt: int = 1) -> tuple[Failed | None, list[Item]]:
+    """Take a turn and return how it failed, and its items as the database has them."""
+    before = {item.id for item in bench.journal.items}
+    writer = TurnWriter(bench.journal, TurnId(1, attempt), "m", lambda name, _: f"Using {name}")
+    failure = await take_turn(StreamOf(events), ModelRequest(messages=()), writer)
+    return failure, [item for item in await bench.kept() if item.id not in before]
+
+
+async def test_thinking_text_and_calls_become_items_in_that_order(bench: Bench) -> None:
+    failure, items = await turn(
+        bench,
+        [
+            ThinkingDelta("hm"),
+            ThinkingDelta("", {"signature": "s"}),
+            TextDelta("I "),
+            TextDelta("will."),
+            *a_call(0),
+            NativeDelta({"type": "x"}),
+            Usage(input=7, output=3, cache_read=2),
+            Stopped("tool"),
+        ],
+    )
+    assert failure is None
+    thinking, response, call = items
+    assert (thinking.kind, thinking.text, thinking.data["opaque"]) == ("thinking", "hm", [{"signature": "s"}])
+    assert (response.text, response.data["native"], response.data["stop"]) == ("I will.", [{"type": "x"}], "tool")
+    assert response.data["usage"] == {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 0, "reasoning": 0}
+    assert (call.status, call.data["phase"], call.data["arguments"]) == ("waiting", "args_received", {"a": 1})
+    assert call.data["display"] == "Using think"
+    assert {item.data["turn"] for item in items} == {"1.1"}
+
+
+@pytest.mark.case("F-28")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        [TextDelta("Par"), TextDelta("tial"), *a_call(0), CUT],
+        [TextDelta("Par"), TextDelta("tial"), CallStart(0, "c", "think"), CallArguments(0, '{"a', 3), CUT],
+        [TextDelta("Partial"), *a_call(0)],
+        [TextDelta("Partial"), CallStart(0, "c", "think"), CallArguments(0, '{"a', 3), Stopped("tool")],
+    ],
+    ids=["after a whole call", "inside a call", "no end", "an end inside a call"],
+)
+async def test_a_stream_that_breaks_off_keeps_its_text_and_leaves_no_call_to_execute(
+    bench: Bench, broken: list[StreamEvent]
+) -> None:
+    failure, items = await turn(bench, broken)
+    assert failure is not None
+    assert failure.code == "stream_broken"
+    response, call = items
+    assert (response.text, response.status, response.data["cutOff"]) == ("Partial", "failed", True)
+    assert (call.status, call.data["cutOff"], call.data["error"]["code"]) == ("failed", True, "CUT_OFF")
+
+
+@pytest.mark.case("F-28")
+async def test_thinking_that_broke_off_is_marked_too(bench: Bench) -> None:
+    _, [thinking] = await turn(bench, [ThinkingDelta("hm"), CUT])
+    assert (thinking.text, thinking.status, thinking.data["cutOff"]) == ("hm", "failed", True)
+
+
+@pytest.mark.case("F-26", "F-27")
+async def test_waiting_for_the_provider_shows_a_countdown_that_ends_with_the_answer(bench: Bench) -> None:
+    failure, items = await turn(
+        bench,
+        [Retrying(1, 3.0, "The model is busy."), Retrying(2, 6.0, "Still busy."), TextDelta("Hi"), Stopped("end")],
+    )
+    assert failure is None
+    first, second, response = items
+    assert (first.kind, first.text, first.status) == ("notice", "The model is busy.", "completed")
+    assert second.data["waitSeconds"] == 6.0
+    assert 0 < second.data["until"] - time.time() <= 6.0
+    assert (second.status, response.text) == ("completed", "Hi")
+
+
+async def test_two_calls_with_one_id_or_none_get_ids_of_their_own(bench: Bench) -> None:
+    _, first = await turn(bench, [*a_call(0, "same"), *a_call(1, "same"), *a_call(2, ""), Stopped("tool")])
+    _, second = await turn(bench, [*a_call(0, "same"), Stopped("tool")], attempt=2)
+    ids = [item.data["callId"] for item in (*first, *second) if item.kind == "tool_call"]
+    assert ids[0] == "same"
+    assert len(set(ids)) == 4
+    assert all(ids)
+
+
+async def test_arguments_that_are_no_json_object_stay_visible(bench: Bench) -> None:
+    _, [call, _] = await turn(bench, [*a_call(0, raw="{broken"), Stopped("tool")])
+    assert (call.data["arguments"], call.data["rawArguments"]) == (None, "{broken")
+
+
+async def test_no_more_calls_than_the_limit_are_taken(bench: Bench) -> None:
+    many = [event for index in range(limits.CALLS_PER_TURN + 5) for event in a_call(index, f"c{index}")]
+    _, items = await turn(bench, [*many, Stopped("tool")])
+    assert sum(item.kind == "tool_call" for item in items) == limits.CALLS_PER_TURN
+
+
+@pytest.mark.case("F-34")
+@pytest.mark.parametrize(
+    ("events", "code"),
+    [
+        ([Stopped("end")], "empty_answer"),
+        ([Stopped("refusal", "policy")], "refused"),
+        ([TextDelta("I"), Stopped("refusal")], "refused"),
+    ],
+)
+async def test_an_empty_answer_and_a_refusal_are_shown_as_such(
+    bench: Bench, events: list[StreamEvent], code: str
+) -> None:
+    failure, items = await turn(bench, events)
+    assert failure is None
+    assert [item.data["code"] for item in items if item.kind == "notice"] == [code]
+    assert [item.status for item in items if item.kind == "response"] == ["completed"]
