@@ -12,7 +12,10 @@ from pilothouse.cli.conversations_app import conversations_app
 from pilothouse.cli.models_app import models_app
 from pilothouse.cli.options import AnyConversation, AnyModel, AsJson, Expose, Host, NoBrowser, Port, System, new_app
 
-app = new_app("An agent host that you own: any model, everything visible, nothing lost.")
+app = new_app(
+    "An agent host that you own: any model, everything visible, nothing lost.\n\n"
+    "Without a command it starts the server and opens the page, like `serve`."
+)
 
 
 def _version(wanted: bool) -> None:
@@ -28,10 +31,7 @@ def pilothouse(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """An agent host that you own: any model, everything visible, nothing lost.
-
-    Without a command it starts the server and opens the page, like `serve`.
-    """
+    """Start the server unless a command was named."""
     if context.invoked_subcommand is None:
         serve()
 

@@ -8,8 +8,8 @@ from pilothouse.cli.terminal import STYLES, plain
 
 _RESET = "\x1b[0m"
 # What may be the beginning of a mark waits for its next piece.
-_UNDECIDED = re.compile(r"(?:^|\n)(?:#{1,6}|`{1,2})\Z|`{1,2}\Z|\*\Z")
-_MARKS = re.compile(r"(\n|```|`|\*\*|^#{1,6} )")
+_UNDECIDED = re.compile(r"(?:^|\n)#{1,6}\Z|(?<!`)`{1,2}\Z|(?<!\*)\*\Z")
+_MARKS = re.compile(r"(```|`|\*\*)")
 
 
 class MarkdownStyler:

@@ -1,0 +1,148 @@
+"""Bad input: one plain sentence, what to do, the right exit code, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Script
+from tests.support.commands import Outcome, Started, pilothouse
+
+
+def assert_told(done: Outcome, code: int, *parts: str) -> None:
+    assert done.code == code, done
+    assert done.out == ""
+    assert 1 <= len(done.err.strip().splitlines()) <= 2, done.err
+    assert "Traceback" not in done.err
+    for part in parts:
+        assert part in done.err, done.err
+
+
+def test_a_wrong_word_on_the_command_line_is_told_with_the_right_one(home: Path) -> None:
+    unknown = pilothouse(home, "rnu")
+    assert unknown.code == 2
+    assert "Did you mean 'run'?" in unknown.err
+    option = pilothouse(home, "run", "hi", "--modle", "x")
+    assert option.code == 2
+    assert "--model" in option.err
+    assert not home.exists()
+
+
+def test_an_unknown_model_leaves_nothing_behind(home: Path) -> None:
+    assert_told(pilothouse(home, "run", "hi", "--model", "nope"), 2, "no model “nope”", "There are: embedded")
+    assert "no conversations" in pilothouse(home, "conversations", "list").err
+
+
+def test_a_broken_script_is_told_with_its_line(home: Path, script: Script) -> None:
+    assert_told(
+        pilothouse(home, "run", "hi", "--model", script("- text: ok\n- {txet: oops}")), 2, "script.yaml, line 2"
+    )
+    assert_told(pilothouse(home, "run", "hi", "--model", "scripted:/nowhere.yaml"), 2, "/nowhere.yaml cannot be read")
+
+
+def test_an_unknown_conversation_is_told(home: Path) -> None:
+    assert_told(pilothouse(home, "run", "hi", "--conversation", "c_0"), 2)
+    assert_told(pilothouse(home, "conversations", "show", "c_0"), 2)
+    assert_told(pilothouse(home, "answer", "i_0", "yes"), 2, "pilothouse answer")
+
+
+def test_an_empty_a_huge_and_a_binary_message_are_refused(home: Path, script: Script) -> None:
+    model = script("- ok")
+    assert_told(pilothouse(home, "run", "  ", "--model", model), 2, "empty")
+    assert_told(pilothouse(home, "run", "--model", model, stdin="x" * 5_000_000), 2, "longer than 1,000,000")
+    assert_told(pilothouse(home, "run", "--model", model, stdin=b"\xff\xfe\x00"), 2, "not UTF-8")
+    assert "no conversations" in pilothouse(home, "conversations", "list").err
+
+
+@pytest.mark.case("F-45")
+def test_a_corrupt_and_a_newer_database_are_refused_and_kept(home: Path, script: Script) -> None:
+    model = script("- ok")
+    assert pilothouse(home, "run", "hi", "--model", model).code == 0
+    database = home / "pilothouse.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    assert_told(pilothouse(home, "run", "hi", "--model", model), 1, "newer")
+    for name in ("pilothouse.db-wal", "pilothouse.db-shm"):
+        (home / name).unlink(missing_ok=True)
+    database.write_bytes(b"this is not a database" * 100)
+    assert_told(pilothouse(home, "run", "hi", "--model", model), 1, "damaged", "backup")
+    assert database.read_bytes().startswith(b"this is not")
+
+
+@pytest.mark.case("F-54")
+def test_a_taken_port_is_told(home: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert_told(pilothouse(home, "serve", "--port", str(port)), 1, f"Port {port} is taken", "--port")
+    assert_told(pilothouse(home, "serve", "--host", "0.0.0.0"), 2, "--expose-to-network")
+
+
+def test_a_wrong_database_url_is_told_without_its_password(home: Path) -> None:
+    for url in ("mysql://me:hunter2hunter2@nowhere/x", "postgresql://me:hunter2hunter2@127.0.0.1:1/x", "nonsense"):
+        done = pilothouse(home, "run", "hi", PILOTHOUSE_DATABASE_URL=url)
+        assert done.code == 1
+        assert "PILOTHOUSE_DATABASE_URL" in done.err
+        assert "hunter2" not in done.err
+        assert "Traceback" not in done.err
+
+
+def test_a_data_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    assert_told(pilothouse(file, "run", "hi"), 1, "is not a folder", "PILOTHOUSE_HOME")
+    if os.getuid() != 0:
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0o500)
+        assert_told(pilothouse(closed / "home", "run", "hi"), 1, "cannot be used", "PILOTHOUSE_HOME")
+
+
+def test_an_unreachable_model_and_a_missing_key_are_told(home: Path) -> None:
+    add = ("models", "add", "--provider", "openai-compatible", "--model", "m")
+    assert pilothouse(home, *add, "--id", "away", "--base-url", "http://127.0.0.1:9/v1").out == "away\n"
+    assert_told(pilothouse(home, "run", "hi", "--model", "away"), 1, "127.0.0.1:9")
+    made = pilothouse(home, *add, "--id", "far", "--key-source", "env:NO_SUCH_KEY")
+    assert "NO_SUCH_KEY" in made.err
+    assert_told(pilothouse(home, "run", "hi", "--model", "far"), 1, "NO_SUCH_KEY")
+
+
+@pytest.mark.case("F-55")
+def test_a_broken_models_file_is_told_with_its_line_and_the_rest_works(home: Path, script: Script) -> None:
+    assert pilothouse(home, "models", "list").code == 0
+    (home / "models.json").write_text('{\n  "models": oops\n}')
+    listed = pilothouse(home, "models", "list")
+    assert listed.code == 0
+    assert "line 2" in listed.err
+    assert pilothouse(home, "run", "hi", "--model", script("- ok")).out == "ok\n"
+    told = pilothouse(home, "doctor")
+    assert told.code == 1
+    assert "line 2" in told.out
+
+
+@pytest.mark.case("F-44", "F-54")
+def test_a_second_server_on_one_folder_is_refused_and_told_where_the_first_is(home: Path) -> None:
+    with Started(home, "serve", "--no-browser", "--port", "0") as first:
+        address = first.line().split()[3]
+        assert_told(pilothouse(home, "serve", "--port", "0"), 1, address, "pilothouse open")
+        assert first.stop().code == 0
+
+
+def test_a_chat_needs_a_terminal(home: Path) -> None:
+    assert_told(pilothouse(home, "chat"), 2, "needs a terminal", "pilothouse run")
+
+
+def test_a_failure_that_nobody_foresaw_is_a_sentence_too(home: Path, script: Script) -> None:
+    model = script("- ok")
+    assert pilothouse(home, "run", "hi", "--model", model).code == 0
+    # A folder where a file should be: nothing checks for that.
+    (home / "server.json").mkdir()
+    done = pilothouse(home, "run", "hi", "--model", model)
+    assert done.code == 0, done.err
+    assert json.loads(pilothouse(home, "models", "list", "--json").out)["defaultModelId"] == "embedded"

@@ -1,0 +1,70 @@
+"""`pilothouse chat` in a terminal of its own."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from tests.cli.conftest import Script
+from tests.support.commands import Screen, pilothouse
+
+TALK = "- [{thinking: Hm.}, {text: 'Hello **you**.'}]\n- [{text: 'Slow words. '}, {wait: 60}]\n- Third."
+LOOP = "- [{call: think, arguments: {thought: again}}]"
+
+
+def test_a_chat_streams_stops_names_lists_and_leaves(home: Path, script: Script) -> None:
+    with Screen(home, ["chat", "--model", script(TALK)]) as screen:
+        screen.until("/help")
+        screen.until("›")
+        screen.type("hello\r")
+        answered = screen.until("tokens")
+        assert "\x1b[1m**you**" in answered
+        screen.type("and more\r")
+        screen.until("Slow words")
+        screen.type("\x03")
+        screen.until("Cancelled")
+        screen.type("go on\r")
+        screen.until("Third")
+        screen.type("/title My talk\r")
+        screen.until("My talk")
+        screen.type("/nope\r")
+        screen.until("is not a command")
+        screen.type("/model\r")
+        screen.until("There are: embedded")
+        screen.type("/help\r")
+        screen.until("/quit")
+        screen.type("\x04")
+        assert screen.ended() == 0
+    listed = pilothouse(home, "conversations", "list").lines
+    assert len(listed) == 2
+    assert "My talk" in listed[1]
+    assert stat.S_IMODE((home / "chat-history").stat().st_mode) == 0o600
+
+
+def test_several_lines_are_one_message_and_a_new_conversation_begins(home: Path, script: Script) -> None:
+    with Screen(home, ["chat", "--model", script("- One.\n- Two.")]) as screen:
+        screen.until("›")
+        screen.type("first\x1b\rsecond\r")
+        screen.until("One")
+        screen.type("/new\r")
+        screen.until("begins")
+        screen.type("again\r")
+        screen.until("One")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    newest, oldest = (line.split()[0] for line in pilothouse(home, "conversations", "list").lines[1:])
+    assert "first\nsecond" in pilothouse(home, "conversations", "show", oldest).out
+    assert "again" in pilothouse(home, "conversations", "show", newest).out
+
+
+def test_a_question_is_answered_in_the_chat(home: Path, script: Script) -> None:
+    with Screen(home, ["chat", "--model", script(LOOP)]) as screen:
+        screen.until("›")
+        screen.type("loop\r")
+        screen.until("Go on")
+        screen.until("›")
+        screen.type("stop\r")
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    assert pilothouse(home, "answer").err == "No question waits for an answer.\n"

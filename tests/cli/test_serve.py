@@ -1,0 +1,87 @@
+"""`pilothouse serve` and `open`, and commands beside a running server."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Script
+from tests.support.commands import Started, pilothouse, server
+
+LINE = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
+HELLO = "- [{thinking: hm}, {text: Hello there., pieces: 3}]\n- You said more."
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_the_server_prints_one_line_and_stops_well_on_a_signal(home: Path, number: int) -> None:
+    with Started(home, "serve", "--no-browser", "--port", "0") as started:
+        assert LINE.fullmatch(started.line())
+        assert stat.S_IMODE((home / "server.json").stat().st_mode) == 0o600
+        done = started.stop(number)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert not (home / "server.json").exists()
+
+
+def test_open_prints_another_link_of_the_running_server(home: Path) -> None:
+    away = pilothouse(home, "open")
+    assert away.code == 1
+    assert "pilothouse serve" in away.err
+    with server(home) as line:
+        address = line.split()[3]
+        links = {pilothouse(home, "open", "--no-browser").out.strip() for _ in range(2)}
+    assert len(links) == 2
+    assert all(link.startswith(f"{address}/#code=") for link in links)
+
+
+def test_a_run_beside_a_server_goes_through_it(home: Path, script: Script) -> None:
+    model = script(HELLO)
+    with server(home):
+        first = pilothouse(home, "run", "hi", "--json", "--model", model)
+        assert first.code == 0, first.err
+        events = [json.loads(line) for line in first.lines]
+        assert {event["run"]["process"] for event in events if event["type"] == "run.updated"} != {None}
+        assert not any(str(event.get("run", {}).get("process", "")).startswith("once") for event in events)
+        conversation = events[0]["conversation"]["id"]
+        again = pilothouse(home, "run", "more", "--conversation", conversation)
+        assert (again.code, again.out) == (0, "You said more.\n")
+        listed = pilothouse(home, "conversations", "list").out
+        assert conversation in listed
+    # The same after the server has ended: one truth.
+    assert pilothouse(home, "conversations", "list").out == listed
+    numbers = [event["seq"] for event in events if event["seq"]]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_problems_of_a_server_are_told_like_our_own(home: Path, script: Script) -> None:
+    with server(home):
+        unknown = pilothouse(home, "run", "hi", "--model", "nope")
+        assert (unknown.code, unknown.out) == (2, "")
+        assert "There are: embedded" in unknown.err
+        assert "no conversations" in pilothouse(home, "conversations", "list").err
+        assert pilothouse(home, "run", "hi", "--conversation", "../../models").code == 2
+        assert pilothouse(home, "run", "hi", "--model", script("- [{fault: 401}]")).code == 1
+
+
+def test_a_run_beside_a_server_is_cancelled_in_the_server(home: Path, script: Script) -> None:
+    with server(home):
+        with Started(home, "run", "hi", "--json", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")) as started:
+            while "Slow." not in started.line():
+                pass
+            done = started.stop(signal.SIGINT)
+        assert done.code == 130
+        assert json.loads(done.lines[-1])["run"]["status"] == "cancelled"
+
+
+def test_models_are_changed_in_the_running_server(home: Path) -> None:
+    add = ("models", "add", "--id", "local", "--provider", "ollama", "--model", "m")
+    with server(home):
+        assert pilothouse(home, *add).out == "local\n"
+        assert pilothouse(home, "models", "default", "local").out == "local\n"
+        assert pilothouse(home, "models", "default").out == "local\n"
+        assert pilothouse(home, "doctor").code == 0
+    assert pilothouse(home, "models", "default").out == "local\n"

@@ -1,0 +1,96 @@
+"""In a terminal: nothing that a model says can do more than be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pilothouse.cli.markdown import MarkdownStyler
+from pilothouse.cli.terminal import plain, plain_json
+from tests.cli.conftest import Script
+from tests.support.commands import Screen, pilothouse
+
+# Clear screen, a title, a link, the clipboard, an 8-bit sequence, a device string, bells, backspaces, bidi.
+ATTACK = "a\x1b[2Jb\x1b]0;owned\x07c\x1b]8;;https://evil.example\x1b\\d\x1b]52;c;eA==\x07e\x9b31mf\x1bPq\x1b\\g\x08\x7fh\rj\u202ek"
+OURS = re.compile(r"\x1b\[\d+m")
+
+
+def assert_harmless(raw: str) -> None:
+    bare = OURS.sub("", raw).replace("\r\n", "\n")
+    assert plain(bare) == bare, repr(bare)
+
+
+@pytest.mark.case("TEXT-01", "TEXT-04")
+def test_control_characters_in_an_answer_a_title_and_a_message_are_only_shown(home: Path, script: Script) -> None:
+    model = script(f"- [{{thinking: {json.dumps(ATTACK)}}}, {{text: {json.dumps(ATTACK)}, pieces: 3, every: 0.002}}]")
+    with Screen(home, ["run", f"hi {ATTACK}", "--model", model]) as screen:
+        assert screen.ended() == 0
+        assert_harmless(screen.raw)
+        assert "␛[2J" in screen.raw
+    for arguments in (["conversations", "list"], ["conversations", "search", "hi"], ["run", "x", "-m", f"no{ATTACK}"]):
+        with Screen(home, arguments) as screen:
+            screen.ended()
+            assert_harmless(screen.raw)
+    listed = pilothouse(home, "conversations", "list").lines[-1].split()[0]
+    shown = pilothouse(home, "conversations", "show", listed)
+    assert_harmless(shown.out)
+    lines = pilothouse(home, "conversations", "show", listed, "--json")
+    assert_harmless(lines.out)
+    assert json.loads(lines.lines[-1])["text"] == ATTACK
+
+
+@pytest.mark.case("TEXT-01")
+def test_honest_text_stays_as_it_is() -> None:
+    honest = "Grüße, 世界!\n\tA tab, “quotes”, family 👨‍👩‍👧, flags 🇨🇭, e\u0301\n"
+    assert plain(honest) == honest
+    assert plain_json(json.dumps(honest)) == json.dumps(honest)
+
+
+def test_thinking_is_dim_and_the_answer_is_followed_by_what_it_took(home: Path, script: Script) -> None:
+    with Screen(home, ["run", "hi", "--model", script("- [{thinking: Hm.}, {text: Hello.}]")]) as screen:
+        assert screen.ended() == 0
+        assert "\x1b[2mHm.\x1b[0m\r\n\r\nHello." in screen.raw
+        assert "tokens in" in screen.text
+        assert "Go on: pilothouse run --conversation c_" in screen.text
+    with Screen(home, ["run", "hi", "--model", script("- [{text: Plain.}]")], NO_COLOR="1") as screen:
+        assert screen.ended() == 0
+        assert "\x1b" not in screen.raw
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_markdown_is_styled_the_same_however_it_is_cut(size: int) -> None:
+    text = "# Head\nA **bold** and `co**de` word, 2*3.\n\n```py\n# not a head\nx = `1`\n```\nend **open\nplain `"
+    styler = MarkdownStyler()
+    styled = "".join(styler.feed(text[at : at + size]) for at in range(0, len(text), size)) + styler.end()
+    assert OURS.sub("", styled) == text
+    shown = [(code, part) for code, part in _parts(styled) if part]
+    assert shown == [
+        ("1", "# Head"),
+        ("0", "\nA "),
+        ("1", "**bold**"),
+        ("0", " and "),
+        ("36", "`co**de`"),
+        ("0", " word, 2*3.\n\n"),
+        ("36", "```py\n# not a head\nx = `1`\n```"),
+        ("0", "\nend "),
+        ("1", "**open"),
+        ("0", "\nplain "),
+        ("36", "`"),
+    ]
+
+
+def _parts(styled: str) -> list[tuple[str, str]]:
+    """Return the pieces of a styled text with the last style before each, neighbours of one style joined."""
+    pieces: list[tuple[str, str]] = []
+    code = "0"
+    for index, part in enumerate(re.split(r"\x1b\[(\d+)m", styled)):
+        if index % 2:
+            code = part
+        elif part and pieces and pieces[-1][0] == code:
+            pieces[-1] = (code, pieces[-1][1] + part)
+        elif part:
+            pieces.append((code, part))
+    return pieces

@@ -1,0 +1,178 @@
+"""Running the real command in a process of its own, with and without a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tests.support.waiting import until
+
+PATIENCE = 20.0
+COMMAND = (sys.executable, "-m", "pilothouse")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """Return an environment without a screen, colours or other people's settings."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    return kept | {"PILOTHOUSE_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm-256color"} | more
+
+
+def pilothouse(home: Path, *arguments: str, stdin: str | bytes = b"", **more: str) -> Outcome:
+    """Run a command to its end."""
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        input=given,
+        capture_output=True,
+        timeout=PATIENCE,
+        env=environment(home, **more),
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+class Started:
+    """A command on its way, without a terminal."""
+
+    def __init__(self, home: Path, *arguments: str, **more: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(home, **more),
+        )
+
+    def line(self) -> str:
+        """Return the next line it prints."""
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        assert ready, "the command printed nothing"
+        return self.process.stdout.readline().decode().rstrip("\n")
+
+    def stop(self, number: int = signal.SIGTERM) -> Outcome:
+        """Send a signal and return how it ended."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> Outcome:
+        try:
+            out, err = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
+        return Outcome(self.process.returncode, out.decode(), err.decode())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+@contextlib.contextmanager
+def server(home: Path, *arguments: str, **more: str) -> Iterator[str]:
+    """Run a server for as long as the block lasts, and give the line it printed."""
+    with Started(home, "serve", "--no-browser", "--port", "0", *arguments, **more) as started:
+        yield started.line()
+        outcome = started.stop()
+        assert outcome.code == 0, outcome.err
+
+
+class Screen:
+    """A command in a terminal of its own."""
+
+    def __init__(self, home: Path, arguments: Sequence[str], **more: str) -> None:
+        self.pid, self._terminal = pty.fork()
+        if self.pid == 0:
+            os.execve(COMMAND[0], [*COMMAND, *arguments], environment(home, **more))
+        self.raw = ""
+        self.code: int | None = None
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._terminal, text.encode())
+
+    def until(self, pattern: str) -> str:
+        """Wait until the screen shows something new that matches; return what came up to there."""
+        start = len(self.raw)
+        end = time.monotonic() + PATIENCE
+        while not (found := re.search(pattern, _bare(self.raw[start:]))):
+            if time.monotonic() > end or not self._read(end - time.monotonic()):
+                raise AssertionError(f"waited in vain for {pattern!r}; there is: {self.raw[start:]!r}")
+        del found
+        return self.raw[start:]
+
+    def ended(self) -> int:
+        """Wait for the end and return the exit code."""
+        while self._read(PATIENCE):
+            pass
+
+        def gone() -> bool:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+            return bool(pid)
+
+        until(gone, "the command to end")
+        assert self.code is not None
+        return self.code
+
+    @property
+    def text(self) -> str:
+        """Return what was shown, without styles."""
+        return _bare(self.raw)
+
+    def _read(self, timeout: float) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], max(timeout, 0))
+        if not ready:
+            return False
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:
+            # Linux says it this way when the other side has closed.
+            return False
+        self.raw += data.decode(errors="replace")
+        return bool(data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self._terminal)
+
+
+def _bare(raw: str) -> str:
+    """Return what a terminal shows of some output, roughly: without escapes and carriage returns."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r", "", raw)
