@@ -123,7 +123,9 @@ export const Markdown = memo(({ text, isStreaming }: { text: string; isStreaming
   return (
     <div className={classes.markdown}>
       {groups(last.blocks, isStreaming).map((group, at) => (
-        <Group key={at} {...group} />
+        <div key={at} className={classes.group}>
+          <Group {...group} />
+        </div>
       ))}
     </div>
   );

@@ -9,7 +9,9 @@ export interface HighlightRequest {
 
 export interface HighlightAnswer {
   id: number;
-  spans: Span[] | null;
+  names: string[];
+  /** Pairs: which name, for how many UTF-16 units; null when the language is unknown. */
+  marks: Uint32Array<ArrayBuffer> | null;
 }
 
 /** While a block grows it is coloured up to this length, and once more when it closes. */
@@ -47,10 +49,23 @@ function giveUp(): void {
   finish(null);
 }
 
+/** Return the coloured pieces of a code that its marks describe. */
+export function spansOf(code: string, { names, marks }: Pick<HighlightAnswer, "names" | "marks">): Span[] | null {
+  if (!marks) return null;
+  const spans: Span[] = [];
+  let at = 0;
+  for (let pair = 0; pair < marks.length; pair += 2) {
+    const end = at + (marks[pair + 1] ?? 0);
+    spans.push([names[marks[pair] ?? 0] ?? "", code.slice(at, end)]);
+    at = end;
+  }
+  return spans;
+}
+
 function startWorker(): Worker {
   const started = new Worker(new URL("./highlight.worker.ts", import.meta.url), { type: "module" });
   started.onmessage = ({ data }: MessageEvent<HighlightAnswer>) => {
-    if (data.id === current?.request.id) finish(data.spans);
+    if (data.id === current?.request.id) finish(spansOf(current.request.code, data));
   };
   started.onerror = giveUp;
   return started;
