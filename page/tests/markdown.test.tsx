@@ -1,0 +1,187 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { MantineProvider } from "@mantine/core";
+import { describe, expect, it } from "vitest";
+import { grow, isOpenCode, noBlocks } from "../src/markdown/blocks";
+import { pieces } from "../src/markdown/CodeBlock";
+import { spansOf } from "../src/markdown/highlight";
+import { isHonest, safeLink } from "../src/markdown/links";
+import { Markdown } from "../src/markdown/Markdown";
+import { rasterOf, rasterUrl } from "../src/markdown/raster";
+
+const html = (text: string) =>
+  renderToStaticMarkup(
+    <MantineProvider withCssVariables={false} withGlobalClasses={false}>
+      <Markdown text={text} isStreaming={false} />
+    </MantineProvider>,
+  );
+
+/** Read a text as it would arrive: a few characters at a time. */
+function stream(text: string, step: number) {
+  let blocks = noBlocks;
+  for (let at = step; at < text.length + step; at += step) blocks = grow(blocks, text.slice(0, at));
+  return blocks;
+}
+
+const sample = [
+  "# Title",
+  "A paragraph with **bold** text.",
+  "- one\n- two\n\n  more of two\n- three",
+  "```js\nlet a = 1;\n\nlet b = 2;\n```",
+  "| a | b |\n|---|---|\n| 1 | 2 |",
+  "> quoted",
+  "last words",
+].join("\n\n");
+
+describe("blocks", () => {
+  it.each([1, 3, 7, 50])("are the same whether the text comes at once or in pieces of %i", (step) => {
+    const streamed = stream(sample, step);
+    const whole = grow(noBlocks, sample);
+    const raws = (blocks: typeof whole) => [...blocks.finished, ...blocks.tail].map((token) => [token.type, token.raw]);
+    expect(raws(streamed)).toEqual(raws(whole));
+  });
+
+  it("keep a finished block as the very same object", () => {
+    const before = grow(noBlocks, "one\n\ntwo\n\nthr");
+    const after = grow(before, "one\n\ntwo\n\nthree\n\nfour");
+    expect(after.finished[0]).toBe(before.finished[0]);
+    expect(after.finished[1]).toBe(before.finished[1]);
+  });
+
+  it("start anew when the text is not a continuation", () => {
+    const blocks = grow(grow(noBlocks, "one\n\ntwo"), "other");
+    expect([...blocks.finished, ...blocks.tail].map((token) => token.raw)).toEqual(["other"]);
+  });
+
+  it("cut a long list so that its finished points are not read again", () => {
+    const list = Array.from({ length: 100 }, (_, at) => `${at + 1}. point ${at + 1}`).join("\n");
+    const blocks = stream(list, 13);
+    expect(blocks.tailStart).toBeGreaterThan(list.length / 2);
+    expect(html(list).match(/<li>/g)?.length).toBe(100);
+    expect(html(list)).toContain('<ol start="100">');
+  });
+
+  it("know an open code block from a closed one", () => {
+    const open = grow(noBlocks, "```js\nlet a").tail[0];
+    const closed = grow(noBlocks, "```js\nlet a\n```").tail[0];
+    expect(open && isOpenCode(open)).toBe(true);
+    expect(closed && isOpenCode(closed)).toBe(false);
+  });
+
+  it("leave a gigantic line plain and stay quick", () => {
+    const began = performance.now();
+    const blocks = grow(noBlocks, "*a_[`".repeat(400_000));
+    expect(blocks.tail.length).toBe(1);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe("markup in a text", () => {
+  it.each([
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+    "text <b onclick=alert(1)>bold</b>",
+    "**<a href='javascript:alert(1)'>x</a>**",
+    "| <img src=x onerror=alert(1)> |\n|---|\n| <svg/onload=alert(1)> |",
+    "`<script>` &lt;script&gt;alert(1)&lt;/script&gt;",
+    '[x](<javascript:alert(1)> "<img src=x onerror=alert(1)>")',
+    "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'>",
+  ])("is shown and never obeyed: %s", (text) => {
+    const made = html(text).replace(/<svg[^>]*aria-hidden[^]*?<\/svg>/g, "");
+    expect(made).not.toMatch(/<(script|img|svg|iframe|math|style|object|embed|link|b\b)/i);
+    expect(made).not.toMatch(/<[^>]+\son\w+=/i);
+    expect(made).not.toMatch(/href="(?!https?:|mailto:)/i);
+  });
+
+  it("may break a line", () => {
+    expect(html("one<br>two")).toContain("<br/>");
+  });
+});
+
+describe("links", () => {
+  it.each([
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "javascript&#58;alert(1)",
+    "javascript&colon;alert(1)",
+    "java\tscript:alert(1)",
+    "java&Tab;script:alert(1)",
+    "\u0001javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "smb://host/share",
+    "\\\\host\\share",
+    "ms-word:ofe|u|http://x",
+    "blob:https://x",
+    "/api/state",
+    "//host/path",
+    "",
+  ])("that lead elsewhere stay text: %s", (target) => {
+    expect(safeLink(target)).toBeNull();
+  });
+
+  it("that are honest work", () => {
+    expect(safeLink("https://example.org/a?b=c")?.href).toBe("https://example.org/a?b=c");
+    expect(safeLink("mailto:someone@example.org")?.host).toBe("someone@example.org");
+    expect(html("[the docs](https://example.org)")).toContain('rel="noopener noreferrer"');
+  });
+
+  it("lose what pretends to be a host before an @", () => {
+    expect(safeLink("https://bank.example@evil.example/x")?.href).toBe("https://evil.example/x");
+  });
+
+  it("name the real host when their text names another, or when it is a lookalike", () => {
+    expect(isHonest("https://bank.example.com", "evil.example.net")).toBe(false);
+    expect(isHonest("bank.example.com/login", "bank.example.com")).toBe(true);
+    expect(isHonest("the docs", "example.org")).toBe(true);
+    expect(html("[https://аpple.com](https://аpple.com)")).toContain("xn--");
+  });
+});
+
+describe("images", () => {
+  it("of other hosts are a link that names the host", () => {
+    const made = html("![chart](https://tracker.example.com/p.png?q=SECRET)");
+    expect(made).not.toContain("<img");
+    expect(made).toContain("(tracker.example.com)");
+  });
+
+  const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+  it("that are part of the text are shown when they are raster images", () => {
+    expect(html(`![dot](data:image/png;base64,${pixel})`)).toContain("<img");
+    expect(rasterUrl(pixel)).toContain("data:image/png");
+  });
+
+  it("that are no raster images are not", () => {
+    const svg = btoa("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>");
+    expect(html(`![x](data:image/svg+xml;base64,${svg})`)).not.toContain("<img");
+    expect(html(`![x](data:image/png;base64,${svg})`)).not.toContain("<img");
+  });
+
+  it("of absurd size are not", () => {
+    const bytes = Uint8Array.from(atob(pixel), (char) => char.charCodeAt(0));
+    new DataView(bytes.buffer).setUint32(16, 50_000);
+    new DataView(bytes.buffer).setUint32(20, 50_000);
+    expect(rasterOf(bytes)).toBeNull();
+  });
+});
+
+describe("code", () => {
+  it("is cut into pieces of whole lines that give the exact code again", () => {
+    const code = Array.from({ length: 150 }, (_, at) => `line ${at}`).join("\n");
+    const cut = pieces([["hljs-comment", code.slice(0, 300)], ["", code.slice(300)]]);
+    expect(cut.length).toBe(3);
+    expect(cut.flat().map(([, text]) => text).join("")).toBe(code);
+  });
+
+  it("gets its colours from marks", () => {
+    const marks = Uint32Array.from([1, 3, 0, 2]);
+    expect(spansOf("let a", { names: ["", "hljs-keyword"], marks })).toEqual([["hljs-keyword", "let"], ["", " a"]]);
+  });
+
+  it("shows what was copied: nothing hidden stands in it", () => {
+    expect(html("```sh\nrm <b>x</b> &amp; y\n```")).toContain("rm &lt;b&gt;x&lt;/b&gt; &amp;amp; y");
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import { callTime, choicesOf, usageOf } from "../src/chat/data";
+import { usageFacts } from "../src/chat/Response";
+import { rowsOf } from "../src/chat/rows";
+import { phaseText } from "../src/chat/ToolCall";
+import { seconds } from "../src/chat/words";
+import { loadDraft, newKey, saveDraft } from "../src/composer/drafts";
+import { byDay, dayName } from "../src/conversations/days";
+import { marked } from "../src/conversations/SearchHits";
+import { matches } from "../src/shell/commands";
+import { parseRoute } from "../src/shell/router";
+import { aConversation, anItem, aRun } from "./records";
+
+function memory(): Storage {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  } as Storage;
+}
+
+describe("drafts", () => {
+  it("survive with the key of the attempt, so that sending again is harmless", () => {
+    const storage = memory();
+    saveDraft("c_1", { text: "not sent yet", key: "k" }, storage);
+    expect(loadDraft("c_1", storage)).toEqual({ text: "not sent yet", key: "k" });
+    expect(loadDraft("c_2", storage).text).toBe("");
+  });
+
+  it("are gone when there is nothing in the box", () => {
+    const storage = memory();
+    saveDraft("c_1", { text: "x", key: null }, storage);
+    saveDraft("c_1", { text: "", key: null }, storage);
+    expect(storage.getItem("pilothouse.draft.c_1")).toBeNull();
+  });
+
+  it("that cannot be read count as empty", () => {
+    const storage = memory();
+    storage.setItem("pilothouse.draft.c_1", "{broken");
+    expect(loadDraft("c_1", storage)).toEqual({ text: "", key: null });
+    expect(newKey()).not.toBe(newKey());
+  });
+});
+
+describe("the list", () => {
+  const now = new Date(2026, 10, 15, 12).getTime();
+  it("names days as a person does", () => {
+    expect(dayName(now - 3_600_000, now, "en")).toBe("Today");
+    expect(dayName(now - 24 * 3_600_000, now, "en")).toBe("Yesterday");
+    expect(dayName(new Date(2026, 10, 11).getTime(), now, "en")).toBe("Wednesday");
+    expect(dayName(new Date(2026, 8, 1).getTime(), now, "en")).toBe("September");
+    expect(dayName(new Date(2025, 8, 1).getTime(), now, "en")).toBe("September 2025");
+  });
+
+  it("groups conversations by day", () => {
+    const days = byDay(
+      [aConversation({ updatedAt: now / 1000 }), aConversation({ id: "c_2", updatedAt: now / 1000 - 100_000 })],
+      now,
+      "en",
+    );
+    expect(days.map((day) => day.conversations.length)).toEqual([1, 1]);
+  });
+
+  it("marks hits by characters, also behind an emoji", () => {
+    const parts = marked({ snippet: "🚢🚢 tide", ranges: [{ start: 3, end: 7 }] });
+    expect(parts[0]).toBe("🚢🚢 ");
+    expect((parts[1] as { props: { children: string } }).props.children).toBe("tide");
+  });
+});
+
+describe("keys", () => {
+  const press = (fields: object) => ({
+    key: "",
+    ctrlKey: false,
+    metaKey: false,
+    altKey: false,
+    shiftKey: false,
+    ...fields,
+  });
+  it("are Ctrl here and Cmd on a Mac", () => {
+    expect(matches("mod+k", press({ key: "k", ctrlKey: true }), false)).toBe(true);
+    expect(matches("mod+k", press({ key: "k", metaKey: true }), true)).toBe(true);
+    expect(matches("mod+k", press({ key: "k", ctrlKey: true }), true)).toBe(false);
+    expect(matches("mod+k", press({ key: "k" }), false)).toBe(false);
+  });
+  it("know a letter by its place when Alt changes the sign", () => {
+    expect(matches("alt+n", press({ key: "˜", code: "KeyN", altKey: true }), true)).toBe(true);
+    expect(matches("?", press({ key: "?", shiftKey: true }), false)).toBe(true);
+  });
+});
+
+describe("addresses", () => {
+  it("name a conversation, an item in it, or a tab", () => {
+    expect(parseRoute("/c/c_1", "?item=i_2")).toEqual({ page: "chat", conversationId: "c_1", itemId: "i_2" });
+    expect(parseRoute("/settings/models")).toMatchObject({ page: "settings", tab: "models" });
+    expect(parseRoute("/settings/nonsense")).toMatchObject({ tab: "general" });
+    expect(parseRoute("/elsewhere")).toMatchObject({ conversationId: null });
+  });
+});
+
+describe("a tool call", () => {
+  const call = (fields: object) => anItem({ kind: "tool_call", ...fields });
+  it.each([
+    [call({ data: { phase: "started" } }), "Receiving args..."],
+    [call({ status: "waiting", data: { phase: "args_received" } }), "Args received"],
+    [call({ data: { phase: "executing" } }), "Executing..."],
+    [call({ status: "completed" }), "Completed"],
+    [call({ status: "failed", data: { error: { message: "no such file" } } }), "Failed: no such file"],
+    [call({ status: "cancelled" }), "Cancelled"],
+    [call({ status: "timed_out" }), "timed out"],
+  ])("has words for each phase", (item, words) => {
+    expect(phaseText(item)).toBe(words);
+  });
+
+  it("knows how long it took when it is over, however it ended", () => {
+    const data = { phases: { started: 10 } };
+    expect(callTime(call({ data })).took).toBeNull();
+    expect(callTime(call({ data, status: "cancelled", updatedAt: 12.5 })).took).toBe(2_500);
+    expect(callTime(call({ data: { ...data, elapsedMs: 40 }, status: "completed" })).took).toBe(40);
+  });
+});
+
+describe("an answer", () => {
+  it("tells what it cost and how fast it came", () => {
+    const data = { usage: { input: 12_840, output: 912, cacheRead: 11_200 }, firstTokenMs: 640, durationMs: 14_200 };
+    expect(usageFacts(usageOf(anItem({ data })))).toEqual([
+      "13k tokens in",
+      "11k cached",
+      "912 out",
+      "first token after 0.6 s",
+      "67.3 tokens/s",
+    ]);
+  });
+
+  it("says nothing about what is not known", () => {
+    expect(usageFacts(usageOf(anItem({ data: { usage: "nonsense" } })))).toEqual([]);
+    expect(choicesOf(anItem({ data: { choices: [{ id: 3 }, null, { id: "a" }] } }))).toEqual([{ id: "a", label: "a" }]);
+    expect(seconds(185_000)).toBe("3 min 5 s");
+  });
+});
+
+describe("rows", () => {
+  it("tell how a run ended below its last item, also when it has none but the message", () => {
+    const items = [
+      anItem({ id: "i_0", kind: "user_message", runId: null, position: 1 }),
+      anItem({ id: "i_1", position: 2 }),
+      anItem({ id: "i_2", kind: "user_message", runId: null, position: 3 }),
+    ];
+    const runs = [
+      aRun({ id: "r_1", status: "failed", messageItemId: "i_0", createdAt: 1 }),
+      aRun({ id: "r_2", status: "interrupted", messageItemId: "i_2", createdAt: 2 }),
+    ];
+    const rows = rowsOf(
+      items.map((item) => item.id),
+      new Map(items.map((item) => [item.id, item])),
+      new Map(runs.map((run) => [run.id, run])),
+    );
+    expect(rows.map((row) => row.key)).toEqual(["i_0", "i_1", "end-r_1", "i_2", "end-r_2"]);
+    expect(rows.filter((row) => row.kind === "end").map((row) => row.isLatest)).toEqual([false, true]);
+  });
+});
