@@ -54,7 +54,7 @@ export function useEntries(): Entry[] {
   const models = useApp((state) => state.models.models);
   const current = useApp((state) => currentModel(state)?.id ?? null);
   const tools = useConversationTools();
-  const { setColorScheme } = useMantineColorScheme();
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const other = useComputedColorScheme("light") === "dark" ? "light" : "dark";
   return useMemo(() => {
     const registered = commandEntries(commands).filter(({ id }) => id !== "settings" && id !== "models");

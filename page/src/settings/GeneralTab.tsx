@@ -1,5 +1,5 @@
 import { Alert, Button, Radio, SegmentedControl, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
-import { useEffect, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import type { ConfigView } from "../api/types";
 import { CopyButton } from "../shell/CopyButton";
 import { WarningIcon } from "../shell/icons";
@@ -36,7 +36,7 @@ export function ConfigProblem() {
 }
 
 function ColorScheme() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   return (
     <SegmentedControl
       aria-label="Colours"
@@ -51,10 +51,17 @@ function ColorScheme() {
   );
 }
 
-function AfterRestart({ value }: { value: Resume }) {
-  const change = (chosen: string) => void changeConfig({ resumeAfterRestart: chosen as Resume }).catch(tell);
+function AfterRestart({ saved }: { saved: Resume }) {
+  // The choice shows at once; what the server kept has the last word.
+  const [chosen, setChosen] = useState<Resume | null>(null);
+  const change = (value: string) => {
+    setChosen(value as Resume);
+    changeConfig({ resumeAfterRestart: value as Resume })
+      .catch(tell)
+      .finally(() => setChosen(null));
+  };
   return (
-    <Radio.Group aria-label="Answers that a restart interrupted" value={value} onChange={change}>
+    <Radio.Group aria-label="Answers that a restart interrupted" value={chosen ?? saved} onChange={change}>
       <div className={classes.stack}>
         <Radio value="auto" label="Go on by themselves" />
         <Radio value="ask" label="Wait until you say so" />
@@ -91,7 +98,7 @@ export function GeneralTab() {
         <ColorScheme />
       </Part>
       <Part title="Answers that a restart interrupted">
-        <AfterRestart value={config.resumeAfterRestart} />
+        <AfterRestart saved={config.resumeAfterRestart} />
       </Part>
       <Part title="Global hotkey">
         <HotkeyField saved={config.globalHotkey} />

@@ -26,7 +26,10 @@ function FileProblem() {
         {problem.line !== null && `, line ${problem.line}`}
       </code>
       <p>{problem.message}</p>
-      <p>The last good version stays in force; correct the file and it is read again at once.</p>
+      <p>
+        The last good version stays in force. Correct the file and it is read again at once; a change made here replaces
+        it and keeps the broken one beside it.
+      </p>
     </Alert>
   );
 }

@@ -28,7 +28,7 @@ const schemeIcon = { auto: HalfIcon, light: SunIcon, dark: MoonIcon };
 const schemeName = { auto: "as the system", light: "light", dark: "dark" };
 
 function ColorScheme() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const Icon = schemeIcon[colorScheme];
   const label = `Colours: ${schemeName[colorScheme]}`;
   return (

@@ -17,18 +17,13 @@ export function currentModel(state: AppState): ModelView | null {
 function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) {
   const choose = () => void changeSettings({ modelId: model.id }).catch(tell);
   return (
-    <Menu.Item
-      onClick={choose}
-      leftSection={isCurrent ? <CheckIcon size={16} /> : <span style={{ width: 16 }} />}
-      role="menuitemradio"
-      aria-checked={isCurrent}
-    >
+    <Menu.RadioItem value={model.id} checked={isCurrent} checkIcon={<CheckIcon size={16} />} onChange={choose} closeMenuOnClick>
       {model.name}
       <div className={classes.modelNote}>
         {model.host || model.provider}
         {model.isDefault && " · default"}
       </div>
-    </Menu.Item>
+    </Menu.RadioItem>
   );
 }
 

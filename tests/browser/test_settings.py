@@ -1,0 +1,390 @@
+"""Settings in a real browser, against the real server and a model server on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Locator, Page, expect
+
+from tests.support.axe import serious_problems
+from tests.support.console import Console
+from tests.support.live_server import LiveServer, live_server
+from tests.support.scripted_endpoint import Endpoint
+
+Start = Callable[..., LiveServer]
+TABS = ("General", "Models", "MCP", "Terminal", "Skills")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def endpoint() -> AsyncIterator[Endpoint]:
+    """A model server on loopback."""
+    async with Endpoint() as serving:
+        yield serving
+
+
+def entry(endpoint: Endpoint, **fields: Any) -> dict[str, Any]:
+    """Return a model of the loopback server, as models.json has it."""
+    usual = {
+        "name": "Fast one",
+        "provider": "openai-compatible",
+        "baseUrl": f"{endpoint.url}/v1",
+        "apiKeySource": "",
+        "model": "text-3",
+        "contextWindow": 128000,
+        "supportsThinking": False,
+    }
+    return {**usual, **fields}
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Start]:
+    """Starts a server that outlives the browser's tabs, so that they have nothing to complain about."""
+    with ExitStack() as stack:
+        yield lambda models, **environ: stack.enter_context(
+            live_server(home, models={"defaultModelId": next(iter(models)), "models": models}, environ=environ)
+        )
+
+
+@pytest.fixture
+def server(start: Start, endpoint: Endpoint) -> LiveServer:
+    """A server with three models: a default, one that thinks, one that is refused."""
+    models = {
+        "fast": entry(endpoint),
+        "deep": entry(endpoint, name="Deep thinker", model="tools", supportsThinking=True, contextWindow=200000),
+        "refused": entry(endpoint, name="Refused", model="status-401"),
+    }
+    return start(models)
+
+
+def card(page: Page, name: str) -> Locator:
+    """Return a model's card."""
+    return page.get_by_role("listitem", name=name, exact=True)
+
+
+async def open_models(server: LiveServer, page: Page) -> None:
+    """Go to the Models tab."""
+    await server.open(page, "/settings/models")
+    await page.get_by_role("button", name="Add Model").wait_for()
+
+
+def field(form: Locator, name: str) -> Locator:
+    """Return a field of a form, one with suggestions too."""
+    return form.get_by_role("textbox", name=name, exact=True).or_(form.get_by_role("combobox", name=name, exact=True))
+
+
+async def choose(form: Locator, name: str, option: str) -> None:
+    """Choose from a list in a form."""
+    await field(form, name).click()
+    await form.page.get_by_role("option", name=option).click()
+
+
+@pytest.mark.case("MOD-18", "CHT-06")
+async def test_the_settings_have_five_tabs_and_each_says_what_it_is_for(server: LiveServer, page: Page) -> None:
+    await server.open(page)
+    await page.get_by_role("button", name="Settings", exact=True).click()
+    await expect(page.get_by_role("heading", name="Settings", level=1)).to_be_focused()
+    await expect(page.get_by_role("tab")).to_have_text(list(TABS))
+    for name in TABS:
+        await page.get_by_role("tab", name=name).click()
+        await expect(page).to_have_url(f"{server.url}/settings/{name.lower()}")
+        await expect(page.get_by_role("tabpanel")).not_to_be_empty()
+        assert await serious_problems(page) == []
+    await page.keyboard.press("Escape")
+    await expect(page).to_have_url(f"{server.url}/")
+
+
+@pytest.mark.case("MOD-19", "MOD-20")
+async def test_a_card_shows_host_context_thinking_and_what_can_be_done(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    deep, fast = card(page, "Deep thinker"), card(page, "Fast one")
+    host = server.read("models.json")["models"]["deep"]["baseUrl"].split("/")[2]
+    await expect(deep).to_contain_text(f"{host} • 200K context • Thinking ✓")
+    await expect(fast).to_contain_text(f"{host} • 128K context")
+    await expect(fast).not_to_contain_text("Thinking")
+    await expect(fast.get_by_text("Default", exact=True)).to_be_visible()
+    await expect(deep.get_by_text("Default", exact=True)).to_have_count(0)
+    await expect(deep.get_by_role("button", name="Edit Deep thinker")).to_be_enabled()
+    await expect(deep.get_by_role("button", name="Delete Deep thinker")).to_be_enabled()
+    kept = fast.get_by_role("button", name="Delete Fast one: This is the default.")
+    await expect(kept).to_be_disabled()
+    await kept.hover()
+    await expect(page.get_by_role("tooltip")).to_contain_text("Make another model the default")
+
+
+@pytest.mark.case("MOD-01", "MOD-21")
+async def test_a_model_is_tried_and_added_and_its_key_kept_as_a_secret(
+    server: LiveServer, page: Page, endpoint: Endpoint
+) -> None:
+    await open_models(server, page)
+    await page.get_by_role("button", name="Add Model").click()
+    form = page.get_by_role("dialog", name="Add a model")
+    await form.get_by_role("textbox", name="Name").fill("Brand new")
+    await choose(form, "Provider", "OpenAI compatible")
+    await form.get_by_label("Base URL").fill(f"{endpoint.url}/v1")
+    await field(form, "Model").fill("text-3")
+    await form.get_by_label("Key", exact=True).fill("sk-typed-by-hand")
+    await form.get_by_role("button", name="Test").click()
+    await expect(form.get_by_role("status")).to_contain_text("Answered in")
+    assert endpoint.requests[-1].headers["authorization"] == "Bearer sk-typed-by-hand"
+    await form.get_by_role("button", name="Add", exact=True).click()
+    await expect(form).to_have_count(0)
+    await expect(card(page, "Brand new")).to_contain_text("Key stored as a secret")
+    await expect(page.get_by_role("button", name="Add Model")).to_be_focused()
+    assert server.read("models.json")["models"]["brand-new"]["apiKeySource"].startswith("secret:")
+    assert "sk-typed-by-hand" not in (server.home / "models.json").read_text()
+    assert "sk-typed-by-hand" not in await page.content()
+
+
+@pytest.mark.case("MOD-01")
+async def test_a_form_with_mistakes_says_one_sentence_for_each_and_sends_nothing(
+    server: LiveServer, page: Page
+) -> None:
+    await server.open(page, "/settings/models?add=1")
+    form = page.get_by_role("dialog", name="Add a model")
+    await form.get_by_label("Base URL").fill("no address")
+    await form.get_by_role("button", name="Add", exact=True).click()
+    for sentence in ("Give the model a name.", "begins with http://", "Say which", "Paste the key"):
+        await expect(form.get_by_text(sentence)).to_be_visible()
+    await expect(form.get_by_role("textbox", name="Name")).to_be_focused()
+    assert await serious_problems(page) == []
+    await form.get_by_role("textbox", name="Name").fill("A name")
+    await expect(form.get_by_text("Give the model a name.")).to_have_count(0)
+    assert list(server.read("models.json")["models"]) == ["fast", "deep", "refused"]
+
+
+@pytest.mark.case("MOD-02")
+async def test_what_the_server_refuses_is_told_in_the_form_and_nothing_typed_is_lost(
+    server: LiveServer, page: Page, console: Console
+) -> None:
+    console.expect("404")
+    await open_models(server, page)
+    await page.get_by_role("button", name="Edit Refused").click()
+    form = page.get_by_role("dialog", name="Edit Refused")
+    await form.get_by_role("textbox", name="Name").fill("Typed with care")
+    content = server.read("models.json")
+    del content["models"]["refused"]
+    (server.home / "models.json").write_text(json.dumps(content))
+    await form.get_by_role("button", name="Save").click()
+    await expect(form.get_by_role("alert")).to_contain_text("There is no model “refused”.")
+    await expect(form.get_by_role("textbox", name="Name")).to_have_value("Typed with care")
+
+
+@pytest.mark.case("MOD-02")
+async def test_a_model_is_edited_and_its_card_follows(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    await page.get_by_role("button", name="Edit Fast one").click()
+    form = page.get_by_role("dialog", name="Edit Fast one")
+    await form.get_by_role("textbox", name="Name").fill("Faster one")
+    await form.get_by_label("Context window").fill("64000")
+    await form.get_by_role("checkbox", name="Supports thinking").check()
+    await form.get_by_role("button", name="Save").click()
+    await expect(card(page, "Faster one")).to_contain_text("64K context • Thinking ✓")
+    saved = server.read("models.json")["models"]["fast"]
+    assert (saved["name"], saved["contextWindow"], saved["supportsThinking"]) == ("Faster one", 64000, True)
+
+
+@pytest.mark.case("MOD-03")
+async def test_deleting_a_model_asks_once_and_can_be_left(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    delete = page.get_by_role("button", name="Delete Refused")
+    await delete.click()
+    await page.get_by_role("dialog").get_by_role("button", name="Keep").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await expect(card(page, "Refused")).to_be_visible()
+    await expect(delete).to_be_focused()
+    await delete.click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(card(page, "Refused")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Add Model")).to_be_focused()
+    assert "refused" not in server.read("models.json")["models"]
+
+
+@pytest.mark.case("MOD-04", "MOD-05", "MOD-16")
+async def test_another_default_is_one_click_and_the_app_bar_shows_it(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    await expect(page.get_by_role("button", name="Model: Fast one")).to_be_visible()
+    await page.get_by_role("button", name="Set as Default: Deep thinker").click()
+    await expect(card(page, "Deep thinker").get_by_text("Default", exact=True)).to_be_visible()
+    await expect(page.get_by_role("button", name="Model: Deep thinker")).to_be_visible()
+    await expect(page.get_by_role("button", name="Delete Fast one", exact=True)).to_be_enabled()
+    assert server.read("models.json")["defaultModelId"] == "deep"
+    await page.reload()
+    await expect(page.get_by_role("button", name="Model: Deep thinker")).to_be_visible()
+
+
+@pytest.mark.case("MOD-16", "MOD-17")
+async def test_the_selector_marks_the_current_model_and_ends_with_manage_models(server: LiveServer, page: Page) -> None:
+    await server.open(page)
+    await page.get_by_role("button", name="Model: Fast one").click()
+    menu = page.get_by_role("menu")
+    await expect(menu.get_by_role("menuitemradio", name="Fast one")).to_have_attribute("aria-checked", "true")
+    await expect(menu.get_by_role("menuitemradio", name="Deep thinker")).to_have_attribute("aria-checked", "false")
+    last = menu.get_by_role("menuitem")
+    await expect(last).to_have_text("Manage Models…")
+    assert await last.evaluate("node => node.nextElementSibling === null")
+    assert "divider" in str(await last.evaluate("node => node.previousElementSibling.className"))
+    await menu.get_by_role("menuitemradio", name="Deep thinker").click()
+    await expect(page.get_by_role("button", name="Model: Deep thinker")).to_be_visible()
+    await page.get_by_role("button", name="Model: Deep thinker").click()
+    await page.get_by_role("menuitem", name="Manage Models…").click()
+    await expect(page.get_by_role("tab", name="Models")).to_have_attribute("aria-selected", "true")
+
+
+async def test_a_test_tells_the_latency_or_what_the_provider_said(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    await page.get_by_role("button", name="Test Fast one").click()
+    await expect(card(page, "Fast one").get_by_role("status")).to_contain_text("Answered in")
+    await page.get_by_role("button", name="Test Refused").click()
+    await expect(card(page, "Refused").get_by_role("status")).to_contain_text("as the script says")
+
+
+@pytest.mark.case("MOD-27")
+async def test_refreshing_asks_the_providers_and_their_names_are_suggested(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    await page.get_by_role("button", name="Refresh Models").click()
+    await expect(page.get_by_text("2 models offered by 1 provider.")).to_be_visible()
+    offered = {each["model"] for each in server.read("cache/models.json")["entries"]}
+    assert offered == {"text-100", "tools"}
+    await page.get_by_role("button", name="Edit Fast one").click()
+    await field(page.get_by_role("dialog"), "Model").fill("text-1")
+    await page.get_by_role("option", name="text-100").click()
+    await expect(field(page.get_by_role("dialog"), "Model")).to_have_value("text-100")
+
+
+@pytest.mark.case("F-55")
+async def test_edits_of_the_file_show_without_a_reload_and_a_broken_one_with_its_line(
+    server: LiveServer, page: Page, endpoint: Endpoint
+) -> None:
+    await open_models(server, page)
+    path = server.home / "models.json"
+    before = json.loads(path.read_text())
+    path.write_text('{\n "defaultModelId": "fast",\n "models": {,\n}')
+    banner = page.get_by_role("alert").filter(has_text="The models file cannot be read")
+    await expect(banner).to_contain_text("line 3")
+    await expect(card(page, "Fast one")).to_be_visible()
+    before["models"]["written"] = entry(endpoint, name="Written by hand", apiKeySource="sk-plain-text")
+    path.write_text(json.dumps(before))
+    await expect(card(page, "Written by hand")).to_contain_text("Key written in models.json (not recommended)")
+    await expect(banner).to_have_count(0)
+    assert "sk-plain-text" not in await page.content()
+
+
+@pytest.mark.case("SECRET-05")
+async def test_a_key_that_belongs_elsewhere_waits_for_a_click(start: Start, page: Page, endpoint: Endpoint) -> None:
+    moved = entry(endpoint, name="Elsewhere", baseUrl="https://gateway.example/v1", apiKeySource="env:OPENAI_API_KEY")
+    unset = entry(endpoint, name="Unset", apiKeySource="env:NOBODY_SET_THIS")
+    server = start({"moved": moved, "unset": unset}, OPENAI_API_KEY="sk-from-the-environment")
+    await open_models(server, page)
+    elsewhere = card(page, "Elsewhere")
+    await expect(elsewhere).to_contain_text("has not been confirmed for https://gateway.example")
+    await elsewhere.get_by_role("button", name="Use it here").click()
+    await expect(elsewhere).not_to_contain_text("confirmed")
+    await expect(elsewhere.get_by_role("button", name="Use it here")).to_have_count(0)
+    await expect(elsewhere).to_contain_text("Key from the environment variable OPENAI_API_KEY")
+    await expect(card(page, "Unset")).to_contain_text("The environment variable NOBODY_SET_THIS is not set.")
+    assert "sk-from-the-environment" not in await page.content()
+
+
+@pytest.mark.case("MOD-01")
+async def test_what_was_found_is_added_with_one_click(start: Start, page: Page, endpoint: Endpoint) -> None:
+    server = start({"fast": entry(endpoint)}, ANTHROPIC_API_KEY="sk-found")
+    await open_models(server, page)
+    await page.get_by_role("button", name="Add Anthropic (key found in ANTHROPIC_API_KEY)").click()
+    added = page.get_by_role("listitem").filter(has_text="api.anthropic.com •")
+    await expect(added).to_contain_text("Key from the environment variable ANTHROPIC_API_KEY")
+    await expect(page.get_by_text("key found in ANTHROPIC_API_KEY")).to_have_count(0)
+
+
+@pytest.mark.case("MOD-26")
+async def test_profiles_are_added_made_active_edited_and_deleted(server: LiveServer, page: Page) -> None:
+    await server.open(page, "/settings/mcp")
+    await page.get_by_role("button", name="Add a profile").click()
+    form = page.get_by_role("dialog", name="Add a profile")
+    await form.get_by_role("button", name="Add", exact=True).click()
+    await expect(form.get_by_text("Give the profile a name.")).to_be_visible()
+    await form.get_by_role("textbox", name="Name").fill("Careful")
+    await choose(form, "Model", "Deep thinker")
+    await form.get_by_label("System prompt").fill("Check twice.")
+    await form.get_by_label("Temperature").fill("0.2")
+    await form.get_by_label("Max tokens").fill("900")
+    await choose(form, "Thinking", "On")
+    await form.get_by_role("button", name="Add", exact=True).click()
+    row = page.get_by_role("option", name="Careful")
+    await expect(row).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("button", name="Make active").click()
+    await expect(row).to_contain_text("active")
+    assert await serious_problems(page) == []
+    config = server.read("config.json")
+    settings = config["profiles"][0]["settings"]
+    assert config["active_profile"] == "careful"
+    assert (settings["modelId"], settings["systemPrompt"], settings["temperature"]) == ("deep", "Check twice.", 0.2)
+    assert (settings["maxTokens"], settings["thinking"]) == (900, True)
+    await page.get_by_role("listbox", name="Profiles").press("Enter")
+    await page.get_by_role("dialog").get_by_role("textbox", name="Name").fill("Very careful")
+    await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("option", name="Very careful")).to_be_visible()
+    await page.get_by_role("button", name="Delete the profile").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(page.get_by_text("No profiles yet.")).to_be_visible()
+    after = server.read("config.json")
+    assert (after["profiles"], after["active_profile"]) == ([], None)
+
+
+@pytest.mark.case("CHT-12")
+async def test_the_global_hotkey_is_typed_or_recorded_and_kept(server: LiveServer, page: Page) -> None:
+    await server.open(page, "/settings/general")
+    hotkey = page.get_by_role("textbox", name="Global hotkey")
+    await expect(hotkey).to_have_value("Cmd+Shift+Space")
+    await hotkey.fill("shift+k")
+    await hotkey.press("Enter")
+    await expect(page.get_by_text("with Cmd, Ctrl or Alt among them")).to_be_visible()
+    await hotkey.fill("ctrl + alt + p")
+    await hotkey.press("Enter")
+    await expect(hotkey).to_have_value("Ctrl+Alt+P")
+    await page.get_by_role("button", name="Record").click()
+    async with page.expect_response("**/api/config"):
+        await page.keyboard.press("Control+Shift+J")
+    await expect(hotkey).to_have_value("Ctrl+Shift+J")
+    assert server.read("config.json")["global_hotkey"] == "Ctrl+Shift+J"
+    async with page.expect_response("**/api/config"):
+        await page.get_by_role("button", name="Reset").click()
+    assert server.read("config.json")["global_hotkey"] == "Cmd+Shift+Space"
+
+
+async def test_general_settings_are_kept_and_signing_out_ends_the_session(
+    server: LiveServer, page: Page, console: Console
+) -> None:
+    console.expect("401")
+    await server.open(page, "/settings/general")
+    await expect(page.get_by_text(str(server.home))).to_be_visible()
+    await expect(page.get_by_text("SQLite, in the data folder")).to_be_visible()
+    async with page.expect_response("**/api/config"):
+        await page.get_by_role("radio", name="Wait until you say so").check()
+    assert server.read("config.json")["resume_after_restart"] == "ask"
+    await page.get_by_text("Dark", exact=True).click()
+    await expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_role("heading", name="Open the link from the terminal")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Open the link from the terminal")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_tab_fits_a_phone_and_keeps_nobody_out(server: LiveServer, page: Page, scheme: str) -> None:
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    await server.open(page, "/settings/general")
+    for name in TABS:
+        await page.get_by_role("tab", name=name).click()
+        assert await page.evaluate("document.documentElement.scrollWidth") == 360
+        assert await serious_problems(page) == []
+    await page.get_by_role("tab", name="Models").click()
+    await page.get_by_role("button", name="Edit Deep thinker").click()
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    assert await serious_problems(page) == []
