@@ -81,7 +81,9 @@ class TurnWriter:
     # --- what the stream brings ---
 
     async def text(self, text: str) -> None:
-        """Take a piece of the answer."""
+        """Take a piece of the answer; an empty one says nothing."""
+        if not text:
+            return
         if self._response is None:
             await self._end_thinking()
             item = self._journal.new("response", data=self._about())

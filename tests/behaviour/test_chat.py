@@ -1,0 +1,270 @@
+"""A chat as a person has it: answers, titles, settings, second messages, deleting, finding."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from pathlib import Path
+
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.api import Answer, ConversationPatch, ImageInput, ModelInput, NewConversation
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
+from pilothouse.wiring import open_host
+from tests.support import invariants
+from tests.support.chatting import ME, Chat, chatting, database_of
+from tests.support.scripted_endpoint import Endpoint, Received, Reply
+from tests.support.waiting import eventually
+from tests.support.wire_writers import Say, Text
+
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 24).decode()
+SLOW = [{"text": "one two three four five six seven", "pieces": 4, "every": 0.05}]
+LOOPING = [{"call": "think", "arguments": {"thoughts": "again"}}]
+
+
+async def test_a_whole_chat_with_thinking_calls_and_text(home: Path) -> None:
+    turns = [
+        [{"thinking": "Let me see."}, "I will think.", {"call": "think", "arguments": {"thoughts": "plan"}}],
+        [{"text": "It is 42 🚀.", "pieces": 2}, {"usage": {"input": 9, "output": 4}}],
+        ["You are welcome."],
+    ]
+    async with chatting(home, turns) as chat:
+        run = await chat.say("What is it?")
+        assert run.status == "completed", run.error
+        assert [(item.kind, item.text) for item in await chat.items()] == [
+            ("user_message", "What is it?"),
+            ("thinking", "Let me see."),
+            ("response", "I will think."),
+            ("tool_call", "Noted. Now act."),
+            ("response", "It is 42 🚀."),
+        ]
+        assert (await chat.items())[-1].data["usage"]["output"] == 4
+        assert (await chat.say("Thanks")).status == "completed"
+        assert (await chat.texts("response"))[-1] == "You are welcome."
+
+
+async def test_a_message_sent_during_an_answer_is_answered_after_it(home: Path) -> None:
+    first = [[*SLOW, {"call": "think", "arguments": {"thoughts": "x"}}], [*SLOW]]
+    async with chatting(home, [*first, ["Second."]]) as chat:
+        one = await chat.send("First")
+        await chat.until_streaming("one")
+        two = await chat.send("Second")
+        assert (await chat.settled(one.run_id)).status == "completed"
+        assert (await chat.settled(two.run_id)).status == "completed"
+        assert await chat.texts("response") == [SLOW[0]["text"], SLOW[0]["text"], "Second."]
+        statuses = {run.id: run.status for run in (await chat.snapshot()).runs}
+        assert set(statuses.values()) == {"completed"}
+
+
+async def test_a_new_message_withdraws_the_question_that_waits(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [LOOPING, LOOPING, ["Fine."]]) as chat:
+        assert (waiting := await chat.say("Loop")).status == "waiting"
+        assert (await chat.say("Never mind")).status == "completed"
+        assert (await chat.api.run(ME, waiting.id)).status == "cancelled"
+        assert [item.status for item in await chat.items("question")] == ["cancelled"]
+        with pytest.raises(PilothouseError) as refused:
+            await chat.api.answer(ME, (await chat.items("question"))[0].id, Answer(choice="continue"))
+        assert refused.value.code == "conflict"
+
+
+async def test_resending_a_message_is_harmless_even_while_its_question_waits(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [LOOPING]) as chat:
+        posts = await asyncio.gather(*(chat.send("Loop", idempotency_key="k") for _ in range(6)))
+        assert len({post.run_id for post in posts}) == 1
+        run = await chat.settled(posts[0].run_id)
+        assert run.status == "waiting"
+        assert await chat.send("Loop", idempotency_key="k") == posts[0]
+        assert (await chat.api.run(ME, run.id)).status == "waiting"
+        assert len(await chat.items("user_message")) == 1
+
+
+async def test_what_queued_behind_a_question_runs_once_it_is_settled(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [[*SLOW, *LOOPING], LOOPING, ["Second."]]) as chat:
+        first = await chat.send("Loop")
+        await chat.until_streaming("one")
+        second = await chat.send("Second")
+        assert (await chat.settled(first.run_id)).status == "waiting"
+        assert (await chat.api.run(ME, second.run_id)).status == "queued"
+        assert (await chat.api.cancel_run(ME, first.run_id)).status == "cancelled"
+        assert (await chat.settled(second.run_id)).status == "completed"
+
+
+async def test_a_stopped_answer_can_be_resumed_and_is_said_anew(home: Path) -> None:
+    async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
+        sent = await chat.send()
+        await chat.until_streaming("two")
+        await chat.api.cancel_run(ME, sent.run_id)
+        assert (await chat.settled(sent.run_id)).status == "cancelled"
+        chat.write(["The whole answer."])
+        await chat.api.resume_run(ME, sent.run_id)
+        await eventually(lambda: is_over(chat, sent.run_id), "the resumed run to end")
+        half, whole = await chat.items("response")
+        assert (half.status, half.data["cutOff"], whole.text) == ("cancelled", True, "The whole answer.")
+
+
+async def is_over(chat: Chat, run_id: str) -> bool:
+    return (await chat.api.run(ME, run_id)).status == "completed"
+
+
+async def test_an_old_run_is_not_resumed_once_the_conversation_went_on(home: Path) -> None:
+    async with chatting(home, [[{"fault": 401}]]) as chat:
+        failed = await chat.say("bad")
+        chat.write(["Good."])
+        assert (await chat.say("good")).status == "completed"
+        with pytest.raises(PilothouseError) as refused:
+            await chat.api.resume_run(ME, failed.id)
+        assert refused.value.code == "conflict"
+
+
+async def test_the_first_words_are_the_title_until_the_person_names_it(home: Path) -> None:
+    async with chatting(home) as chat:
+        await chat.say("  How tall is\n\tthe tower? ")
+        assert (await chat.snapshot()).conversation.title == "How tall is"
+        named = await chat.api.update_conversation(ME, chat.id, ConversationPatch(title=" Towers.\n"))
+        assert (named.title, named.title_source) == ("Towers", "person")
+        await chat.say("And now?")
+        assert (await chat.snapshot()).conversation.title == "Towers"
+        with pytest.raises(PilothouseError):
+            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="  "))
+
+
+async def add_models(chat: Chat, url: str, *names: str, **fields: object) -> None:
+    for name in names:
+        body = {"name": name, "provider": "openai-compatible", "model": name, "base_url": f"{url}/v1", "id": name}
+        await chat.api.add_model(ME, ModelInput(**{**body, **fields}))  # type: ignore[arg-type]
+
+
+def asked_for(received: Received, name: str) -> bool:
+    return bool(received.json["model"] == name)
+
+
+async def test_the_model_makes_a_title_once_and_the_persons_own_wins(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+        await add_models(chat, endpoint.url, "m")
+        endpoint.answer(Reply(Say((Text(["Tall."]),))), Reply(Say((Text(['"A Tower', '."\n']),))))
+        await chat.say("How tall is the tower?")
+        titled = await eventually(lambda: title_of(chat, "model"), "a title by the model")
+        assert titled == "A Tower"
+        await endpoint.until_asked(2)
+        await chat.say("Thanks")
+        other = await chat.api.create_conversation(
+            ME, NewConversation(title="Mine", settings=ConversationSettings(model_id="m"))
+        )
+        before = len(endpoint.requests)
+        await Chat(chat.host, other.id, chat.script).say("Hello")
+        assert (await chat.api.snapshot(ME, other.id, limit=5)).conversation.title == "Mine"
+        assert len(endpoint.requests) == before + 1
+
+
+async def title_of(chat: Chat, source: str) -> str | None:
+    conversation = (await chat.snapshot()).conversation
+    return conversation.title if conversation.title_source == source else None
+
+
+@pytest.mark.case("CHT-07", "CHT-08", "MOD-22", "MOD-23")
+async def test_each_conversations_settings_reach_the_model_and_a_switch_takes_effect_at_once(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home) as chat:
+        await add_models(chat, endpoint.url, "plain")
+        await add_models(chat, endpoint.url, "thinker", supports_thinking=True)
+        settings = {"system_prompt": "Be a pirate.", "temperature": 0.25, "max_tokens": 77, "thinking": True}
+        for model in ("plain", "thinker"):
+            chosen = ConversationSettings(model_id=model, **settings)  # type: ignore[arg-type]
+            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="T", settings=chosen))
+            assert (await chat.say("Ahoy")).status == "completed"
+        plain, thinker = (received.json for received in endpoint.requests)
+        for body in (plain, thinker):
+            assert body["messages"][0] == {"role": "system", "content": "Be a pirate."}
+            assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+        assert plain["temperature"] == 0.25
+        assert (plain["model"], thinker["model"]) == ("plain", "thinker")
+        different = {key for key in thinker if key not in plain} | {"temperature"}
+        assert different, "thinking is asked for only where the model can"
+        assert not any("reason" in key or "think" in key for key in plain)
+        responses = await chat.items("response")
+        assert [item.data["model"] for item in responses] == ["plain", "thinker"]
+
+
+@pytest.mark.case("CHT-14")
+async def test_a_conversation_has_its_own_working_directory_and_bad_settings_are_refused(home: Path) -> None:
+    async with chatting(home, settings={"working_directory": "/tmp"}) as chat:
+        assert (await chat.snapshot()).conversation.settings.working_directory == "/tmp"
+        other = await chat.api.create_conversation(ME, NewConversation())
+        assert other.settings.working_directory is None
+        for wrong in ({"temperature": 3.0}, {"max_tokens": 0}):
+            with pytest.raises(PilothouseError):
+                await chat.api.update_conversation(
+                    ME,
+                    chat.id,
+                    ConversationPatch(settings=ConversationSettings(**wrong)),
+                )
+
+
+@pytest.mark.case("CHT-11")
+async def test_an_image_reaches_the_model_and_what_is_no_image_does_not(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+        await add_models(chat, endpoint.url, "m", supports_images=True)
+        await chat.say("", images=(ImageInput(media_type="image/png", data=PIXEL),))
+        assert PIXEL.encode() in endpoint.requests[0].body
+        for media, data in (("image/jpeg", PIXEL), ("image/png", "not base64!")):
+            with pytest.raises(PilothouseError) as refused:
+                await chat.send("x", images=(ImageInput(media_type=media, data=data),))  # type: ignore[arg-type]
+            assert refused.value.code == "bad_request"
+        assert len(await chat.items("user_message")) == 1
+
+
+async def test_deleting_stops_what_runs_and_can_be_undone_for_a_while(home: Path) -> None:
+    async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
+        sent = await chat.send("Find me later")
+        await chat.until_streaming("one")
+        await chat.api.delete_conversation(ME, chat.id)
+        assert (await chat.api.conversations(ME, limit=10, cursor=None)).conversations == ()
+        assert (await chat.api.search(ME, "later", limit=5)).hits == ()
+        with pytest.raises(PilothouseError):
+            await chat.snapshot()
+        back = await chat.api.restore_conversation(ME, chat.id)
+        assert back.deleted_at is None
+        assert (await chat.settled(sent.run_id)).status == "cancelled"
+        assert (await chat.texts("user_message")) == ["Find me later"]
+
+
+async def test_what_was_deleted_long_ago_is_gone_for_good_and_the_rest_stays(home: Path) -> None:
+    async with chatting(home) as chat:
+        await chat.say("Forget me")
+        kept = await chat.api.create_conversation(ME, NewConversation(title="Kept"))
+        await chat.api.delete_conversation(ME, chat.id)
+        records = chat.api._records
+        assert await records.purge(time.time() - limits.UNDO_DELETE_DAYS * 86_400) == 0
+        assert await records.purge(time.time() + 1) == 1
+        with pytest.raises(PilothouseError):
+            await chat.api.restore_conversation(ME, chat.id)
+        assert [c.id for c in (await chat.api.conversations(ME, limit=9, cursor=None)).conversations] == [kept.id]
+    invariants.check(database_of(home))
+
+
+@pytest.mark.case("CHT-03")
+async def test_answers_and_messages_are_found_by_their_words(home: Path) -> None:
+    async with chatting(home, ["The Fernsehturm is 368 metres tall."]) as chat:
+        await chat.say("How tall?")
+        [hit] = (await chat.api.search(ME, "fernseht", limit=5)).hits
+        assert (hit.conversation_id, hit.title) == (chat.id, "How tall?")
+        [place] = hit.ranges
+        assert hit.snippet[place.start : place.end] == "Fernseht"
+        assert (await chat.api.search(ME, "nothing-like-this", limit=5)).hits == ()
+
+
+async def test_everything_is_there_again_after_a_restart(home: Path) -> None:
+    async with chatting(home, ["Remember this."]) as chat:
+        await chat.say()
+        before, conversation = await chat.snapshot(), chat.id
+    async with open_host(home) as host:
+        assert await host.api.snapshot(ME, conversation, limit=500) == before

@@ -1,0 +1,197 @@
+"""What a person sees when the model loops, fails, breaks off, refuses, or has no more room."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pilothouse.agent.history import history
+from pilothouse.types import limits
+from pilothouse.types.api import Answer, ConversationPatch, ModelInput
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.invariants import check_messages
+from tests.support.scripted_endpoint import Endpoint, Reply
+from tests.support.waiting import eventually
+from tests.support.wire_writers import Call, Say, Text, Tokens
+
+
+def think(number: int = 0) -> list[object]:
+    return [{"call": "think", "arguments": {"thoughts": f"thought {number}"}}]
+
+
+async def answer(chat: Chat, choice: str) -> str:
+    """Answer the open question and return how its run comes to rest."""
+    [question] = [item for item in await chat.items("question") if item.status == "waiting"]
+    run = await chat.api.answer(ME, question.id, Answer(choice=choice))
+    after = (await chat.snapshot()).last_seq
+
+    async def over() -> str | None:
+        now = await chat.api.run(ME, run.id)
+        moved = (await chat.snapshot()).last_seq > after or now.status == "completed"
+        return now.status if moved and now.status in ("completed", "waiting", "failed") else None
+
+    return await eventually(over, "the run to come to rest")
+
+
+@pytest.mark.case("F-32")
+@pytest.mark.parametrize("limit", ["iterations", "repetition", "tokens"])
+async def test_a_loop_asks_the_person_who_may_let_it_go_on_or_stop_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    usage = {"usage": {"input": 50, "output": 50}}
+    if limit == "iterations":
+        monkeypatch.setattr(limits, "MAX_ITERATIONS", 3)
+    elif limit == "repetition":
+        monkeypatch.setattr(limits, "REPEATED_CALLS", 3)
+    else:
+        monkeypatch.setattr(limits, "RUN_TOKEN_BUDGET", 300)
+    turns = [[*think(0 if limit == "repetition" else number), usage] for number in range(12)]
+    async with chatting(home, turns) as chat:
+        assert (await chat.say("Go")).status == "waiting"
+        [question] = await chat.items("question")
+        assert (question.data["kind"], question.data["reason"]) == ("limit", limit)
+        assert len(await chat.items("response")) == 3
+        assert await answer(chat, "continue") == "waiting"
+        assert len(await chat.items("response")) == 6
+        assert await answer(chat, "stop") == "completed"
+        assert len(await chat.items("response")) == 6
+        assert (await chat.snapshot()).conversation.activity == "completed"
+
+
+@pytest.mark.case("F-26")
+async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled(home: Path) -> None:
+    async with chatting(home, [[{"fault": 429, "retryAfter": 30}]]) as chat:
+        sent = await chat.send()
+
+        async def waiting() -> object:
+            return [item for item in await chat.items("notice") if item.status == "waiting"]
+
+        await eventually(waiting, "the notice")
+        [notice] = await chat.items("notice")
+        assert 25 < notice.data["until"] - time.time() <= 30
+        began = time.monotonic()
+        await chat.api.cancel_run(ME, sent.run_id)
+        assert (await chat.settled(sent.run_id)).status == "cancelled"
+        assert time.monotonic() - began < 2
+        assert [item.status for item in await chat.items("notice")] == ["completed"]
+
+
+@pytest.mark.case("F-27")
+async def test_a_server_error_before_the_first_word_shows_only_in_the_timeline(home: Path) -> None:
+    async with chatting(home, [[{"fault": 500, "times": 1, "retryAfter": 0.01}, "Here."]]) as chat:
+        assert (await chat.say()).status == "completed"
+        assert await chat.texts("response") == ["Here."]
+        [notice] = await chat.items("notice")
+        assert (notice.status, notice.data["code"]) == ("completed", "retrying")
+
+
+@pytest.mark.case("F-28")
+@pytest.mark.parametrize("fault", ["cut", "bad_chunk"])
+async def test_an_answer_that_breaks_off_is_kept_marked_and_asked_for_again_without_double_text(
+    home: Path, fault: str
+) -> None:
+    steps = [{"text": "One two three", "pieces": 4}, *think(), {"fault": fault, "after": 5, "times": 1}]
+    async with chatting(home, [steps, ["Done."]]) as chat:
+        assert (await chat.say()).status == "completed"
+        broken, whole, done = await chat.items("response")
+        assert (broken.status, broken.data["cutOff"], broken.data["turn"]) == ("failed", True, "1.1")
+        assert (whole.text, whole.data["turn"], done.text) == ("One two three", "1.2", "Done.")
+        cut, executed = await chat.items("tool_call")
+        assert (cut.data["cutOff"], cut.status, executed.status) == (True, "failed", "completed")
+        messages = history(await chat.items())
+        check_messages(messages)
+        assert repr(messages).count("One two") == 1
+
+
+@pytest.mark.case("F-28")
+async def test_an_answer_that_always_breaks_off_fails_after_a_few_attempts(home: Path) -> None:
+    async with chatting(home, [["Part", {"fault": "cut"}]]) as chat:
+        run = await chat.say()
+        assert (run.status, run.error and run.error.code) == ("failed", "stream_broken")
+        assert await chat.texts("response") == ["Part"] * limits.STREAM_ATTEMPTS
+
+
+@pytest.mark.case("F-33")
+async def test_too_long_a_conversation_is_summarised_once_and_goes_on(home: Path) -> None:
+    async with chatting(home, ["First answer.", [{"fault": "context_too_long", "times": 1}, "Second."], "x"]) as chat:
+        await chat.say("One")
+        assert (await chat.say("Two")).status == "completed"
+        [summary] = await chat.items("compaction")
+        assert (summary.status, summary.text) == ("completed", "First answer.")
+        assert "First answer." in await chat.texts("response")
+        check_messages(history(await chat.items()))
+        assert (await chat.say("Three")).status == "completed"
+
+
+@pytest.mark.case("F-33")
+async def test_a_conversation_that_stays_too_long_stops_with_a_clear_sentence(home: Path) -> None:
+    too_long = {"match": "Two", "steps": [{"fault": "context_too_long"}]}
+    async with chatting(home, ["First answer.", too_long]) as chat:
+        await chat.say("One")
+        run = await chat.say("Two")
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error.code == "context_too_long"
+        assert "long" in run.error.message
+        assert len(await chat.items("compaction")) == 1
+
+
+@pytest.mark.case("MOD-24")
+async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "small"}) as chat:
+        where = {"base_url": f"{endpoint.url}/v1", "context_window": 2_000, "id": "small"}
+        await chat.api.add_model(ME, ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
+        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        endpoint.answer(Reply(Say((Text(["Long answer."]),), tokens=Tokens(input=1_900, output=50))))
+        await chat.say("One")
+        assert await chat.items("compaction") == []
+        endpoint.answer(Reply(Say((Text(["They talked."]),))), Reply(Say((Text(["Second."]),))))
+        assert (await chat.say("Two")).status == "completed"
+        assert await chat.texts("compaction") == ["They talked."]
+        last = endpoint.requests[-1].body
+        assert b"They talked." in last
+        assert b"Long answer." not in last
+
+
+@pytest.mark.case("F-34")
+@pytest.mark.parametrize(("steps", "code"), [([{"fault": "refusal"}], "refused"), ([{"text": ""}], "empty_answer")])
+async def test_a_refusal_and_an_empty_answer_are_shown_and_the_next_message_works(
+    home: Path, steps: list[object], code: str
+) -> None:
+    async with chatting(home, [steps]) as chat:
+        assert (await chat.say()).status == "completed"
+        assert [item.data["code"] for item in await chat.items("notice")] == [code]
+        chat.write(["Better."])
+        assert (await chat.say("Again")).status == "completed"
+        assert (await chat.texts("response"))[-1] == "Better."
+
+
+@pytest.mark.case("F-35")
+async def test_a_wrong_key_fails_at_once_and_says_where_to_fix_it(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+        body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
+        await chat.api.add_model(ME, body)
+        endpoint.answer(Reply(status=401))
+        run = await chat.say()
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error.code == "bad_key"
+        assert "key" in f"{run.error.message} {run.error.fix}".lower()
+        assert len(endpoint.requests) == 1
+        endpoint.answer(Reply(Say((Text(["In."]),))))
+        await chat.api.resume_run(ME, run.id)
+        await eventually(lambda: chat.texts("response"), "the answer after the fix")
+
+
+async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_on(home: Path) -> None:
+    calls = (Call("a", "nothing", "{}"), Call("a", "think", "{broken"), Call("", "think", '{"thoughts": "x"}'))
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+        body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
+        await chat.api.add_model(ME, body)
+        endpoint.answer(Reply(Say(calls, stop="tool")), Reply(Say((Text(["Sorry."]),))))
+        assert (await chat.say()).status == "completed"
+        codes = [(item.data.get("error") or {}).get("code") for item in await chat.items("tool_call")]
+        assert codes[:2] == ["TOOL_NOT_FOUND", "INVALID_ARGUMENTS"]
+        check_messages(history(await chat.items()))
