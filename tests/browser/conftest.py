@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
+from tests.browser.studio import Chat, Studio
 from tests.support import chromium as finder
 from tests.support import leaks
 from tests.support.console import Console
@@ -70,3 +71,17 @@ async def browser_context(chromium: Browser, console: Console) -> AsyncIterator[
 async def page(browser_context: BrowserContext) -> Page:
     """A blank tab."""
     return await browser_context.new_page()
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One server for all tests that leave it alone; each has a conversation of its own."""
+    made = Studio(tmp_path_factory.mktemp("studio") / "home")
+    yield made
+    made.server.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def chat(studio: Studio, browser_context: BrowserContext) -> Chat:
+    """A tab of that server, signed in, at the start page."""
+    return await studio.open(browser_context)

@@ -25,8 +25,15 @@ START = 30.0
 class Server:
     """A server process, and requests to it."""
 
-    def __init__(self, home: Path, *, database_url: str | None = None, dying: tuple[str, int] | None = None) -> None:
-        self.port = free_port()
+    def __init__(
+        self,
+        home: Path,
+        *,
+        database_url: str | None = None,
+        dying: tuple[str, int] | None = None,
+        port: int | None = None,
+    ) -> None:
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         module = ["tests.faults.dying_server", dying[0], str(dying[1])] if dying else ["pilothouse"]
         command = [sys.executable, "-m", *module, "serve", "--no-browser", "--port", str(self.port)]

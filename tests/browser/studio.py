@@ -1,0 +1,133 @@
+"""A real server whose model answers from the script that a test writes, and the page as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from playwright.async_api import BrowserContext, Locator, Page, expect
+
+from tests.faults.serving import Server
+
+Turn = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+HELLO: Turn = "Hello from the script."
+
+
+class Studio:
+    """A data folder, the server on it, and the script of its default model."""
+
+    def __init__(self, home: Path, config: Mapping[str, Any] | None = None, models: Mapping[str, Any] | None = None):
+        self.home = home
+        self.path = home.parent / "script.json"
+        self._scripts = 0
+        home.mkdir(mode=0o700, parents=True)
+        self.script(HELLO)
+        every: dict[str, Any] = {
+            "script": {
+                "name": "Script",
+                "provider": "scripted",
+                "model": str(self.path),
+                "supportsThinking": True,
+                "supportsImages": True,
+            },
+            **(models or {}),
+        }
+        self._write("models.json", {"defaultModelId": "script", "models": every})
+        if config:
+            self._write("config.json", {"version": "1.0", **config})
+        self.server = Server(home)
+        self.server.wait_until_up()
+
+    def _write(self, name: str, content: object) -> None:
+        (self.home / name).write_text(json.dumps(content), encoding="utf-8")
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def script(self, *turns: Turn, loop: bool = False) -> None:
+        """Let the model answer like this from now on."""
+        # The process counts faults by their turn's number; turns that never answer give each script its own numbers.
+        silent = [{"match": "\0", "steps": [""]}] * self._scripts
+        self._scripts += len(turns)
+        self.path.write_text(json.dumps({"turns": [*silent, *turns], "loop": loop}), encoding="utf-8")
+
+    def cookie(self) -> Any:
+        """Open a session, as the page does with its link, and return its cookie."""
+        code = self.server.post("/api/link")["url"].partition("#code=")[2]
+        answer = httpx2.post(f"{self.url}/api/session", json={"code": code}, trust_env=False)
+        name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
+        return {"name": name, "value": value, "url": self.url, "httpOnly": True, "sameSite": "Strict"}
+
+    async def open(self, context: BrowserContext, path: str = "/") -> Chat:
+        """Open another tab; the first one of a browser signs it in."""
+        if not await context.cookies(self.url):
+            await context.add_cookies([self.cookie()])
+        chat = Chat(await context.new_page(), self)
+        await chat.go(path)
+        return chat
+
+    def restart(self, dying: tuple[str, int] | None = None) -> None:
+        """Start the server again, at the same address."""
+        self.server.close()
+        self.server = Server(self.home, port=self.server.port, dying=dying)
+        self.server.wait_until_up()
+
+
+class Chat:
+    """One tab."""
+
+    def __init__(self, page: Page, studio: Studio) -> None:
+        self.page = page
+        self.studio = studio
+        self.box = page.get_by_role("textbox", name="Message")
+        self.timeline = page.get_by_role("region", name="Conversation")
+        self.answers = self.timeline.get_by_role("article")
+        self.stop = page.get_by_role("button", name="Stop", exact=True)
+        self.send_button = page.get_by_role("button", name="Send", exact=True)
+        self.connection = page.get_by_role("banner").get_by_role("status")
+
+    async def go(self, path: str) -> None:
+        await self.page.goto(self.studio.url + path)
+        await expect(self.connection).to_have_text("connected")
+
+    @property
+    def conversation(self) -> str:
+        """The open conversation's id."""
+        return self.page.url.partition("/c/")[2].partition("?")[0]
+
+    async def send(self, text: str) -> None:
+        """Write a message and send it."""
+        await self.box.fill(text)
+        await self.box.press("Control+Enter")
+        await expect(self.rows("user_message").filter(has_text=text[:80]).last).to_be_visible()
+
+    async def ask(self, text: str) -> Locator:
+        """Send a message, wait until all is said, and return the last answer."""
+        await self.send(text)
+        await self.finished()
+        return self.answers.last
+
+    async def finished(self) -> None:
+        await expect(self.send_button).to_be_visible()
+
+    def rows(self, kind: str) -> Locator:
+        """The timeline's items of one kind."""
+        return self.timeline.locator(f"[data-kind={kind}]")
+
+    def fold(self, words: str) -> Locator:
+        """A line that opens."""
+        return self.timeline.get_by_role("button", expanded=False).filter(has_text=words)
+
+    def snapshot(self) -> Any:
+        """The open conversation as the server has it."""
+        return self.studio.server.get(f"/api/conversations/{self.conversation}?limit=200")
+
+    async def palette(self, command: str) -> None:
+        """Run a command by its name."""
+        await self.page.keyboard.press("Control+k")
+        await self.page.get_by_role("dialog").get_by_role("combobox").fill(command)
+        await self.page.keyboard.press("Enter")
