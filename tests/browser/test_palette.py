@@ -1,0 +1,121 @@
+"""The command palette and the list of keys, by keyboard alone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from tests.browser.studio import Chat, Studio
+from tests.support.axe import serious_problems
+
+
+async def open_palette(chat: Chat) -> Locator:
+    """Open the palette by its keys and return its field."""
+    await chat.page.keyboard.press("Control+k")
+    field = chat.page.get_by_role("dialog").get_by_role("combobox")
+    await expect(field).to_be_focused()
+    return field
+
+
+@pytest.mark.case("CHT-04")
+async def test_the_palette_is_driven_by_keys_and_says_which_choice_is_active(chat: Chat) -> None:
+    field = await open_palette(chat)
+    options = chat.page.get_by_role("listbox").get_by_role("option")
+    await expect(options.first).to_have_attribute("aria-selected", "true")
+    await field.press("ArrowDown")
+    await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    active = await options.nth(1).get_attribute("id")
+    assert await field.get_attribute("aria-activedescendant") == active
+    await field.press("ArrowUp")
+    await field.press("ArrowUp")
+    await expect(options.last).to_have_attribute("aria-selected", "true")
+    await expect(options.last).to_be_in_viewport()
+    assert await serious_problems(chat.page) == []
+    await field.fill("no such thing at all")
+    await expect(chat.page.get_by_text("Nothing fits.")).to_be_visible()
+    await field.press("Escape")
+    await expect(chat.page.get_by_role("dialog")).to_have_count(0)
+    await expect(chat.box).to_be_focused()
+
+
+async def test_a_few_letters_go_to_a_tab_of_the_settings_and_back_to_the_chat(chat: Chat) -> None:
+    await chat.palette("setmod")
+    await expect(chat.page.get_by_role("tab", name="Models")).to_have_attribute("aria-selected", "true")
+    await chat.palette("new conv")
+    await expect(chat.box).to_be_focused()
+
+
+async def test_a_conversation_is_found_renamed_and_deleted_from_the_palette(chat: Chat, studio: Studio) -> None:
+    studio.script("Aye.")
+    await chat.ask("About the harbour pilots of Rotterdam")
+    path = chat.page.url
+    await chat.palette("rename")
+    title = chat.page.get_by_role("dialog").get_by_role("textbox", name="New title")
+    await expect(title).to_be_focused()
+    await title.fill("Pilots of the Maas")
+    await title.press("Enter")
+    await expect(chat.page.get_by_role("link", name="Pilots of the Maas")).to_be_visible()
+    await chat.palette("new conv")
+    await chat.palette("pilots maas")
+    await expect(chat.page).to_have_url(path)
+    await chat.palette("delete this")
+    await expect(chat.page.get_by_text("Deleted “Pilots of the Maas”.")).to_be_visible()
+    await expect(chat.page.get_by_role("link", name="Pilots of the Maas")).to_have_count(0)
+
+
+async def test_stop_is_offered_while_an_answer_runs_and_escape_in_the_palette_does_not_stop_it(
+    chat: Chat, studio: Studio
+) -> None:
+    studio.script([{"text": "word " * 400, "pieces": 5, "every": 0.05}])
+    await chat.send("Talk on")
+    await expect(chat.stop).to_be_visible()
+    field = await open_palette(chat)
+    await field.press("Escape")
+    await expect(chat.stop).to_be_visible()
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.get_by_role("dialog").get_by_role("combobox").fill("stop")
+    await expect(chat.page.get_by_role("option", name="Stop the answer")).to_be_visible()
+    await chat.page.keyboard.press("Enter")
+    await chat.finished()
+    assert [run["status"] for run in chat.snapshot()["runs"]] in ([], ["cancelled"])
+
+
+async def test_escape_closes_the_settings_and_never_the_answer_behind_them(chat: Chat, studio: Studio) -> None:
+    studio.script([{"text": "word " * 400, "pieces": 5, "every": 0.05}])
+    await chat.send("Talk on, please")
+    await expect(chat.stop).to_be_visible()
+    place = chat.page.url
+    await chat.palette("settings general")
+    await expect(chat.page.get_by_role("heading", name="Settings", level=1)).to_be_focused()
+    await chat.page.keyboard.press("Escape")
+    await expect(chat.page).to_have_url(place)
+    await expect(chat.stop).to_be_visible()
+    await chat.page.keyboard.press("Escape")
+    await chat.finished()
+
+
+async def test_the_palette_switches_the_colours(chat: Chat) -> None:
+    root = chat.page.locator("html")
+    before = await root.get_attribute("data-mantine-color-scheme")
+    other = "dark" if before == "light" else "light"
+    await chat.palette(f"{other} colours")
+    await expect(root).to_have_attribute("data-mantine-color-scheme", other)
+
+
+@pytest.mark.case("CHT-04")
+async def test_a_question_mark_lists_every_key_and_is_text_while_one_types(chat: Chat) -> None:
+    await chat.box.press("?")
+    await expect(chat.page.get_by_role("dialog")).to_have_count(0)
+    await expect(chat.box).to_have_value("?")
+    await chat.box.fill("")
+    await chat.page.get_by_role("button", name="Settings", exact=True).focus()
+    await chat.page.keyboard.press("?")
+    keys = chat.page.get_by_role("dialog", name="Keyboard shortcuts")
+    for words in ("Send the message", "Stop the answer", "New conversation", "Search conversations", "All commands"):
+        await expect(keys).to_contain_text(words)
+    for combination in ("Ctrl Enter", "Esc", "Ctrl N", "Ctrl /", "Ctrl K", "?"):
+        await expect(keys.get_by_text(combination, exact=True).first).to_be_visible()
+    assert await serious_problems(chat.page) == []
+    await chat.page.keyboard.press("Escape")
+    await expect(keys).to_have_count(0)
+    await expect(chat.page.get_by_role("button", name="Settings", exact=True)).to_be_focused()
