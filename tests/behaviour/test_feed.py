@@ -1,0 +1,125 @@
+"""Readers: each kept event once, joined anywhere, the same text for everyone, and no one who slows the rest."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.api import ConversationPatch, NoticeFrame
+from pilothouse.types.feed import Lagged
+from pilothouse.wiring import open_host
+from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.folding import Folded
+
+WORDS = "Grüße aus dem 🚀: " + " ".join(f"w{number}" for number in range(120))
+STREAM = [{"thinking": "Hm. " * 8, "pieces": 3, "every": 0.004}, {"text": WORDS, "pieces": 5, "every": 0.006}]
+CALL = {"call": "think", "arguments": {"thoughts": "x"}}
+
+
+async def check_same(chat: Chat, folded: Folded) -> None:
+    """A reader that saw the end has exactly what a fresh snapshot shows."""
+    snapshot = await chat.snapshot()
+    assert folded.cursor == snapshot.last_seq
+    assert folded.list() == list(snapshot.items)
+    assert {run.id: run for run in snapshot.runs}.items() <= folded.runs.items()
+
+
+@pytest.mark.case("F-39")
+async def test_readers_from_the_start_and_from_the_middle_end_with_the_same_text(home: Path) -> None:
+    async with chatting(home, [[*STREAM, CALL], STREAM]) as chat:
+        sent = await chat.send()
+        early = asyncio.ensure_future(chat.follow(sent.run_id))
+        joined: list[asyncio.Future[Folded]] = []
+        for word in ("w5", "w40", "w90"):
+            await chat.until_streaming(word)
+            snapshot = await chat.snapshot()
+            joined.append(asyncio.ensure_future(chat.follow(sent.run_id, snapshot.last_seq, Folded(snapshot))))
+        for reader in (early, *joined):
+            folded = await reader
+            assert folded.live > 0, "text is sent before it is kept"
+            await check_same(chat, folded)
+        assert early.result().numbers == list(range(1, early.result().cursor + 1))
+
+
+@pytest.mark.case("F-39")
+async def test_a_reader_that_comes_back_with_its_cursor_misses_nothing_and_gets_nothing_twice(home: Path) -> None:
+    async with chatting(home, [STREAM]) as chat:
+        sent = await chat.send()
+        folded = Folded()
+        async with asyncio.timeout(PATIENCE):
+            while not folded.ended(sent.run_id):
+                async with aclosing(await chat.api.events(ME, chat.id, folded.cursor)) as feed:
+                    for _ in range(3):
+                        folded.take(await anext(feed))
+                        if folded.ended(sent.run_id):
+                            break
+        await check_same(chat, folded)
+
+
+async def test_each_kept_event_comes_once_while_many_write(home: Path) -> None:
+    async with chatting(home, [STREAM]) as chat:
+        sent = await chat.send()
+        readers = [asyncio.ensure_future(chat.follow(sent.run_id)) for _ in range(3)]
+        names = [f"Name {number}" for number in range(40)]
+        await asyncio.gather(
+            *(chat.api.update_conversation(ME, chat.id, ConversationPatch(title=name)) for name in names)
+        )
+        for reader in readers:
+            folded = await reader
+            assert folded.numbers == list(range(1, folded.cursor + 1))
+        assert await chat.texts("response") == [WORDS]
+
+
+async def test_a_reader_on_another_process_gets_the_same_from_the_store(home: Path, postgres_url: str) -> None:
+    async with (
+        chatting(home, [STREAM], database_url=postgres_url) as chat,
+        open_host(home.parent / "other", postgres_url) as other,
+    ):
+        there = Chat(other, chat.id, chat.script)
+        sent = await chat.send()
+        folded, here = await asyncio.gather(there.follow(sent.run_id), chat.follow(sent.run_id))
+        await check_same(there, folded)
+        await check_same(chat, here)
+
+
+@pytest.mark.case("F-40")
+async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobody(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FEED_QUEUE", 20)
+    async with chatting(home, [STREAM]) as chat:
+        async with aclosing(await chat.api.events(ME, chat.id, 0)) as suspended:
+            await anext(suspended)
+            waiting = asyncio.ensure_future(anext(suspended))
+            sent = await chat.send()
+            # It has seen the beginning live, and now its tab is suspended.
+            await waiting
+            assert (await chat.settled(sent.run_id)).status == "completed"
+            with pytest.raises(Lagged):
+                await asyncio.wait_for(anext(suspended), PATIENCE)
+        snapshot = await chat.snapshot()
+        again = Folded(snapshot)
+        async with aclosing(await chat.api.events(ME, chat.id, snapshot.last_seq)) as feed:
+            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Still here"))
+            async with asyncio.timeout(PATIENCE):
+                while not again.numbers:
+                    again.take(await anext(feed))
+
+
+async def test_the_list_tells_of_new_titles_and_of_what_runs(home: Path) -> None:
+    async with chatting(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
+        waiting = asyncio.ensure_future(anext(changes))
+        await chat.say("A title to be")
+        seen: list[tuple[str, str | None]] = []
+        async with asyncio.timeout(PATIENCE):
+            while not seen or seen[-1] != ("A title to be", "completed"):
+                frame = await waiting
+                assert not isinstance(frame, NoticeFrame)
+                seen.append((frame.conversation.title, frame.conversation.activity))  # type: ignore[union-attr]
+                waiting = asyncio.ensure_future(anext(changes))
+        waiting.cancel()
+        await asyncio.wait([waiting])

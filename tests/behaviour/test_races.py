@@ -1,0 +1,119 @@
+"""Two things at once: exactly one wins, and the timeline says which."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.api import Answer
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.runs import Run
+from tests.support.chatting import ME, Chat, chatting, rest
+
+LOOPING = [{"call": "think", "arguments": {"thoughts": "again"}}]
+QUICK = [{"text": "a b c d e f", "pieces": 2, "every": 0.002}]
+
+
+async def question_of(chat: Chat) -> str:
+    assert (await chat.say("Loop")).status == "waiting"
+    [question] = [item for item in await chat.items("question") if item.status == "waiting"]
+    return question.id
+
+
+async def both(*acts: Coroutine[Any, Any, Run]) -> list[Run | PilothouseError]:
+    outcomes = await asyncio.gather(*acts, return_exceptions=True)
+    assert all(isinstance(outcome, Run | PilothouseError) for outcome in outcomes), outcomes
+    return [outcome for outcome in outcomes if isinstance(outcome, Run | PilothouseError)]
+
+
+@pytest.mark.case("F-53")
+async def test_cancel_and_completion_leave_one_consistent_end(home: Path) -> None:
+    async with chatting(home, [QUICK]) as chat:
+        for delay in range(14):
+            sent = await chat.send("Go")
+            await asyncio.sleep(0.002 * delay)
+            await chat.api.cancel_run(ME, sent.run_id)
+            run = await chat.settled(sent.run_id)
+            assert run.status in ("cancelled", "completed")
+            responses = [item.status for item in await chat.items("response") if item.run_id == run.id]
+            # A stop that came too late for the text may still be in time for the run.
+            assert responses in ([], ["completed"], ["cancelled"])
+            assert run.status == "cancelled" or responses == ["completed"]
+
+
+@pytest.mark.case("F-53")
+async def test_a_question_is_answered_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [LOOPING]) as chat:
+        question = await question_of(chat)
+        choices = ("stop", "continue", "stop")
+        outcomes = await both(*(chat.api.answer(ME, question, Answer(choice=choice)) for choice in choices))
+        won = [index for index, outcome in enumerate(outcomes) if isinstance(outcome, Run)]
+        assert [error.code for error in outcomes if isinstance(error, PilothouseError)] == ["conflict", "conflict"]
+        await rest(chat)
+        [first, *_] = await chat.items("question")
+        assert [choices[index] for index in won] == [first.data["answer"]["choice"]]
+
+
+@pytest.mark.case("F-53")
+async def test_an_answer_and_a_cancel_leave_one_consistent_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    orders: list[Callable[[Any, Any], tuple[Any, Any]]] = [lambda a, b: (a, b), lambda a, b: (b, a)]
+    for order in orders:
+        async with chatting(home, [LOOPING]) as chat:
+            question = await question_of(chat)
+            run_id = (await chat.items("question"))[-1].run_id or ""
+            await both(*order(chat.api.answer(ME, question, Answer(choice="stop")), chat.api.cancel_run(ME, run_id)))
+            await rest(chat)
+            run = await chat.api.run(ME, run_id)
+            status = (await chat.items("question"))[0].status
+            assert (run.status, status) in [
+                ("cancelled", "cancelled"),
+                ("completed", "completed"),
+                ("cancelled", "completed"),
+            ]
+
+
+@pytest.mark.case("F-53")
+async def test_an_answer_that_comes_before_the_run_is_parked_is_not_lost(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [LOOPING]) as chat:
+        records = chat.api._records
+        held, go = asyncio.Event(), asyncio.Event()
+        settle = records.settle_run
+
+        async def slowly(run_id: str, rule: Any) -> Run | None:
+            held.set()
+            await go.wait()
+            return await settle(run_id, rule)
+
+        monkeypatch.setattr(records, "settle_run", slowly)
+        sent = await chat.send("Loop")
+        async with asyncio.timeout(10):
+            await held.wait()
+        [question] = await chat.items("question")
+        await chat.api.answer(ME, question.id, Answer(choice="stop"))
+        go.set()
+        assert (await chat.settled(sent.run_id)).status == "completed"
+
+
+@pytest.mark.case("F-53", "F-52")
+async def test_a_cancel_that_comes_right_after_the_claim_is_heeded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with chatting(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
+        records = chat.api._records
+        claim = records.claim_run
+
+        async def claim_then_cancel(run_id: str, process: str) -> Run | None:
+            run = await claim(run_id, process)
+            await chat.api.cancel_run(ME, run_id)
+            return run
+
+        monkeypatch.setattr(records, "claim_run", claim_then_cancel)
+        assert (await chat.say()).status == "cancelled"
