@@ -25,7 +25,7 @@ createRoot(root).render(
       withCssVariables={false}
       withGlobalClasses={false}
     >
-      <Notifications position="bottom-center" limit={3} />
+      <Notifications position="top-center" limit={3} />
       <App />
     </MantineProvider>
   </StrictMode>,

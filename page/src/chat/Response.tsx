@@ -1,10 +1,14 @@
 import type { Item } from "../api/types";
 import { Markdown } from "../markdown/Markdown";
 import { CopyButton } from "../shell/CopyButton";
+import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { errorOf, isCutOff, text, usageOf, type Usage } from "./data";
 import { Fold } from "./Fold";
 import { count, seconds } from "./words";
+
+/** Too short a time says nothing about speed. */
+const MEASURABLE_MS = 200;
 
 /** Return the facts of an answer in reading order; what is not known is left out. */
 export function usageFacts(usage: Usage): string[] {
@@ -16,17 +20,19 @@ export function usageFacts(usage: Usage): string[] {
     output !== null && `${count(output)} out`,
     reasoning ? `${count(reasoning)} thinking` : false,
     firstTokenMs !== null && `first token after ${seconds(firstTokenMs)}`,
-    output !== null && streamed > 0 && `${(output / (streamed / 1000)).toFixed(1)} tokens/s`,
+    output !== null && streamed >= MEASURABLE_MS && `${(output / (streamed / 1000)).toFixed(1)} tokens/s`,
   ];
   return facts.filter((fact) => typeof fact === "string");
 }
 
 function Footer({ item }: { item: Item }) {
+  const id = text(item.data.model);
+  const name = useApp((state) => state.models.models.find((model) => model.id === id)?.name ?? id);
   const facts = usageFacts(usageOf(item));
   return (
     <div className={classes.footer}>
       <CopyButton value={item.text} label="Copy answer" />
-      <span>{[text(item.data.model), ...facts].filter(Boolean).join(" · ")}</span>
+      <span>{[name, ...facts].filter(Boolean).join(" · ")}</span>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
+import { titleOf } from "../conversations/ConversationRow";
 import { ArrowDownIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { loadEarlier, loadUntil } from "../store/actions";
@@ -112,6 +113,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   // State and not a ref: the rows measure against it, so it has to be there before them.
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const content = useRef<HTMLDivElement>(null);
+  const title = useApp((state) => (state.open ? titleOf(state.open.conversation) : ""));
   const order = useApp((state) => state.open?.order);
   const runs = useApp((state) => state.open?.runs);
   const hasEarlier = useApp((state) => state.open?.hasEarlier ?? false);
@@ -138,6 +140,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         aria-label="Conversation"
       >
         <div ref={content} className={classes.column}>
+          <h1 className={classes.hidden}>{title}</h1>
           {hasEarlier && scroller && <Earlier scroller={scroller} />}
           {scroller && <Rows rows={rows} target={target} scroller={scroller} />}
           <Pending />

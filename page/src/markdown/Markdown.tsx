@@ -45,8 +45,8 @@ function List({ token, isOpen }: { token: Tokens.List; isOpen: boolean }) {
 function drawBlock(token: Token, isOpen: boolean): ReactNode {
   switch (token.type) {
     case "heading": {
-      // The page's own headings come first in the outline; those of a text stand below them.
-      const level = Math.min(6, (token as Tokens.Heading).depth + 2);
+      // The page's own headings, down to "Answer", come first in the outline; those of a text stand below them.
+      const level = Math.min(6, Math.max(3, (token as Tokens.Heading).depth + 1));
       return createElement(`h${level}`, { "data-depth": token.depth }, <Inline tokens={token.tokens ?? []} />);
     }
     case "paragraph":

@@ -60,13 +60,13 @@ function apply(draft: Draft, event: Event): void {
     case "item.updated":
       return withItem(draft, event.itemId, (item) => {
         const data = { ...item.data, ...event.data };
-        draft.items.set(item.id, { ...item, status: event.status ?? item.status, data, updatedAt: event.at });
+        draft.items.set(item.id, { ...item, status: event.status ?? item.status, data, updatedAt: event.at || item.updatedAt });
       });
     case "item.completed":
       return withItem(draft, event.itemId, (item) => {
         const text = item.text.slice(0, keptOf(draft, item));
         const data = { ...item.data, ...event.data };
-        draft.items.set(item.id, { ...item, text, status: event.status, data, updatedAt: event.at });
+        draft.items.set(item.id, { ...item, text, status: event.status, data, updatedAt: event.at || item.updatedAt });
         draft.kept.delete(item.id);
       });
     case "run.updated":

@@ -52,7 +52,8 @@ export const theme = createTheme({
       defaultProps: { lockScroll: false, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } },
     },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
-    Menu: { defaultProps: { transitionProps: { duration: 80 }, withinPortal: true } },
+    // The placeholder that takes the first focus is no menu item, which a menu may not contain.
+    Menu: { defaultProps: { transitionProps: { duration: 80 }, withInitialFocusPlaceholder: false } },
     Popover: { defaultProps: { transitionProps: { duration: 80 } } },
     Tooltip: { defaultProps: { openDelay: 400, transitionProps: { duration: 80 } } },
     ActionIcon: { defaultProps: { variant: "subtle", color: "gray" } },
