@@ -92,6 +92,7 @@ async def chatting(
     role: Role = "server",
 ) -> AsyncIterator[Chat]:
     """Open a host with one conversation, and check the database when it is closed."""
+    home.parent.mkdir(parents=True, exist_ok=True)
     script = home.parent / "script.json"
     script.write_text(json.dumps({"turns": list(turns)}))
     async with open_host(home, database_url, role=role) as host:

@@ -1,0 +1,71 @@
+"""The database fails at every operation in turn: nothing is half-written, nothing is lost, nothing happens twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.api import MessageAccepted
+from pilothouse.types.errors import PilothouseError
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.failing_store import failing_store
+from tests.support.waiting import eventually
+
+SCRIPT = [
+    [{"thinking": "hm"}, {"text": "I will think.", "pieces": 4}, {"call": "think", "arguments": {"thoughts": "x"}}],
+    [{"text": "Done now.", "pieces": 3}],
+]
+MOST = 400
+
+
+async def accepted(chat: Chat) -> MessageAccepted:
+    """Send until it is accepted, as a client does that got no answer."""
+    for _ in range(20):
+        try:
+            return await chat.send("Go", idempotency_key="the-one")
+        except PilothouseError as error:
+            refused = (error.code, bool(error.fix))
+        assert refused == ("database", True)
+    raise AssertionError("the message was never accepted")
+
+
+async def is_completed(chat: Chat, run_id: str) -> bool:
+    """Return whether the run has completed, if that can be read at the moment."""
+    try:
+        return (await chat.api.run(ME, run_id)).status == "completed"
+    except PilothouseError:
+        return False
+
+
+async def once(home: Path, monkeypatch: pytest.MonkeyPatch, first: int, times: int) -> bool:
+    """Answer one message while operations fail; return whether any did."""
+    with failing_store(monkeypatch) as failures:
+        async with chatting(home, SCRIPT) as chat:
+            failures.arm(first, times)
+            sent = await accepted(chat)
+
+            await eventually(lambda: is_completed(chat, sent.run_id), "the run to complete")
+            failed = failures.failed
+            failures.disarm()
+            assert len(await chat.items("user_message")) == 1
+            assert (await chat.texts("response")) == ["I will think.", "Done now."]
+    return failed > 0
+
+
+@pytest.mark.slow
+@pytest.mark.case("F-43")
+@pytest.mark.parametrize(("times", "step"), [(1, 1), (4, 7)], ids=["one operation", "four in a row"])
+async def test_an_io_error_at_any_operation_breaks_no_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, step: int
+) -> None:
+    monkeypatch.setattr(limits, "STORE_RETRY", 0.005)
+    tried = 0
+    for first in range(1, MOST, step):
+        if not await once(tmp_path / str(first) / "home", monkeypatch, first, times):
+            break
+        tried += 1
+    else:
+        raise AssertionError("the run never got through without meeting the failure")
+    assert tried > 60 // step

@@ -1,0 +1,81 @@
+"""A database whose Nth operation fails, whichever that is."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event as sa_event
+
+from pilothouse.store import database
+
+
+class Failures:
+    """Counts operations and fails some of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+        self.failed = 0
+        self._first, self._last = 0, -1
+        self._error: Callable[[], Exception] = lambda: sqlite3.OperationalError("disk I/O error")
+
+    def arm(self, first: int, times: int = 1) -> None:
+        """Fail the operation with this number from now on, and so many after it."""
+        with self._lock:
+            self.count = self.failed = 0
+            self._first, self._last = first, first + times - 1
+
+    def disarm(self) -> None:
+        """Let everything pass."""
+        self.arm(0, 0)
+
+    def operation(self) -> None:
+        """Count one operation, and raise if it is one that fails."""
+        with self._lock:
+            self.count += 1
+            if self._first <= self.count <= self._last:
+                self.failed += 1
+                raise self._error()
+
+
+@contextmanager
+def failing_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failures]:
+    """Make every database that is opened meanwhile fail as told."""
+    failures = Failures()
+
+    class Cursor(sqlite3.Cursor):
+        def execute(self, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
+            failures.operation()
+            return super().execute(*arguments)
+
+        def executemany(self, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
+            failures.operation()
+            return super().executemany(*arguments)
+
+    class Connection(sqlite3.Connection):
+        def cursor(self, *arguments: Any) -> Any:
+            return super().cursor(Cursor)
+
+        def commit(self) -> None:
+            failures.operation()
+            super().commit()
+
+    def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, object]) -> None:
+        options["factory"] = Connection
+
+    original = database.make_engine
+
+    def make_engine(url: str) -> sa.Engine:
+        engine = original(url)
+        sa_event.listen(engine, "do_connect", connect)
+        return engine
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "make_engine", make_engine)
+        yield failures
