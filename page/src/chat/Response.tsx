@@ -1,6 +1,7 @@
 import type { Item } from "../api/types";
 import { Markdown } from "../markdown/Markdown";
 import { CopyButton } from "../shell/CopyButton";
+import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { errorOf, isCutOff, text, usageOf, type Usage } from "./data";
@@ -37,10 +38,16 @@ function Footer({ item }: { item: Item }) {
   );
 }
 
-/** What the model answered; an attempt that broke off is one quiet line. */
+/** Tell whether this is where everything ended: what was said so far is then all there is. */
+function useIsTheEnd(item: Item): boolean {
+  return useApp(({ open }) => open?.order[open.order.length - 1] === item.id && activeRun(open) === null);
+}
+
+/** What the model answered; an attempt that broke off is one quiet line, once another one follows. */
 export function Response({ item }: { item: Item }) {
   const isStreaming = item.status === "streaming";
-  if (isCutOff(item)) {
+  const isTheEnd = useIsTheEnd(item);
+  if (isCutOff(item) && (!item.text || !isTheEnd)) {
     if (!item.text) return null;
     return (
       <Fold summary={`An attempt broke off. ${errorOf(item)}`}>
