@@ -64,15 +64,23 @@ class Started:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # What is read ahead here would be missing below, where the system is asked what there is to read.
+            bufsize=0,
             env=environment(home, **more),
         )
+        self._ahead = b""
 
     def line(self) -> str:
         """Return the next line it prints."""
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        assert ready, "the command printed nothing"
-        return self.process.stdout.readline().decode().rstrip("\n")
+        while b"\n" not in self._ahead:
+            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+            assert ready, "the command printed nothing"
+            more = os.read(self.process.stdout.fileno(), 65536)
+            assert more, "the command ended"
+            self._ahead += more
+        line, _, self._ahead = self._ahead.partition(b"\n")
+        return line.decode()
 
     def stop(self, number: int = signal.SIGTERM) -> Outcome:
         """Send a signal and return how it ended."""
@@ -86,7 +94,7 @@ class Started:
             self.process.kill()
             self.process.communicate()
             raise
-        return Outcome(self.process.returncode, out.decode(), err.decode())
+        return Outcome(self.process.returncode, (self._ahead + out).decode(), err.decode())
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,143 @@
+"""The library, as the README and the guide show it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pilothouse import Host, ItemCreated, ItemDelta, PilothouseError
+from tests.support.commands import environment, server
+from tests.support.source import ROOT
+
+PATIENCE = 20.0
+EXAMPLE = re.compile(r"<!-- library example: tested from here -->\n```python\n(.*?)```", re.DOTALL)
+
+
+def script(folder: Path, turns: object) -> str:
+    path = folder / "script.json"
+    path.write_text(json.dumps(turns))
+    return f"scripted:{path}"
+
+
+def set_default(home: Path, folder: Path, turns: object) -> None:
+    """Let a script answer where no model is named."""
+    home.mkdir(mode=0o700)
+    model = {"name": "S", "provider": "scripted", "model": script(folder, turns).partition(":")[2]}
+    (home / "models.json").write_text(json.dumps({"defaultModelId": "s", "models": {"s": model}}))
+
+
+def test_the_example_of_the_readme_runs_as_it_stands(home: Path, tmp_path: Path) -> None:
+    set_default(home, tmp_path, [[{"text": "Because of Rayleigh.", "pieces": 4}], [{"text": "1 "}, {"wait": 60}]])
+    found = EXAMPLE.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert found is not None
+    assert len([line for line in found[1].splitlines() if line.strip()]) < 15
+    done = subprocess.run(
+        [sys.executable, "-c", found[1]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env=environment(home),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Because of Rayleigh." in done.stdout
+
+
+def test_importing_the_package_costs_nothing() -> None:
+    code = "import sys, pilothouse; print('msgspec' in sys.modules, 'asyncio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_every_public_name_is_there() -> None:
+    code = "import pilothouse\nfor name in pilothouse.__all__: getattr(pilothouse, name)"
+    subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, check=True)
+    with pytest.raises(ImportError):
+        exec("from pilothouse import Nonsense")
+
+
+async def test_a_conversation_from_start_to_end(home: Path, tmp_path: Path) -> None:
+    await converse(tmp_path)
+
+
+async def test_beside_a_running_server_the_library_is_its_client(home: Path, tmp_path: Path) -> None:
+    with server(home):
+        await converse(tmp_path)
+
+
+async def converse(folder: Path) -> None:
+    model = script(folder, [[{"thinking": "hm"}, {"text": "Hello 👋 you.", "pieces": 2}], ["Second."], ["Third."]])
+    async with asyncio.timeout(PATIENCE), Host() as host:
+        chat = await host.start(model=model, system="Be brief.", title="A talk")
+        answer = await chat.send("Hi")
+        kinds: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        async for event in answer:
+            match event:
+                case ItemCreated(item=item):
+                    kinds[item.id] = item.kind
+                case ItemDelta():
+                    texts[kinds[event.item_id]] = texts.get(kinds[event.item_id], "") + event.text
+        assert texts == {"thinking": "hm", "response": "Hello 👋 you."}
+        assert answer.status == "completed"
+        assert answer.usage.output > 0
+        assert await answer.text() == "Hello 👋 you."
+        assert [piece async for piece in (await chat.send("More")).stream()] == ["Second."]
+        again = await host.conversation(chat.id)
+        assert await (await again.send("More")).text() == "Third."
+        assert [item.text for item in await again.items() if item.kind == "user_message"] == ["Hi", "More", "More"]
+        assert (await again.info()).title == "A talk"
+        assert [one.id async for one in host.conversations()] == [chat.id]
+        assert (await host.search("Second"))[0].conversation_id == chat.id
+        assert await host.models.default() in {one.id for one in await host.models.list()}
+        await again.update(title="Renamed")
+        await again.delete()
+        assert [one async for one in host.conversations()] == []
+
+
+async def test_an_answer_can_be_cancelled_and_says_so(home: Path, tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE), Host(home) as host:
+        chat = await host.start(model=script(tmp_path, [[{"text": "1 2 3 "}, {"wait": 60}]]))
+        answer = await chat.send("Count.")
+        async for piece in answer.stream():
+            assert piece == "1 2 3 "
+            await answer.cancel()
+        assert answer.status == "cancelled"
+        with pytest.raises(PilothouseError) as cancelled:
+            await answer.text()
+        assert cancelled.value.code == "cancelled"
+
+
+async def test_a_question_can_be_replied_to(home: Path, tmp_path: Path) -> None:
+    loop = script(tmp_path, [[{"call": "think", "arguments": {"thought": "again"}}]])
+    async with asyncio.timeout(PATIENCE), Host(home) as host:
+        answer = await (await host.start(model=loop)).send("Loop.", attended=True)
+        with pytest.raises(PilothouseError) as waiting:
+            await answer.text()
+        assert waiting.value.code == "needs_answer"
+        assert answer.question is not None
+        await answer.reply("stop")
+        async for _event in answer:
+            pass
+        assert answer.status == "completed"
+
+
+async def test_what_goes_wrong_is_one_kind_of_error(home: Path, tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE), Host(home) as host:
+        chat = await host.start()
+        with pytest.raises(PilothouseError) as unknown:
+            await chat.send("Hi", model="nope")
+        assert unknown.value.code == "unknown_model"
+        with pytest.raises(PilothouseError) as failed:
+            await (await chat.send("Hi", model=script(tmp_path, [[{"fault": 401}]]))).text()
+        assert failed.value.message
+        with pytest.raises(PilothouseError):
+            await host.conversation("c_unknown")
+    with pytest.raises(RuntimeError, match="async with"):
+        _ = Host(home).api

@@ -1,0 +1,259 @@
+"""The core of a running server, asked over HTTP, is the same core."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pilothouse.connection import connect_host, connect_server
+from pilothouse.net.client import close_clients
+from pilothouse.remote.calling import at
+from pilothouse.remote.host import RemoteHost
+from pilothouse.remote.sse import EventReader
+from pilothouse.runs.address import read_address, write_address
+from pilothouse.runs.following import Following
+from pilothouse.runs.service import HostService
+from pilothouse.server.run import ServerOptions
+from pilothouse.server.streams import LAGGED, PING, encode_batch
+from pilothouse.types import limits
+from pilothouse.types.address import ServerAddress
+from pilothouse.types.api import ConfigPatch, ConversationPatch, ModelInput, NewConversation, NewMessage
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.feed import FeedEvent, Lagged
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.wiring import open_host
+from tests.server.running import PATIENCE, reach
+
+ME = LOCAL_OWNER
+
+
+@asynccontextmanager
+async def both(home: Path) -> AsyncIterator[tuple[HostService, RemoteHost]]:
+    """Serve a core, and give it with its remote twin."""
+    try:
+        async with open_host(home, role="server") as host, reach(host.api, ServerOptions(home=home)):
+            yield host.api, RemoteHost(lambda: read_address(home))
+    finally:
+        await close_clients()
+
+
+def script(folder: Path, turns: object) -> str:
+    path = folder / "script.json"
+    path.write_text(json.dumps(turns))
+    return f"scripted:{path}"
+
+
+async def ask(api: ClientApi, conversation: str, model: str) -> Following:
+    accepted = await api.post_message(ME, conversation, NewMessage(text="Hi", model_id=model))
+    return Following(api, await api.run(ME, accepted.run_id), 0)
+
+
+async def read(following: Following) -> list[FeedEvent]:
+    async with asyncio.timeout(PATIENCE), aclosing(following.events()) as events:
+        return [sent async for sent, _ in events]
+
+
+def test_it_has_every_verb_with_the_same_parameters() -> None:
+    for name, verb in inspect.getmembers(ClientApi, inspect.isfunction):
+        if not name.startswith("_"):
+            assert inspect.signature(getattr(RemoteHost, name)) == inspect.signature(verb), name
+
+
+async def test_both_say_the_same_about_everything(home: Path, tmp_path: Path) -> None:
+    async with both(home) as (local, remote):
+        made = await remote.create_conversation(ME, NewConversation(title="A talk", settings=ConversationSettings()))
+        await read(await ask(remote, made.id, script(tmp_path, [["A rare word: quokka."]])))
+        changed = await remote.update_conversation(ME, made.id, ConversationPatch(title="Another name"))
+        assert changed.title == "Another name"
+        assert await remote.snapshot(ME, made.id, limit=9) == await local.snapshot(ME, made.id, limit=9)
+        for before in (None, 3):
+            page = await remote.items(ME, made.id, before=before, limit=2)
+            assert page == await local.items(ME, made.id, before=before, limit=2)
+        assert await remote.conversations(ME, limit=5, cursor=None) == await local.conversations(
+            ME, limit=5, cursor=None
+        )
+        found = await remote.search(ME, "quokka", limit=5)
+        assert found == await local.search(ME, "quokka", limit=5)
+        assert found.hits
+        assert await remote.page_state(ME, made.id) == await local.page_state(ME, made.id)
+        await remote.delete_conversation(ME, made.id)
+        assert not (await local.conversations(ME, limit=5, cursor=None)).conversations
+        assert (await remote.restore_conversation(ME, made.id)).deleted_at is None
+        view = await remote.update_config(ME, ConfigPatch(resume_after_restart="ask"))
+        assert view == await remote.config(ME) == await local.config(ME)
+
+
+async def test_models_are_managed_through_it(home: Path, tmp_path: Path) -> None:
+    async with both(home) as (local, remote):
+        body = ModelInput(name="Scripted", provider="scripted", model=script(tmp_path, [["ok"]]).partition(":")[2])
+        added = await remote.add_model(ME, body)
+        assert (await remote.test_model(ME, added.id)).ok
+        assert (await remote.test_draft(ME, body)).ok
+        assert (await remote.set_default_model(ME, added.id)).default_model_id == added.id
+        renamed = ModelInput(name="Other", provider="scripted", model=body.model)
+        assert (await remote.update_model(ME, added.id, renamed)).name == "Other"
+        assert await remote.models(ME) == await local.models(ME)
+        assert await remote.catalogue(ME) == await local.catalogue(ME)
+        assert (await remote.refresh_catalogue(ME)).refreshed_at is not None
+        assert isinstance((await remote.found_models(ME)).found, tuple)
+        await remote.set_default_model(ME, "embedded")
+        await remote.delete_model(ME, added.id)
+        assert added.id not in {one.id for one in (await local.models(ME)).models}
+
+
+async def test_a_run_is_read_to_its_end_with_what_the_store_keeps(home: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, [[{"thinking": "hm"}, {"text": "Grüße, 世界 👋. " * 20, "pieces": 7, "every": 0.001}]])
+    async with both(home) as (local, remote):
+        made = await remote.create_conversation(ME, NewConversation())
+        seen = await read(await ask(remote, made.id, model))
+        durable = [event for event in seen if event.seq]
+        assert [event.seq for event in durable] == list(range(1, len(durable) + 1))
+        stored = await anext(await local.events(ME, made.id, 0))
+        assert [(event.seq, event.kind) for event in stored][: len(durable)] == [
+            (event.seq, event.kind) for event in durable
+        ]
+        item = (await local.snapshot(ME, made.id, limit=1)).items[-1]
+        assert item.text == "Grüße, 世界 👋. " * 20
+
+
+async def test_a_cancel_and_a_resume_reach_the_run(home: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, [[{"text": "Slow. "}, {"wait": 60}]])
+    async with both(home) as (_local, remote):
+        made = await remote.create_conversation(ME, NewConversation())
+        following = await ask(remote, made.id, model)
+        async with asyncio.timeout(PATIENCE), aclosing(following.events()) as events:
+            async for sent, _ in events:
+                if b"Slow." in sent.json:
+                    await remote.cancel_run(ME, following.run.id)
+        assert following.run.status == "cancelled"
+        assert script(tmp_path, [["Done."]]) == model
+        following.run = await remote.resume_run(ME, following.run.id)
+        await read(following)
+        assert following.run.status == "completed"
+
+
+async def test_problems_come_back_as_they_were(home: Path) -> None:
+    async with both(home) as (local, remote):
+        made = await remote.create_conversation(ME, NewConversation())
+
+        async def problem(api: ClientApi, conversation: str, body: NewMessage) -> tuple[str, str, str]:
+            with pytest.raises(PilothouseError) as refused:
+                await api.post_message(ME, conversation, body)
+            return refused.value.code, refused.value.message, refused.value.fix
+
+        for conversation, body in (
+            ("c_unknown", NewMessage(text="hi")),
+            (made.id, NewMessage(text="hi", model_id="nope")),
+            (made.id, NewMessage(text="")),
+        ):
+            assert await problem(remote, conversation, body) == await problem(local, conversation, body)
+        with pytest.raises(PilothouseError) as stranger:
+            await remote.events(ME, "c_unknown", 0)
+        assert stranger.value.code == "not_found"
+
+
+@pytest.mark.parametrize("typed", ["..", "../models", "a/b?x=1#y", "%2e%2e", "c_1\r\nx: y", "ü"])
+async def test_an_id_that_someone_typed_leads_nowhere_else(home: Path, typed: str) -> None:
+    assert at("conversations", typed).count("/") == 3
+    assert ".." not in at(typed)
+    async with both(home) as (_local, remote):
+        with pytest.raises(PilothouseError) as refused:
+            await remote.snapshot(ME, typed, limit=1)
+        assert refused.value.code in ("not_found", "bad_request")
+
+
+async def test_a_stream_goes_on_where_it_was_when_the_server_comes_back(home: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, [[{"text": "word " * 60, "pieces": 5, "every": 0.02}]])
+    remote = RemoteHost(lambda: read_address(home))
+    try:
+        async with open_host(home, role="server") as host:
+            seen: list[FeedEvent] = []
+            async with reach(host.api, ServerOptions(home=home)):
+                made = await remote.create_conversation(ME, NewConversation())
+                following = await ask(remote, made.id, model)
+                events = following.events()
+                async with asyncio.timeout(PATIENCE):
+                    while not any(b'"response"' in event.json for event in seen):
+                        seen.append((await anext(events))[0])
+            # Another server on another port with another token, for the same core.
+            async with reach(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):
+                seen += [sent async for sent, _ in events]
+            numbers = [event.seq for event in seen if event.seq]
+            assert numbers == list(range(1, len(numbers) + 1))
+            assert following.run.status == "completed"
+    finally:
+        await close_clients()
+
+
+async def test_a_server_that_stays_away_is_one_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SERVER_AWAY", 0.0)
+    remote = RemoteHost(lambda: read_address(home))
+    try:
+        async with open_host(home, role="server") as host:
+            async with reach(host.api, ServerOptions(home=home)):
+                made = await remote.create_conversation(ME, NewConversation())
+                feed = await remote.events(ME, made.id, 0)
+                assert await anext(feed) is not None
+            with pytest.raises(PilothouseError, match="does not answer") as gone:
+                async for _batch in feed:
+                    pass
+        assert gone.value.code == "server_away"
+        assert "pilothouse serve" in gone.value.fix
+        with pytest.raises(PilothouseError, match="does not answer"):
+            await remote.models(ME)
+    finally:
+        await close_clients()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64, 4096])
+def test_events_are_read_however_the_bytes_are_cut(size: int) -> None:
+    sent = [
+        FeedEvent(7, "item.created", b'{"text":"a: b\\nid: 9"}'),
+        FeedEvent(0, "item.delta", '{"text":"ü: 👋"}'.encode()),
+        FeedEvent(8, "run.updated", b"{}"),
+    ]
+    data = b"retry: 1000\n\n" + PING + encode_batch(sent[:1]) + PING + encode_batch(sent[1:])
+    reader = EventReader()
+    read = [event for at in range(0, len(data), size) for event in reader.feed(data[at : at + size])]
+    assert read == sent
+    with pytest.raises(Lagged):
+        reader.feed(LAGGED)
+
+
+async def test_an_address_that_a_dead_server_left_does_not_mislead(home: Path) -> None:
+    async with connect_host(home) as own:
+        assert isinstance(own, HostService)
+    write_address(home, ServerAddress(url="http://127.0.0.1:9", pid=os.getpid(), token="x" * 32))
+    async with connect_server(home) as running:
+        assert running is None
+    async with connect_host(home) as own:
+        assert isinstance(own, HostService)
+
+
+async def test_a_running_server_is_found_and_a_held_folder_is_waited_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_host(home) as host:
+        # Someone holds the folder and is no server yet.
+        monkeypatch.setattr(limits, "FOLDER_PATIENCE", 0.0)
+        with pytest.raises(PilothouseError, match="Another Pilothouse") as held:
+            async with connect_host(home):
+                pass
+        assert "pilothouse serve" in held.value.fix
+        monkeypatch.setattr(limits, "FOLDER_PATIENCE", PATIENCE)
+        waiting = asyncio.ensure_future(_connected_kind(home))
+        async with reach(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):
+            assert await waiting is RemoteHost
+
+
+async def _connected_kind(home: Path) -> type:
+    async with connect_host(home) as api:
+        return type(api)
