@@ -35,9 +35,11 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const openId = useApp((state) => state.open?.conversation.id ?? null);
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
+  const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
   useTitle();
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
+  if (isDeleted) return <Missing message="This conversation was deleted." />;
   return (
     <div className={classes.chat}>
       {openId && !isEmpty ? (

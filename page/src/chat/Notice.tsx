@@ -12,6 +12,9 @@ function Countdown({ until }: { until: number }) {
   return <> {left > 0 ? `Trying again in ${left} s.` : "Trying again now."}</>;
 }
 
+/** Return a provider's words as a sentence that another can follow. */
+const sentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`);
+
 /** A sentence about what happens: a wait, a limit, a repetition. */
 export function Notice({ item }: { item: Item }) {
   const level = text(item.data.level) || "info";
@@ -21,7 +24,7 @@ export function Notice({ item }: { item: Item }) {
     <p className={classes.notice} data-level={level} role={isOpen ? "status" : undefined}>
       {level === "info" ? <InfoIcon size={15} /> : <WarningIcon size={15} />}
       <span>
-        {item.text}
+        {sentence(item.text)}
         {isOpen && until !== null && <Countdown until={until} />}
       </span>
     </p>

@@ -25,8 +25,11 @@ const NARROW = "(max-width: 760px)";
 /** What is open besides the page itself; only one at a time. */
 type Opened = "palette" | "keys" | "list" | null;
 
-function focusSearch(): void {
-  requestAnimationFrame(() => document.getElementById("search")?.focus());
+/** Put the cursor into the search; on a narrow page its drawer takes a few frames to come. */
+function focusSearch(frames = 20): void {
+  const field = document.getElementById("search");
+  if (field) field.focus();
+  else if (frames > 0) requestAnimationFrame(() => focusSearch(frames - 1));
 }
 
 function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): void {
@@ -100,9 +103,12 @@ function Page() {
         </main>
       </div>
       {isNarrow && (
-        <Drawer opened={opened === "list"} onClose={close} size={300} padding={0} withCloseButton={false}>
-          <Sidebar />
-        </Drawer>
+        <Drawer.Root opened={opened === "list"} onClose={close} size={300} padding={0}>
+          <Drawer.Overlay />
+          <Drawer.Content aria-label="Conversations">
+            <Sidebar />
+          </Drawer.Content>
+        </Drawer.Root>
       )}
       <Shortcuts opened={opened === "keys"} onClose={close} />
       <Suspense fallback={null}>{opened === "palette" && <Palette opened onClose={close} />}</Suspense>

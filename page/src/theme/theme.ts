@@ -52,6 +52,7 @@ export const theme = createTheme({
       defaultProps: { lockScroll: false, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } },
     },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
+    DrawerRoot: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
     // The placeholder that takes the first focus is no menu item, which a menu may not contain.
     Menu: { defaultProps: { transitionProps: { duration: 80 }, withInitialFocusPlaceholder: false } },
     Popover: { defaultProps: { transitionProps: { duration: 80 } } },
