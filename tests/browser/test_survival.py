@@ -1,0 +1,305 @@
+"""Reloads, other tabs, other devices, killed servers and lost connections: the page ends up right by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Route, WebSocketRoute, expect
+
+from tests.browser.studio import Chat, Studio
+from tests.faults.scenario import ANSWER, write_script
+from tests.faults.serving import wait_for_death
+from tests.support.console import Console
+
+# Numbered, so that a word lost, doubled or out of place shows.
+WORDS = " ".join(f"{number:04d}" for number in range(70))
+SLOWLY = {"text": WORDS, "pieces": 5, "every": 0.03}
+BACK_MS = 20_000
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[Studio]:
+    """A server of this test alone, which asks before it goes on after a restart."""
+    made = Studio(tmp_path / "home", {"resume_after_restart": "ask"})
+    yield made
+    made.server.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def watching(mortal: Studio, browser_context: BrowserContext, console: Console) -> AsyncIterator[Chat]:
+    """A tab of that server that may lose it."""
+    for complaint in ("WebSocket connection to", "net::ERR_", "Failed to load resource"):
+        console.expect(complaint)
+    chat = await mortal.open(browser_context)
+    yield chat
+    await chat.page.close()
+
+
+async def begun(chat: Chat) -> None:
+    """Send a message and wait until its answer is on its way."""
+    await chat.send("Count")
+    await expect(chat.answers.last).to_contain_text("0020")
+
+
+async def whole(chat: Chat) -> None:
+    """Wait until the answer has ended, with every word once."""
+    await expect(chat.answers.last.locator("p").first).to_have_text(WORDS, timeout=BACK_MS)
+    await expect(chat.send_button).to_be_visible(timeout=BACK_MS)
+
+
+@pytest.mark.case("F-39")
+async def test_a_reload_in_the_middle_of_an_answer_shows_every_word_once(chat: Chat, studio: Studio) -> None:
+    studio.script([SLOWLY])
+    await begun(chat)
+    await chat.page.reload()
+    await expect(chat.answers.last).to_have_attribute("aria-busy", "true")
+    await whole(chat)
+    await expect(chat.rows("user_message")).to_have_count(1)
+
+
+@pytest.mark.case("F-39")
+async def test_another_tab_and_another_device_see_the_same_answer(
+    chat: Chat, studio: Studio, chromium: Browser, console: Console, browser_context: BrowserContext
+) -> None:
+    studio.script([SLOWLY])
+    await begun(chat)
+    elsewhere = await chromium.new_context()
+    elsewhere.on("page", console.watch)
+    try:
+        tab, device = await asyncio.gather(
+            studio.open(browser_context, f"/c/{chat.conversation}"),
+            studio.open(elsewhere, f"/c/{chat.conversation}"),
+        )
+        cookies = [await context.cookies(studio.url) for context in (browser_context, elsewhere)]
+        assert cookies[0][0].get("value") != cookies[1][0].get("value")
+        for each in (chat, tab, device):
+            await whole(each)
+        studio.script("Understood.")
+        await device.ask("From the other device")
+        for each in (chat, tab):
+            await expect(each.rows("user_message").last).to_contain_text("From the other device")
+            await expect(each.answers.last).to_contain_text("Understood.")
+    finally:
+        await elsewhere.close()
+
+
+@pytest.mark.case("F-39")
+async def test_an_answer_goes_on_while_no_page_is_open(
+    chat: Chat, studio: Studio, browser_context: BrowserContext
+) -> None:
+    studio.script([SLOWLY])
+    await begun(chat)
+    conversation = chat.conversation
+    await chat.page.close()
+    run = studio.server.get(f"/api/conversations/{conversation}")["runs"][0]["id"]
+    await asyncio.to_thread(studio.server.wait_for_run, run, "completed")
+    await whole(await studio.open(browser_context, f"/c/{conversation}"))
+
+
+@pytest.mark.case("F-36", "F-39")
+async def test_a_killed_server_is_waited_for_and_its_answer_resumed_when_asked(watching: Chat, mortal: Studio) -> None:
+    mortal.script([SLOWLY])
+    await begun(watching)
+    mortal.server.kill()
+    await expect(watching.connection).to_have_text("reconnecting…")
+    mortal.restart()
+    await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
+    end = watching.timeline.get_by_role("alert")
+    await expect(end).to_contain_text("Nothing is lost.", timeout=BACK_MS)
+    await expect(watching.timeline).to_contain_text("0003")
+    await end.get_by_role("button", name="Resume").click()
+    await whole(watching)
+    await expect(end).to_have_count(0)
+
+
+@pytest.mark.case("F-36", "F-39")
+async def test_a_killed_server_goes_on_by_itself_when_it_may(watching: Chat, mortal: Studio) -> None:
+    settings = {"version": "1.0", "resume_after_restart": "auto"}
+    (mortal.home / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    mortal.script([SLOWLY])
+    await begun(watching)
+    mortal.server.kill()
+    mortal.restart()
+    await whole(watching)
+    await expect(watching.rows("user_message")).to_have_count(1)
+    await expect(watching.timeline.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.case("F-39")
+async def test_a_message_written_while_the_server_is_away_stays_in_the_box_and_goes_through_once(
+    watching: Chat, mortal: Studio
+) -> None:
+    await watching.ask("First")
+    mortal.server.kill()
+    await watching.box.fill("Second, while nobody listens")
+    await watching.send_button.click()
+    alert = watching.page.get_by_role("alert")
+    await expect(alert).to_contain_text("Not sent; your message is still here. The server cannot be reached.")
+    await expect(watching.box).to_have_value("Second, while nobody listens")
+    mortal.restart()
+    await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
+    await watching.page.reload()
+    await expect(watching.box).to_have_value("Second, while nobody listens")
+    await watching.send_button.click()
+    await expect(watching.answers).to_have_count(2)
+    await watching.finished()
+    await expect(watching.box).to_have_value("")
+    sent = [item["text"] for item in watching.snapshot()["items"] if item["kind"] == "user_message"]
+    assert sent == ["First", "Second, while nobody listens"]
+
+
+@pytest.mark.case("F-39")
+async def test_a_message_whose_acceptance_was_not_heard_is_not_sent_twice(
+    chat: Chat, studio: Studio, console: Console
+) -> None:
+    console.expect("net::ERR_FAILED")
+    studio.script("Heard you.")
+    await chat.ask("First")
+
+    async def deaf(route: Route) -> None:
+        await route.fetch()
+        await route.abort()
+
+    await chat.page.route("**/messages", deaf, times=1)
+    await chat.box.fill("Only once")
+    await chat.send_button.click()
+    await expect(chat.page.get_by_role("alert")).to_contain_text("Not sent; your message is still here.")
+    await expect(chat.answers).to_have_count(2)
+    await chat.send_button.click()
+    await expect(chat.box).to_have_value("")
+    await chat.finished()
+    sent = [item["text"] for item in chat.snapshot()["items"] if item["kind"] == "user_message"]
+    assert sent == ["First", "Only once"]
+    await expect(chat.rows("user_message")).to_have_count(2)
+
+
+@pytest.mark.case("F-39")
+async def test_a_network_that_is_gone_is_named_and_what_was_missed_is_caught_up(
+    chat: Chat, studio: Studio, browser_context: BrowserContext, console: Console
+) -> None:
+    console.expect("net::ERR_INTERNET_DISCONNECTED")
+    studio.script([SLOWLY])
+    await begun(chat)
+    await browser_context.set_offline(True)
+    await expect(chat.connection).to_have_text("offline")
+    await browser_context.set_offline(False)
+    await expect(chat.connection).to_have_text("connected", timeout=BACK_MS)
+    await whole(chat)
+
+
+@pytest.mark.case("F-39")
+@pytest.mark.parametrize("trouble", ["lagged", "gap"])
+async def test_a_tab_that_missed_events_fetches_the_conversation_anew(
+    studio: Studio, browser_context: BrowserContext, trouble: str
+) -> None:
+    lost = 0
+
+    def between(page_side: WebSocketRoute) -> None:
+        server_side = page_side.connect_to_server()
+
+        def from_server(message: str | bytes) -> None:
+            nonlocal lost
+            frame: dict[str, Any] = json.loads(message)
+            kinds = [event["type"] for event in frame.get("events", ())]
+            if "item.completed" not in kinds or lost:
+                page_side.send(message)
+                return
+            lost += 1
+            if trouble == "lagged":
+                page_side.send(json.dumps({"op": "lagged", "conversationId": frame["conversationId"]}))
+
+        server_side.on_message(from_server)
+
+    await browser_context.route_web_socket("**/api/ws", between)
+    chat = await studio.open(browser_context)
+    studio.script([SLOWLY], "And more.")
+    await begun(chat)
+    await whole(chat)
+    await expect(chat.answers.last).to_have_attribute("aria-busy", "false")
+    assert lost == 1
+
+
+@pytest.mark.case("F-39")
+async def test_a_question_survives_the_server_and_its_answer_reaches_every_tab(
+    watching: Chat, mortal: Studio, browser_context: BrowserContext
+) -> None:
+    again = [{"call": "think", "arguments": {"thoughts": "again"}}]
+    mortal.script(again, again, again, again, "Enough.")
+    await watching.send("Loop")
+    question = watching.timeline.get_by_role("region", name="Question")
+    await expect(question.get_by_role("button", name="Go on")).to_be_visible()
+    mortal.server.kill()
+    mortal.restart()
+    await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
+    other = await mortal.open(browser_context, f"/c/{watching.conversation}")
+    await other.timeline.get_by_role("region", name="Question").get_by_role("button", name="Go on").click()
+    for chat in (watching, other):
+        await expect(chat.timeline.get_by_role("region", name="Question")).to_contain_text("You answered: Go on.")
+        await expect(chat.answers.last).to_contain_text("Enough.")
+
+
+async def shown(chat: Chat) -> list[list[str]]:
+    """Return id, kind and, for answers, the text of every item on the page."""
+    return list(
+        await chat.timeline.evaluate(
+            """region => [...region.querySelectorAll("[data-kind]")].map(row => {
+                const text = row.querySelector("article p")?.textContent.trim() ?? ""
+                return [row.id.replace("item-", ""), row.dataset.kind, text] })"""
+        )
+    )
+
+
+def kept(chat: Chat) -> list[list[str]]:
+    """Return the same of every item in the server's snapshot."""
+    return [
+        [item["id"], item["kind"], item["text"].strip() if _is_answer(item) else ""]
+        for item in chat.snapshot()["items"]
+    ]
+
+
+def _is_answer(item: dict[str, Any]) -> bool:
+    return item["kind"] == "response" and not item["data"].get("cutOff")
+
+
+@pytest.mark.case("F-36")
+@pytest.mark.timeout(240)
+async def test_the_page_shows_the_right_state_wherever_in_a_run_the_server_is_killed(
+    watching: Chat, mortal: Studio, tmp_path: Path
+) -> None:
+    points = [("before", 3), ("after", 8), ("before", 15), ("after", 22), ("before", 31), ("after", 40)]
+    script = write_script(tmp_path)
+    mortal.path.write_text(json.dumps({"turns": _turns(script)}), encoding="utf-8")
+    mortal.restart(dying=points[0])
+    for at, (_, number) in enumerate(points):
+        made = mortal.server.post("/api/conversations", {"title": f"kill {number}"}, 201)
+        await watching.go(f"/c/{made['id']}")
+        await watching.box.fill("Go")
+        await watching.box.press("Control+Enter")
+        assert await asyncio.to_thread(wait_for_death, mortal.server, None)
+        mortal.restart(dying=(points[at + 1 :] or [("before", 999)])[0])
+        await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
+        if await watching.box.input_value():
+            await watching.send_button.click()
+        resume = watching.timeline.get_by_role("button", name="Resume")
+        finished = watching.answers.last.filter(has_text=ANSWER.strip())
+        await expect(resume.or_(finished)).to_be_visible(timeout=BACK_MS)
+        if await resume.is_visible():
+            await expect(watching.timeline.get_by_role("alert")).to_contain_text("Nothing is lost.")
+            assert await shown(watching) == kept(watching), f"killed at {number}, before going on"
+            await resume.click()
+        await expect(finished).to_be_visible(timeout=BACK_MS)
+        await watching.finished()
+        assert await shown(watching) == kept(watching), f"killed at {number}, at the end"
+        await expect(watching.rows("user_message")).to_have_count(1)
+
+
+def _turns(script: Path) -> Any:
+    import yaml
+
+    return yaml.safe_load(script.read_text(encoding="utf-8"))["turns"]
