@@ -1,5 +1,5 @@
 import { Modal } from "@mantine/core";
-import { Fragment, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { keyLabel } from "../shell/commands";
 import { find, type Entry, type Hit, type HitGroup } from "./entries";
 import classes from "./Palette.module.css";
@@ -7,29 +7,33 @@ import { useEntries } from "./useEntries";
 
 /** Return a title with the matched letters marked. */
 function marked({ entry, at }: Hit): ReactNode {
-  if (!at.length) return entry.title;
-  const places = new Set(at);
-  return [...entry.title].length === entry.title.length
-    ? [...entry.title].map((letter, place) => (places.has(place) ? <mark key={place}>{letter}</mark> : <Fragment key={place}>{letter}</Fragment>))
-    : entry.title;
+  const parts: ReactNode[] = [];
+  let from = 0;
+  for (const place of at) {
+    parts.push(entry.title.slice(from, place), <mark key={place}>{entry.title[place]}</mark>);
+    from = place + 1;
+  }
+  return [...parts, entry.title.slice(from)];
 }
 
-interface OptionsProps {
+interface Choosing {
   id: string;
-  groups: readonly HitGroup[];
-  active: string | undefined;
   onChoose: (entry: Entry) => void;
   onHover: (entry: Entry) => void;
 }
 
-function Option({ id, hit, isActive, showGroup, onChoose, onHover }: {
-  id: string;
+interface OptionProps extends Choosing {
   hit: Hit;
   isActive: boolean;
   showGroup: boolean;
-  onChoose: (entry: Entry) => void;
-  onHover: (entry: Entry) => void;
-}) {
+}
+
+interface OptionsProps extends Choosing {
+  groups: readonly HitGroup[];
+  active: string | undefined;
+}
+
+function Option({ id, hit, isActive, showGroup, onChoose, onHover }: OptionProps) {
   const { entry } = hit;
   // Of several, the last is the one that no browser keeps for itself.
   const keys = entry.keys?.at(-1);
@@ -149,7 +153,13 @@ function Chooser({ onChoose, onCancel }: { onChoose: (entry: Entry) => void; onC
   );
 }
 
-function Asking({ ask, onDone, onCancel }: { ask: NonNullable<Entry["ask"]>; onDone: (text: string) => void; onCancel: () => void }) {
+interface AskingProps {
+  ask: NonNullable<Entry["ask"]>;
+  onDone: (text: string) => void;
+  onCancel: () => void;
+}
+
+function Asking({ ask, onDone, onCancel }: AskingProps) {
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(ask.initial);
   useEffect(() => field.current?.select(), []);

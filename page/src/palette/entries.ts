@@ -48,7 +48,7 @@ export function conversationEntries(conversations: readonly Conversation[], go: 
 export function modelEntries(models: readonly ModelView[], current: string | null, use: (id: string) => void): Entry[] {
   return models
     .filter((model) => model.id !== current)
-    .map((model) => ({ id: `model-${model.id}`, title: `Switch to ${model.name}`, group: "Models", run: () => use(model.id) }));
+    .map(({ id, name }) => ({ id: `model-${id}`, title: `Switch to ${name}`, group: "Models", run: () => use(id) }));
 }
 
 function untyped(entries: readonly Entry[]): HitGroup[] {

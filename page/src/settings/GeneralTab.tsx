@@ -107,7 +107,9 @@ export function GeneralTab() {
         <Facts config={config} />
       </Part>
       <Part title="This browser">
-        <p className={classes.explained}>Signing out ends this browser’s session; another link from the server opens a new one.</p>
+        <p className={classes.explained}>
+          Signing out ends this browser’s session; another link from the server opens a new one.
+        </p>
         <Button variant="default" size="xs" onClick={() => void signOut().catch(tell)}>
           Sign out
         </Button>

@@ -14,7 +14,9 @@ export function McpTab() {
       <Profiles />
       <section aria-label="MCP servers">
         <h2 className={classes.sectionTitle}>MCP servers</h2>
-        <p className={classes.later}>The servers whose tools a model may use will be added, switched on and off and signed in to here.</p>
+        <p className={classes.later}>
+          The servers whose tools a model may use will be added, switched on and off and signed in to here.
+        </p>
       </section>
     </>
   );

@@ -33,7 +33,9 @@ function Row({ profile, active, selected, onSelect, onEdit, id }: ListProps & { 
       <span className={classes.marker}>{isActive && <CheckIcon size={16} />}</span>
       <span className={classes.profileText}>
         {profile.name}
-        <span className={classes.profileModel}>{profile.settings.modelId ? (model?.name ?? "A model that is gone") : "Default model"}</span>
+        <span className={classes.profileModel}>
+          {profile.settings.modelId ? (model?.name ?? "A model that is gone") : "Default model"}
+        </span>
       </span>
       {isActive && <span className={classes.quiet}>active</span>}
     </li>
@@ -122,7 +124,9 @@ export function Profiles() {
   return (
     <section aria-label="Profiles" className={classes.part}>
       <h2 className={classes.sectionTitle}>Profiles</h2>
-      <p className={classes.explained}>A profile is a set of settings with a name; new conversations begin with the active one.</p>
+      <p className={classes.explained}>
+        A profile is a set of settings with a name; new conversations begin with the active one.
+      </p>
       <div className={classes.box}>
         {profiles.length > 0 ? (
           <List

@@ -24,6 +24,11 @@ function leave(): void {
   navigate(open ? conversationPath(open.conversation.id) : "/");
 }
 
+/** Says what a tab will have. */
+function Later({ children }: { children: string }) {
+  return <p className={classes.later}>{children}</p>;
+}
+
 function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
   switch (tab) {
     case "general":
@@ -33,9 +38,9 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
     case "mcp":
       return <McpTab />;
     case "terminal":
-      return <p className={classes.later}>The shell, the size and the limits of the terminals that tools use will be set here.</p>;
+      return <Later>The shell, the size and the limits of the terminals that tools use will be set here.</Later>;
     case "skills":
-      return <p className={classes.later}>The skills that a model can read when a task calls for them will be listed here.</p>;
+      return <Later>The skills that a model can read when a task calls for them will be listed here.</Later>;
   }
 }
 

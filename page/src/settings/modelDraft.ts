@@ -95,7 +95,8 @@ function variableError(draft: ModelDraft): string | undefined {
 }
 
 function countError(value: number | "", what: string): string | undefined {
-  return value === "" || (Number.isInteger(value) && value >= 1) ? undefined : `${what} is a whole number of tokens, 1 or more.`;
+  if (value === "" || (Number.isInteger(value) && value >= 1)) return undefined;
+  return `${what} is a whole number of tokens, 1 or more.`;
 }
 
 function maxTokensError(draft: ModelDraft): string | undefined {
