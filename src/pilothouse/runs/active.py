@@ -91,7 +91,8 @@ class ActiveRun:
         run, parts, settings = self.run, self._parts, conversation.settings
         opened = await parts.models.open(run.options.model_id or settings.model_id)
         self.opened = opened
-        journal = RunJournal(parts.records, parts.feed, run, await parts.records.history(run.conversation_id))
+        items = await patiently(parts.feed, lambda: parts.records.history(run.conversation_id))
+        journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")
         self._journal = journal
         setting = CallSetting(
@@ -129,7 +130,7 @@ class ActiveRun:
         while True:
             try:
                 async with aclosing(
-                    self._parts.feed.read(self._parts.records, self.run.conversation_id, cursor)
+                    self._parts.feed.read(self._parts.records, self.run.conversation_id, cursor, kept_only=True)
                 ) as feed:
                     async for batch in feed:
                         for event in batch:
@@ -168,9 +169,9 @@ class ActiveRun:
             return None
 
     def _verdict(self, task: asyncio.Task[Outcome]) -> tuple[RunStatus, RunError | None]:
-        if task.cancelled() or self._stopping is not None:
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled() or (error is not None and self._stopping is not None):
             return ("interrupted" if self._stopping == "shutdown" else "cancelled"), None
-        error = task.exception()
         if error is None:
             outcome = task.result()
             if outcome.status == "failed":

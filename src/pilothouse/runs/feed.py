@@ -42,10 +42,11 @@ def live_delta(item_id: str, offset: int, text: str) -> FeedEvent:
 class _Reader:
     """One reader's place in the feed."""
 
-    __slots__ = ("behind", "cursor", "lagged", "live", "queue", "ready")
+    __slots__ = ("behind", "cursor", "kept_only", "lagged", "live", "queue", "ready")
 
-    def __init__(self, cursor: int) -> None:
+    def __init__(self, cursor: int, kept_only: bool) -> None:
         self.cursor = cursor
+        self.kept_only = kept_only
         self.live = False
         self.behind = True
         self.lagged = False
@@ -80,11 +81,12 @@ class _Reader:
     async def take(self) -> list[FeedEvent]:
         """Return what is there, waiting a while for something."""
         if not self.queue and self.live:
+            # Cheaper than a timeout, which every batch of every reader would pay for.
+            timer = asyncio.get_running_loop().call_later(limits.FEED_PING, self.fall_back)
             try:
-                async with asyncio.timeout(limits.FEED_PING):
-                    await self.ready.wait()
-            except TimeoutError:
-                self.fall_back()
+                await self.ready.wait()
+            finally:
+                timer.cancel()
         self.ready.clear()
         if self.lagged:
             raise Lagged
@@ -136,7 +138,7 @@ class Feed:
     def live(self, conversation_id: str, event: FeedEvent) -> None:
         """Send something that is not kept."""
         for reader in self._readers.get(conversation_id, ()):
-            if reader.live:
+            if reader.live and not reader.kept_only:
                 reader.offer(event)
 
     def wake(self, conversation_id: str) -> None:
@@ -158,9 +160,11 @@ class Feed:
 
     # --- reading ---
 
-    async def read(self, records: Records, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
+    async def read(
+        self, records: Records, conversation_id: str, after: int, *, kept_only: bool = False
+    ) -> AsyncGenerator[FeedBatch, None]:
         """Yield everything after a number, for as long as the reader stays; empty batches are pings."""
-        reader = _Reader(after)
+        reader = _Reader(after, kept_only)
         self._readers[conversation_id].add(reader)
         try:
             while True:
@@ -168,7 +172,7 @@ class Feed:
                     yield page
                 tail = self._tails.get(conversation_id)
                 reader.live = True
-                if tail is not None and (unsaved := tail.unsaved()):
+                if tail is not None and not kept_only and (unsaved := tail.unsaved()):
                     yield unsaved
                 while reader.live:
                     yield await reader.take()
