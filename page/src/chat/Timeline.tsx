@@ -23,7 +23,7 @@ interface RowsProps {
 
 function PlainRows({ rows, target }: RowsProps) {
   useEffect(() => {
-    if (target) document.getElementById(`item-${target}`)?.scrollIntoView({ block: "center" });
+    if (target) document.getElementById(`item-${target}`)?.scrollIntoView({ block: "start" });
   }, [target]);
   return rows.map((row) => (
     <div key={row.key} className={classes.lazy}>
@@ -47,7 +47,7 @@ function VirtualRows({ rows, target, scroller }: RowsProps) {
   });
   useEffect(() => {
     const at = target ? rows.findIndex((row) => row.key === target) : -1;
-    if (at >= 0) virtualizer.scrollToIndex(at, { align: "center" });
+    if (at >= 0) virtualizer.scrollToIndex(at, { align: "start" });
   }, [target, virtualizer]);
   const shown = virtualizer.getVirtualItems();
   return (

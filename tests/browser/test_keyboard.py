@@ -1,0 +1,118 @@
+"""Everything by keyboard: the shortcuts, the search, the way by Tab."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import BrowserContext, expect
+
+from tests.browser.studio import Chat, Studio
+
+FOCUS = """() => {
+    const element = document.activeElement
+    const box = element.closest("[class*=box]") ?? element
+    const ring = [element, box].some(one => {
+        const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one)
+        return (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none"
+    })
+    const name = element.getAttribute("aria-label") ?? element.innerText ?? ""
+    return [`${element.tagName.toLowerCase()} ${name.trim().slice(0, 40)}`, ring]
+}"""
+
+
+@pytest.mark.case("CHT-04")
+async def test_ctrl_enter_sends_and_enter_alone_makes_a_new_line(chat: Chat, studio: Studio) -> None:
+    studio.script("Done.")
+    await expect(chat.box).to_be_focused()
+    await chat.page.keyboard.type("One")
+    await chat.page.keyboard.press("Enter")
+    await chat.page.keyboard.type("Two")
+    await expect(chat.box).to_have_value("One\nTwo")
+    await chat.page.keyboard.press("Control+Enter")
+    await expect(chat.rows("user_message")).to_contain_text("One\nTwo")
+    await chat.finished()
+    await expect(chat.box).to_be_focused()
+
+
+@pytest.mark.case("CHT-04")
+async def test_escape_stops_the_answer_and_closes_only_the_dialog_when_one_is_open(chat: Chat, studio: Studio) -> None:
+    studio.script([{"text": "word " * 400, "pieces": 5, "every": 0.02}])
+    await chat.send("Talk")
+    await expect(chat.answers.last).to_contain_text("word word")
+    await chat.page.keyboard.press("Control+k")
+    await expect(chat.page.get_by_role("dialog")).to_be_visible()
+    await chat.page.keyboard.press("Escape")
+    await expect(chat.page.get_by_role("dialog")).to_have_count(0)
+    await expect(chat.stop).to_be_enabled()
+    await chat.page.keyboard.press("Escape")
+    await chat.finished()
+    await expect(chat.timeline).to_contain_text("Stopped by you.")
+
+
+@pytest.mark.case("CHT-04")
+async def test_new_chat_by_key_gives_an_empty_box_to_type_in(chat: Chat, studio: Studio) -> None:
+    studio.script("Done.")
+    await chat.ask("Something")
+    await chat.timeline.focus()
+    await chat.page.keyboard.press("Alt+n")
+    await expect(chat.page).to_have_url(f"{studio.url}/")
+    await expect(chat.box).to_be_focused()
+    await expect(chat.box).to_have_value("")
+
+
+@pytest.mark.case("CHT-03", "CHT-04")
+async def test_search_marks_its_hits_and_leads_to_the_message(chat: Chat, studio: Studio) -> None:
+    filler = "\n\n".join(f"Paragraph {number} about nothing at all." for number in range(40))
+    studio.script(f"The lighthouse keeper 🗼 kept a zanzibar diary.\n\n{filler}", filler, filler)
+    await chat.ask("Who kept a diary?")
+    await chat.ask("And then?")
+    await chat.ask("And after that?")
+    first = chat.answers.first
+    await expect(first).not_to_be_in_viewport()
+    await chat.page.keyboard.press("Alt+n")
+    await chat.page.keyboard.press("Control+/")
+    search = chat.page.get_by_role("searchbox", name="Search conversations")
+    await expect(search).to_be_focused()
+    await chat.page.keyboard.type("zanzibar diary")
+    results = chat.page.get_by_role("navigation", name="Search results")
+    await expect(results.locator("mark").first).to_have_text("zanzibar")
+    await chat.page.keyboard.press("Tab")
+    await chat.page.keyboard.press("Tab")
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.page).to_have_url(re.compile(r"/c/.*\?item="))
+    await expect(chat.page.locator("[data-target]")).to_contain_text("zanzibar diary")
+    await expect(chat.page.get_by_text("zanzibar diary").last).to_be_in_viewport()
+    await search.press("Escape")
+    await expect(search).to_have_value("")
+
+
+@pytest.mark.case("CHT-03")
+async def test_a_search_without_a_hit_says_so(chat: Chat) -> None:
+    await chat.page.keyboard.press("Control+/")
+    await chat.page.keyboard.type("xyzzy<b>plugh")
+    await expect(chat.page.get_by_text("Nothing found for “xyzzy<b>plugh”.")).to_be_visible()
+
+
+@pytest.mark.case("CHT-04")
+async def test_everything_is_reached_by_tab_and_shows_that_it_has_the_focus(
+    studio: Studio, browser_context: BrowserContext
+) -> None:
+    studio.script([{"thinking": "Hm."}, "Look:\n\n```sh\nls -l\n```\n\nand [there](https://example.com)."])
+    chat = await studio.open(browser_context)
+    await chat.ask("Tab through me")
+    reached: list[str] = []
+    unseen: set[str] = set()
+    for _ in range(500):
+        await chat.page.keyboard.press("Tab")
+        name, ring = await chat.page.evaluate(FOCUS)
+        if not ring and not name.startswith("body"):
+            unseen.add(name)
+        reached.append(name)
+        if name == "textarea Message":
+            break
+    wanted = ["Skip to", "New", "Search conversations", "Rename", "Delete", "Model", "Chat settings", "Colours"]
+    wanted += ["Settings", "Conversation", "Thought", "Copy code", "Code, sh", "there", "Copy answer", "Message"]
+    missing = [words for words in wanted if not any(words in name for name in reached)]
+    assert not missing, f"not reached by Tab: {missing} among {reached}"
+    assert not unseen, f"the focus does not show on: {unseen}"
