@@ -90,6 +90,7 @@ async def chatting(
     settings: dict[str, Any] | None = None,
     database_url: str | None = None,
     role: Role = "server",
+    at_rest: bool = True,
 ) -> AsyncIterator[Chat]:
     """Open a host with one conversation, and check the database when it is closed."""
     home.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,7 @@ async def chatting(
         chosen = ConversationSettings(**{"model_id": f"scripted:{script}", **(settings or {})})
         conversation = await host.api.create_conversation(ME, NewConversation(settings=chosen))
         yield Chat(host, conversation.id, script)
-    invariants.check(database_url or database_of(home))
+    invariants.check(database_url or database_of(home), at_rest=at_rest)
 
 
 async def rest(chat: Chat) -> None:

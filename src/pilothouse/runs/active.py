@@ -69,12 +69,16 @@ class ActiveRun:
         if self._stopping is not None:
             self._task.cancel()
         try:
-            await asyncio.wait([self._task])
+            try:
+                await asyncio.wait([self._task])
+            finally:
+                self._task.cancel()
+                watcher.cancel()
+                await asyncio.wait([self._task, watcher])
+            return await self._settle(self._task)
         finally:
-            self._task.cancel()
-            watcher.cancel()
-            await asyncio.wait([self._task, watcher])
-        return await self._settle(self._task)
+            if self._journal is not None:
+                self._journal.drop()
 
     async def _look(self) -> Conversation:
         """Return the conversation from whose last event on wishes are followed; earlier ones are heeded here."""
@@ -154,14 +158,11 @@ class ActiveRun:
     # --- its end ---
 
     async def _settle(self, task: asyncio.Task[Outcome]) -> Run | None:
-        journal = self._journal
         if self._stopping == "stale":
-            if journal is not None:
-                journal.drop()
             return None
         try:
-            if journal is not None:
-                await journal.close()
+            if self._journal is not None:
+                await self._journal.close()
             return await self._end(*self._verdict(task))
         except PilothouseError as error:
             if error.code != "stale_run":

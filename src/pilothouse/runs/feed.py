@@ -151,12 +151,14 @@ class Feed:
         for conversation_id in list(self._readers):
             self.wake(conversation_id)
 
-    def set_tail(self, conversation_id: str, tail: Tail | None) -> None:
+    def set_tail(self, conversation_id: str, tail: Tail) -> None:
         """Name the run's journal whose text new readers need beyond the store's."""
-        if tail is None:
-            self._tails.pop(conversation_id, None)
-        else:
-            self._tails[conversation_id] = tail
+        self._tails[conversation_id] = tail
+
+    def drop_tail(self, conversation_id: str, tail: Tail) -> None:
+        """Forget a journal, unless the next run's has taken its place."""
+        if self._tails.get(conversation_id) is tail:
+            del self._tails[conversation_id]
 
     # --- reading ---
 

@@ -252,12 +252,14 @@ class RunJournal:
         self.drop()
 
     def drop(self) -> None:
-        """Stop without writing: another process has the run."""
+        """Stop without writing: another process has the run, or the store never came back."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._saver is not None:
+            self._saver.cancel()
         self._texts.clear()
-        self._feed.set_tail(self._run.conversation_id, None)
+        self._feed.drop_tail(self._run.conversation_id, self)
 
 
 async def wait_for_store(feed: Feed, error: PilothouseError) -> None:

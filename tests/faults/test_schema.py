@@ -1,0 +1,239 @@
+"""Databases from elsewhere in time: damaged, older, newer, or left in the middle of a change."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from pilothouse.store import database, upgrade
+from pilothouse.types.errors import PilothouseError
+from pilothouse.wiring import open_host
+from tests.support.chatting import ME, chatting
+
+ROOT = Path(__file__).parents[2]
+NEXT = '''
+"""A made-up next schema."""
+
+import os
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade():
+    op.add_column("conversations", sa.Column("colour", sa.Text))
+    op.create_table("colours", sa.Column("name", sa.Text, primary_key=True))
+    {then}
+    op.execute("UPDATE conversations SET colour = 'blue'")
+'''
+OPEN = """
+import asyncio, sys
+from pathlib import Path
+from pilothouse.store import upgrade
+from pilothouse.store.opening import open_store
+upgrade.HEAD, upgrade.KNOWN, upgrade.MIGRATIONS = "0002", ("0001", "0002"), Path(sys.argv[2])
+store = open_store(Path(sys.argv[1]), None, lambda *_: None)
+asyncio.run(store.close())
+"""
+
+
+async def a_home(home: Path) -> str:
+    """Make a data folder with a conversation in it and return its id."""
+    async with chatting(home, ["Kept."]) as chat:
+        await chat.say("Keep me")
+        return chat.id
+
+
+async def refusal(home: Path) -> PilothouseError:
+    with pytest.raises(PilothouseError) as refused:
+        async with open_host(home):
+            pass
+    return refused.value
+
+
+def migrations(folder: Path, then: str) -> Path:
+    """Return the migrations with one more; `then` happens in its middle."""
+    target = folder / "migrations"
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(upgrade.MIGRATIONS, target, ignore=shutil.ignore_patterns("__pycache__"))
+    (target / "versions" / "v0002_next.py").write_text(NEXT.format(then=then))
+    return target
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A Pilothouse whose schema is one step ahead."""
+    monkeypatch.setattr(upgrade, "MIGRATIONS", migrations(tmp_path, "pass"))
+    monkeypatch.setattr(upgrade, "HEAD", "0002")
+    monkeypatch.setattr(upgrade, "KNOWN", ("0001", "0002"))
+
+
+def shape(connection: sa.Connection) -> object:
+    """Return a database's tables, columns, keys and indexes."""
+    inspector = sa.inspect(connection)
+    tables = sorted(name for name in inspector.get_table_names() if name != "alembic_version")
+    return [
+        (
+            name,
+            [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(name)],
+            inspector.get_pk_constraint(name)["constrained_columns"],
+            sorted((str(i["name"]), tuple(map(str, i["column_names"]))) for i in inspector.get_indexes(name)),
+        )
+        for name in tables
+        if not name.startswith(("search_words", "search_parts"))
+    ]
+
+
+def extras(connection: sa.Connection) -> object:
+    """Return what SQLite has beside tables: triggers, and the tables of its full-text search."""
+    if connection.dialect.name != "sqlite":
+        return None
+    query = "SELECT type, name, sql FROM sqlite_master WHERE name LIKE 'search%' ORDER BY name"
+    return [tuple(row) for row in connection.exec_driver_sql(query) if "CREATE TABLE search_texts" not in str(row[2])]
+
+
+def shapes(url: str, make: Callable[[sa.Connection], None]) -> object:
+    engine = database.make_engine(url)
+    try:
+        with engine.execution_options(writes=True).begin() as connection:
+            make(connection)
+            return shape(connection), extras(connection), upgrade.current_version(connection)
+    finally:
+        engine.dispose()
+
+
+@pytest.mark.case("F-45")
+def test_migrating_from_nothing_gives_the_same_as_creating(tmp_path: Path) -> None:
+    created = shapes(f"sqlite:///{tmp_path / 'a.db'}", upgrade.create)
+    assert created == shapes(f"sqlite:///{tmp_path / 'b.db'}", upgrade._migrate)
+
+
+@pytest.mark.case("F-45")
+def test_migrating_from_nothing_gives_the_same_on_postgresql(postgres_url: str) -> None:
+    made = []
+    for make in (upgrade.create, upgrade._migrate):
+        made.append(shapes(postgres_url, make))
+        engine = database.make_engine(postgres_url)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+            connection.exec_driver_sql("CREATE SCHEMA public")
+        engine.dispose()
+    assert made[0] == made[1]
+
+
+@pytest.mark.case("F-45")
+@pytest.mark.parametrize("damage", ["all of it", "its middle", "cut short"])
+async def test_a_damaged_database_is_told_in_one_sentence_and_left_as_it_is(home: Path, damage: str) -> None:
+    await a_home(home)
+    path = home / "pilothouse.db"
+    good = path.read_bytes()
+    bad = {
+        "all of it": b"this is not a database" * 200,
+        "its middle": good[:100] + os.urandom(len(good) - 100),
+        "cut short": good[: len(good) // 3],
+    }[damage]
+    path.write_bytes(bad)
+    refused = await refusal(home)
+    assert refused.code == "database_corrupt"
+    assert refused.message == "The database file is damaged."
+    assert "backup" in refused.fix
+    assert path.read_bytes() == bad
+
+
+@pytest.mark.case("F-45")
+async def test_a_newer_database_is_refused_with_advice_and_not_touched(home: Path) -> None:
+    conversation = await a_home(home)
+    change_version(home, "0001", "9999")
+    refused = await refusal(home)
+    assert refused.code == "database_newer"
+    assert "9999" in refused.message
+    assert "Upgrade Pilothouse" in refused.fix
+    change_version(home, "9999", "0001")
+    async with open_host(home) as host:
+        assert (await host.api.snapshot(ME, conversation, limit=5)).items
+
+
+def change_version(home: Path, before: str, after: str) -> None:
+    connection = sqlite3.connect(home / "pilothouse.db")
+    with connection:
+        changed = connection.execute("UPDATE alembic_version SET version_num=? WHERE version_num=?", (after, before))
+        assert changed.rowcount == 1
+    connection.close()
+
+
+def columns(path: Path) -> set[str]:
+    connection = sqlite3.connect(path)
+    found = {row[1] for row in connection.execute("PRAGMA table_info(conversations)")}
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    connection.close()
+    return found | (tables & {"colours"})
+
+
+@pytest.mark.case("F-45")
+async def test_an_older_database_is_backed_up_and_upgraded_with_all_it_holds(
+    home: Path, request: pytest.FixtureRequest
+) -> None:
+    conversation = await a_home(home)
+    request.getfixturevalue("newer")
+    async with open_host(home) as host:
+        assert [item.text for item in (await host.api.snapshot(ME, conversation, limit=5)).items] == [
+            "Keep me",
+            "Kept.",
+        ]
+    assert {"colour", "colours"} <= columns(home / "pilothouse.db")
+    [backup] = (home / "backups").iterdir()
+    assert backup.name.startswith("pilothouse-0001-")
+    assert not {"colour", "colours"} & columns(backup)
+    kept = sqlite3.connect(backup)
+    assert kept.execute("SELECT count(*) FROM items").fetchone() == (2,)
+    assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    kept.close()
+    async with open_host(home):
+        pass
+    assert len(list((home / "backups").iterdir())) == 1
+
+
+def opened(command: list[str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+
+
+@pytest.mark.case("F-45")
+@pytest.mark.parametrize("death", ["os.kill(os.getpid(), 9)", "raise RuntimeError('half-way')"])
+async def test_a_migration_that_dies_half_way_leaves_the_old_schema_and_can_be_done_again(
+    home: Path, tmp_path: Path, death: str
+) -> None:
+    await a_home(home)
+    dying = migrations(tmp_path, death)
+    command = [sys.executable, "-c", OPEN, str(home), str(dying)]
+    done = await asyncio.to_thread(opened, command)
+    assert done.returncode == (-signal.SIGKILL if "kill" in death else 1), done.stderr.decode()
+    assert not {"colour", "colours"} & columns(home / "pilothouse.db")
+    async with open_host(home) as host:
+        assert (await host.api.conversations(ME, limit=5, cursor=None)).conversations
+    command[-1] = str(migrations(tmp_path, "pass"))
+    assert (await asyncio.to_thread(opened, command)).returncode == 0
+    assert {"colour", "colours"} <= columns(home / "pilothouse.db")
+
+
+def test_the_head_named_in_the_code_is_the_newest_migration() -> None:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(upgrade.MIGRATIONS))
+    script = ScriptDirectory.from_config(config)
+    assert script.get_heads() == [upgrade.HEAD]
+    assert {revision.revision for revision in script.walk_revisions()} == set(upgrade.KNOWN)
