@@ -132,3 +132,13 @@ async def test_every_kept_event_decodes_to_what_was_appended(store: Store) -> No
     await store.post_message(a_posting(conversation.id))
     events = [event_decoder.decode(event.json) for event in await store.events(conversation.id, 0, 100)]
     assert [event.seq for event in events] == [1, 2, 3, 4]
+
+
+async def test_an_attempt_that_broke_off_is_not_found(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    for cut_off in (True, False):
+        item = an_item(conversation.id, text="A passage said twice")
+        await store.append(conversation.id, [ItemCreated(item=item)], None)
+        done = ItemCompleted(item_id=item.id, status="completed", data={"cutOff": cut_off})
+        await store.append(conversation.id, [done], None)
+    assert len((await store.search(OWNER, "passage", 10)).hits) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 
@@ -39,6 +40,8 @@ WHERE c.owner = :owner AND c.deleted_at IS NULL
 GROUP BY t.id ORDER BY score, t.at DESC LIMIT :limit
 """
 _SQLITE_PARTS = "UNION ALL SELECT rowid, rank + 1000 FROM search_parts WHERE search_parts MATCH :parts"
+_SQLITE_WORDS = sa.text(_SQLITE_QUERY.format(parts=""))
+_SQLITE_WORDS_AND_PARTS = sa.text(_SQLITE_QUERY.format(parts=_SQLITE_PARTS))
 
 _POSTGRESQL_QUERY = """
 SELECT t.conversation_id, t.item_id, t.at, t.body, c.title,
@@ -51,8 +54,8 @@ ORDER BY score, t.at DESC LIMIT :limit
 
 
 def index_item(connection: sa.Connection, item: Item) -> None:
-    """Make a finished message findable."""
-    if item.kind in SEARCHED_KINDS and item.text:
+    """Make a finished message findable; an attempt that broke off is said again by the next one."""
+    if item.kind in SEARCHED_KINDS and item.text and not item.data.get("cutOff"):
         _add(connection, item.conversation_id, item.id, item.updated_at, item.text)
 
 
@@ -79,17 +82,24 @@ def find(connection: sa.Connection, owner: str, query: str, limit: int) -> Searc
         return SearchResult(query=query, hits=())
     values: dict[str, object] = {"owner": owner, "limit": min(limit, limits.SEARCH_HITS)}
     if connection.dialect.name == "sqlite":
-        # Three characters are the least a trigram index can look for.
-        parts = query.strip() if len(query.strip()) >= 3 else ""
-        values |= {"words": " ".join(f'"{word}"*' for word in words)}
-        if parts:
-            values["parts"] = '"' + parts.replace('"', '""') + '"'
-        statement = _SQLITE_QUERY.format(parts=_SQLITE_PARTS if parts else "")
+        found = _find_in_sqlite(connection, query.strip(), words, values)
     else:
         values |= {"words": " & ".join(f"{word}:*" for word in words)}
-        statement = _POSTGRESQL_QUERY
-    found = connection.execute(sa.text(statement), values)
+        found = connection.execute(sa.text(_POSTGRESQL_QUERY), values).all()
     return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
+
+
+def _find_in_sqlite(
+    connection: sa.Connection, query: str, words: list[str], values: dict[str, object]
+) -> Sequence[sa.Row[tuple[object, ...]]]:
+    values |= {"words": " ".join(f'"{word}"*' for word in words)}
+    found = connection.execute(_SQLITE_WORDS, values).all()
+    # Hits inside words come after all others, so they are looked for only when there is room for them.
+    # Three characters are the least a trigram index can look for.
+    if len(query) < 3 or len(found) == values["limit"]:
+        return found
+    values |= {"parts": '"' + query.replace('"', '""') + '"'}
+    return connection.execute(_SQLITE_WORDS_AND_PARTS, values).all()
 
 
 def _hit(row: sa.Row[tuple[object, ...]], words: list[str]) -> SearchHit:
