@@ -65,7 +65,9 @@ def main() -> None:
         # The first start makes the database, and both write their byte code.
         cold = until_first_byte(ours, environment)
         until_first_byte(theirs, environment)
-        times = [(until_first_byte(ours, environment), until_first_byte(theirs, environment)) for _ in range(options.rounds)]
+        times = [
+            (until_first_byte(ours, environment), until_first_byte(theirs, environment)) for _ in range(options.rounds)
+        ]
         profile = import_profile(ours, environment)
     mine, sdk = (statistics.median(column) for column in zip(*times, strict=True))
     table(

@@ -28,9 +28,9 @@ def table(title: str, rows: Sequence[Sequence[str]]) -> None:
     """Print rows under a title, the first column to the left and the others to the right."""
     print(f"\n{title} ({machine()})")
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [cell.ljust(width) if not index else cell.rjust(width) for index, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        print("  " + "  ".join(cells).rstrip())
+    for name, *cells in rows:
+        rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        print("  " + "  ".join([name.ljust(widths[0]), *rest]))
 
 
 def verdict(name: str, value: float, most: float, unit: str = "") -> None:

@@ -6,6 +6,7 @@ import argparse
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.processes import OTHERS, ROOT, Server, pilothouse, readers, settled
@@ -44,7 +45,7 @@ def compare(running: Server, model: str, count: int, rounds: int) -> dict[str, f
     url = running.model_url
     # The first answer pays for what is loaded late.
     through(running, model, count, 1)
-    ways = {
+    ways: dict[str, Callable[[], float]] = {
         RAW: lambda: floor("raw", url, model),
         "raw httpx2 and json": lambda: floor("json", url, model),
         OURS: lambda: through(running, model, count, 1),
