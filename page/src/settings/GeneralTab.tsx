@@ -1,13 +1,13 @@
-import { Alert, Button, Radio, SegmentedControl, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
+import { Button, Radio, SegmentedControl, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
 import type { ConfigView } from "../api/types";
 import { CopyButton } from "../shell/CopyButton";
-import { WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
 import { HotkeyField } from "./HotkeyField";
 import classes from "./Settings.module.css";
+import { Place, Warning } from "./Warning";
 
 type Resume = ConfigView["resumeAfterRestart"];
 
@@ -25,13 +25,10 @@ export function ConfigProblem() {
   const problem = useApp((state) => state.config?.problem ?? null);
   if (!problem) return null;
   return (
-    <Alert color="yellow" icon={<WarningIcon />} title="The settings file cannot be read" className={classes.alert}>
-      <code className={classes.place}>
-        {problem.file}
-        {problem.line !== null && `, line ${problem.line}`}
-      </code>
+    <Warning title="The settings file cannot be read">
+      <Place {...problem} />
       <p>{problem.message} The last good version stays in force.</p>
-    </Alert>
+    </Warning>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Alert, Button, Modal } from "@mantine/core";
+import { Button, Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
@@ -8,6 +8,7 @@ import { check, draftOf, newDraft, suggestions, toInput, type DraftErrors, type 
 import { ModelFields } from "./ModelFields";
 import classes from "./Settings.module.css";
 import { TestResult } from "./TestResult";
+import { Failure } from "./Warning";
 
 interface FormProps {
   model: ModelView | "new";
@@ -82,11 +83,7 @@ function Form(props: FormProps) {
         names={suggestions(draft, catalogue, found)}
         onChange={change}
       />
-      {progress.problem && (
-        <Alert color="red" role="alert" className={classes.alert}>
-          {progress.problem}
-        </Alert>
-      )}
+      <Failure message={progress.problem} />
       <TestResult isTesting={progress.doing === "testing"} result={progress.result} />
       <div className={classes.formActions}>
         <Button variant="default" loading={progress.doing === "testing"} onClick={test}>

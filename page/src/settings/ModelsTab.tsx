@@ -1,7 +1,7 @@
-import { Alert, Button, Text } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import type { ModelView } from "../api/types";
-import { PlusIcon, WarningIcon } from "../shell/icons";
+import { PlusIcon } from "../shell/icons";
 import { navigate, settingsPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { FoundModels, useFound } from "./FoundModels";
@@ -9,6 +9,7 @@ import { ModelCard } from "./ModelCard";
 import { ModelForm } from "./ModelForm";
 import classes from "./Settings.module.css";
 import type { CatalogueState } from "./useCatalogue";
+import { Place, Warning } from "./Warning";
 
 /** What the form is open for: a model, a new one, or nothing. */
 type Editing = ModelView | "new" | null;
@@ -20,17 +21,14 @@ function FileProblem() {
   const problem = useApp((state) => state.models.problem);
   if (!problem) return null;
   return (
-    <Alert color="yellow" icon={<WarningIcon />} title="The models file cannot be read" className={classes.alert}>
-      <code className={classes.place}>
-        {problem.file}
-        {problem.line !== null && `, line ${problem.line}`}
-      </code>
+    <Warning title="The models file cannot be read">
+      <Place {...problem} />
       <p>{problem.message}</p>
       <p>
         The last good version stays in force. Correct the file and it is read again at once; a change made here replaces
         it and keeps the broken one beside it.
       </p>
-    </Alert>
+    </Warning>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Alert, Button, Modal, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import { Button, Modal, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useRef, useState, type FormEvent } from "react";
 import { errorText } from "../api/client";
@@ -7,6 +7,7 @@ import { getState, useApp } from "../store/store";
 import { changeConfig } from "./actions";
 import { withProfile } from "./profiles";
 import classes from "./Settings.module.css";
+import { Failure } from "./Warning";
 
 const numberOrDefault = (value: string | number) => (value === "" ? null : Number(value));
 const thinkingOf = { default: null, on: true, off: false } as const;
@@ -131,11 +132,7 @@ function Form({ profile, config, onClose, onSaved }: FormProps) {
           onChange={(change) => setDraft((now) => ({ ...now, settings: { ...now.settings, ...change } }))}
         />
       </div>
-      {problem && (
-        <Alert color="red" role="alert" className={classes.alert}>
-          {problem}
-        </Alert>
-      )}
+      <Failure message={problem} />
       <div className={classes.formActions}>
         <span className={classes.space} />
         <Button variant="default" onClick={onClose}>

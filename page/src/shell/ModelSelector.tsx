@@ -17,7 +17,14 @@ export function currentModel(state: AppState): ModelView | null {
 function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) {
   const choose = () => void changeSettings({ modelId: model.id }).catch(tell);
   return (
-    <Menu.RadioItem value={model.id} checked={isCurrent} checkIcon={<CheckIcon size={16} />} onChange={choose} closeMenuOnClick>
+    <Menu.RadioItem
+      className={classes.modelItem}
+      value={model.id}
+      checked={isCurrent}
+      checkIcon={<CheckIcon size={16} />}
+      onChange={choose}
+      closeMenuOnClick
+    >
       {model.name}
       <div className={classes.modelNote}>
         {model.host || model.provider}

@@ -1,0 +1,45 @@
+import { Alert } from "@mantine/core";
+import type { ReactNode } from "react";
+import { WarningIcon } from "../shell/icons";
+import classes from "./Settings.module.css";
+
+const parts = {
+  root: classes.alert ?? "",
+  title: classes.alertTitle ?? "",
+  icon: classes.alertIcon ?? "",
+  message: classes.alertText ?? "",
+};
+
+/** Something a person should know, with a title. */
+export function Warning({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Alert icon={<WarningIcon />} title={title} classNames={parts}>
+      {children}
+    </Alert>
+  );
+}
+
+/** Why something did not work, in one sentence; nothing while there is none. */
+export function Failure({ message }: { message: string }) {
+  if (!message) return null;
+  return (
+    <Alert role="alert" data-bad classNames={parts}>
+      {message}
+    </Alert>
+  );
+}
+
+interface FileProblem {
+  file: string;
+  line: number | null;
+}
+
+/** Where in a file something is wrong. */
+export function Place({ file, line }: FileProblem) {
+  return (
+    <code className={classes.place}>
+      {file}
+      {line !== null && `, line ${line}`}
+    </code>
+  );
+}
