@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Script
 from tests.support.commands import Screen, pilothouse
 
@@ -17,22 +19,29 @@ def test_a_chat_streams_stops_names_lists_and_leaves(home: Path, script: Script)
         screen.until("/help")
         screen.until("›")
         screen.type("hello\r")
-        answered = screen.until("tokens")
-        assert "\x1b[1m**you**" in answered
+        screen.until("tokens")
+        assert "\x1b[1m**you**" in screen.raw
+        screen.until("›")
         screen.type("and more\r")
         screen.until("Slow words")
         screen.type("\x03")
         screen.until("Cancelled")
+        screen.until("›")
         screen.type("go on\r")
         screen.until("Third")
+        screen.until("›")
         screen.type("/title My talk\r")
         screen.until("My talk")
+        screen.until("›")
         screen.type("/nope\r")
         screen.until("is not a command")
+        screen.until("›")
         screen.type("/model\r")
         screen.until("There are: embedded")
+        screen.until("›")
         screen.type("/help\r")
         screen.until("/quit")
+        screen.until("›")
         screen.type("\x04")
         assert screen.ended() == 0
     listed = pilothouse(home, "conversations", "list").lines
@@ -41,15 +50,19 @@ def test_a_chat_streams_stops_names_lists_and_leaves(home: Path, script: Script)
     assert stat.S_IMODE((home / "chat-history").stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_several_lines_are_one_message_and_a_new_conversation_begins(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script("- One.\n- Two.")]) as screen:
         screen.until("›")
         screen.type("first\x1b\rsecond\r")
         screen.until("One")
+        screen.until("›")
         screen.type("/new\r")
         screen.until("begins")
+        screen.until("›")
         screen.type("again\r")
         screen.until("One")
+        screen.until("›")
         screen.type("/quit\r")
         assert screen.ended() == 0
     newest, oldest = (line.split()[0] for line in pilothouse(home, "conversations", "list").lines[1:])
@@ -57,6 +70,7 @@ def test_several_lines_are_one_message_and_a_new_conversation_begins(home: Path,
     assert "again" in pilothouse(home, "conversations", "show", newest).out
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_in_the_chat(home: Path, script: Script) -> None:
     with Screen(home, ["chat", "--model", script(LOOP)]) as screen:
         screen.until("›")

@@ -51,7 +51,7 @@ def test_a_conversation_goes_on_and_keeps_its_system_prompt(home: Path, script: 
     ("arguments", "stdin", "said"),
     [
         ((), "from a pipe\n", "from a pipe"),
-        (("-",), "only this\n", "only this"),
+        pytest.param(("-",), "only this\n", "only this", marks=pytest.mark.slow),
         (("Review this.",), "the diff\n", "Review this.\n\nthe diff"),
     ],
 )
@@ -79,7 +79,7 @@ def test_a_question_ends_with_three_and_says_how_to_answer(home: Path, script: S
     assert pilothouse(home, "answer").err == "No question waits for an answer.\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_cancels_the_run_for_good(home: Path, script: Script, number: int) -> None:
     with Started(home, "run", "hi", "--json", "--model", script(SLOW)) as started:
         line = started.line()
@@ -94,8 +94,6 @@ def test_a_signal_cancels_the_run_for_good(home: Path, script: Script, number: i
 
 
 def test_a_run_that_fails_says_why_and_ends_with_one(home: Path, script: Script) -> None:
-    failed = pilothouse(home, "run", "hi", "--model", script("- [{fault: refusal}]\n"))
-    assert failed.code in (0, 1)
     broken = pilothouse(home, "run", "hi", "--model", script("- [{fault: 401}]\n"))
     assert broken.code == 1
     assert broken.err.strip()

@@ -12,12 +12,18 @@ import pytest
 
 from tests.cli.conftest import Script
 from tests.support.commands import Started, pilothouse, server
+from tests.support.waiting import until
 
 LINE = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
 HELLO = "- [{thinking: hm}, {text: Hello there., pieces: 3}]\n- You said more."
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+ALSO = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=ALSO), pytest.param(signal.SIGHUP, marks=ALSO)]
+)
 def test_the_server_prints_one_line_and_stops_well_on_a_signal(home: Path, number: int) -> None:
     with Started(home, "serve", "--no-browser", "--port", "0") as started:
         assert LINE.fullmatch(started.line())
@@ -36,6 +42,18 @@ def test_open_prints_another_link_of_the_running_server(home: Path) -> None:
         links = {pilothouse(home, "open", "--no-browser").out.strip() for _ in range(2)}
     assert len(links) == 2
     assert all(link.startswith(f"{address}/#code=") for link in links)
+
+
+def test_a_browser_is_opened_where_there_is_a_screen_and_never_waited_for(home: Path, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened} && sleep 3\n')
+    browser.chmod(0o755)
+    with Started(home, "serve", "--port", "0", BROWSER=f"{browser} %s &", DISPLAY=":9") as started:
+        link = started.line().split()[-1]
+        until(opened.exists, "the browser to be opened")
+        assert opened.read_text().strip() == link
+        assert started.stop().code == 0
 
 
 def test_a_run_beside_a_server_goes_through_it(home: Path, script: Script) -> None:
@@ -57,6 +75,7 @@ def test_a_run_beside_a_server_goes_through_it(home: Path, script: Script) -> No
     assert numbers == list(range(1, len(numbers) + 1))
 
 
+@pytest.mark.slow
 def test_problems_of_a_server_are_told_like_our_own(home: Path, script: Script) -> None:
     with server(home):
         unknown = pilothouse(home, "run", "hi", "--model", "nope")
@@ -77,6 +96,7 @@ def test_a_run_beside_a_server_is_cancelled_in_the_server(home: Path, script: Sc
         assert json.loads(done.lines[-1])["run"]["status"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_models_are_changed_in_the_running_server(home: Path) -> None:
     add = ("models", "add", "--id", "local", "--provider", "ollama", "--model", "m")
     with server(home):
@@ -85,3 +105,17 @@ def test_models_are_changed_in_the_running_server(home: Path) -> None:
         assert pilothouse(home, "models", "default").out == "local\n"
         assert pilothouse(home, "doctor").code == 0
     assert pilothouse(home, "models", "default").out == "local\n"
+
+
+@pytest.mark.slow
+def test_commands_share_a_postgresql_with_a_server(home: Path, script: Script, postgres_url: str) -> None:
+    model = script(HELLO)
+    with server(home, PILOTHOUSE_DATABASE_URL=postgres_url):
+        first = pilothouse(home, "run", "hi", "--json", "--model", model, PILOTHOUSE_DATABASE_URL=postgres_url)
+        assert first.code == 0, first.err
+        events = [json.loads(line) for line in first.lines]
+        # The command executes its own run; the server leaves it alone.
+        assert any(str(event.get("run", {}).get("process")).startswith("once") for event in events)
+        conversation = events[0]["conversation"]["id"]
+        arguments = ("run", "more", "--conversation", conversation)
+        assert pilothouse(home, *arguments, PILOTHOUSE_DATABASE_URL=postgres_url).out == "You said more.\n"

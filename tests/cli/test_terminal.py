@@ -94,3 +94,11 @@ def _parts(styled: str) -> list[tuple[str, str]]:
         elif part:
             pieces.append((code, part))
     return pieces
+
+
+def test_control_c_cancels_the_run_and_says_so(home: Path, script: Script) -> None:
+    with Screen(home, ["run", "hi", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")]) as screen:
+        screen.until("Slow")
+        screen.type("\x03")
+        assert screen.ended() == 130
+        assert "Cancelled." in screen.text

@@ -122,21 +122,20 @@ class Screen:
         if self.pid == 0:
             os.execve(COMMAND[0], [*COMMAND, *arguments], environment(home, **more))
         self.raw = ""
+        self._seen = 0
         self.code: int | None = None
 
     def type(self, text: str) -> None:
         """Press keys."""
         os.write(self._terminal, text.encode())
 
-    def until(self, pattern: str) -> str:
-        """Wait until the screen shows something new that matches; return what came up to there."""
-        start = len(self.raw)
+    def until(self, pattern: str) -> None:
+        """Wait until the screen shows something that matches, after what was waited for before."""
         end = time.monotonic() + PATIENCE
-        while not (found := re.search(pattern, _bare(self.raw[start:]))):
+        while not (found := re.compile(pattern).search(self.text, self._seen)):
             if time.monotonic() > end or not self._read(end - time.monotonic()):
-                raise AssertionError(f"waited in vain for {pattern!r}; there is: {self.raw[start:]!r}")
-        del found
-        return self.raw[start:]
+                raise AssertionError(f"waited in vain for {pattern!r}; there is: {self.text[self._seen :]!r}")
+        self._seen = found.end()
 
     def ended(self) -> int:
         """Wait for the end and return the exit code."""

@@ -1,0 +1,92 @@
+"""`pilothouse models` and `pilothouse doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import pilothouse
+from tests.support.scripted_endpoint import Endpoint
+
+KEY = "sk-a-key-that-nobody-must-see"
+
+
+@pytest.mark.case("SECRET-05")
+async def test_a_model_is_added_tested_edited_asked_and_removed(home: Path) -> None:
+    async with Endpoint() as endpoint:
+
+        async def do(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+            return await asyncio.to_thread(_run, home, arguments, stdin)
+
+        code, out, err = await do(
+            *("models", "add", "--name", "My Model", "--provider", "openai-compatible", "--model", "hello"),
+            *("--base-url", f"{endpoint.url}/v1", "--key", "--context-window", "8000"),
+            stdin=f"{KEY}\n",
+        )
+        assert (code, out) == (0, "my-model\n"), err
+        assert await do("models", "default", "my-model") == (0, "my-model\n", "")
+        code, out, err = await do("models", "test")
+        assert (code, err) == (0, "")
+        assert "my-model:" in out
+        assert await do("run", "hi") == (0, "Hello from hello.\n", "")
+        assert endpoint.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+
+        # A key stays with the address it was given for, until its owner says otherwise.
+        await do("models", "edit", "my-model", "--base-url", endpoint.url.replace("127.0.0.1", "localhost") + "/v1")
+        asked = len(endpoint.requests)
+        code, out, err = await do("run", "hi")
+        assert (code, len(endpoint.requests)) == (1, asked)
+        assert "given for" in err
+        code, out, err = await do("models", "confirm-key", "my-model")
+        assert code == 0
+        assert "localhost" in out
+        assert (await do("run", "hi"))[0] == 0
+
+        code, out, err = await do("models", "list", "--json")
+        assert [one["name"] for one in json.loads(out)["models"] if one["isDefault"]] == ["My Model"]
+        code, out, err = await do("models", "remove", "my-model")
+        assert code == 1
+        assert "default" in err
+        await do("models", "default", "embedded")
+        assert (await do("models", "remove", "my-model"))[0] == 0
+        assert (await do("models", "test", "my-model"))[0] == 2
+    assert not list(_files_with(home, KEY))
+
+
+def _files_with(home: Path, text: str) -> Iterator[Path]:
+    return (path for path in home.rglob("*") if path.is_file() and text.encode() in path.read_bytes())
+
+
+def _run(home: Path, arguments: tuple[str, ...], stdin: str) -> tuple[int, str, str]:
+    done = pilothouse(home, *arguments, stdin=stdin)
+    assert KEY not in done.out + done.err
+    return done.code, done.out, done.err
+
+
+@pytest.mark.slow
+def test_what_is_missing_for_a_model_is_told(home: Path) -> None:
+    assert "--provider" in pilothouse(home, "models", "add", "--model", "x").err
+    assert pilothouse(home, "models", "add", "--provider", "nonsense").code == 2
+    assert pilothouse(home, "models", "add", "--provider", "ollama", "--model", "m", "--key").code == 2
+    assert "There are: embedded" in pilothouse(home, "models", "edit", "nope", "--name", "x").err
+    found = pilothouse(home, "models", "found", OPENAI_API_KEY=KEY)
+    assert "--key-source env:OPENAI_API_KEY" in found.out
+    assert KEY not in found.out
+
+
+def test_the_doctor_says_what_is_there_and_the_fix_for_what_is_not(home: Path) -> None:
+    well = pilothouse(home, "doctor")
+    assert well.code == 0, well.out
+    for words in ("Python 3.", str(home), "The database opens (sqlite)", "Model embedded", "pilothouse serve"):
+        assert words in well.out
+    (home / "pilothouse.db").write_bytes(b"this is not a database" * 100)
+    home.chmod(0o755)
+    ill = pilothouse(home, "doctor")
+    assert ill.code == 1
+    assert "open to others" in ill.out
+    assert "damaged" in ill.out
+    assert "1 thing to fix." in ill.out

@@ -1,0 +1,80 @@
+"""Starting fast: `run` reads its own arguments, help draws no boxes, nothing is imported in vain."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from pilothouse.cli.app import app
+from pilothouse.cli.main import RUN_FLAGS, RUN_VALUES, read_run
+from pilothouse.cli.run import RunRequest
+from tests.cli.conftest import Script
+from tests.support.commands import COMMAND, environment, pilothouse, server
+
+
+def test_what_run_reads_by_itself_is_what_the_app_says() -> None:
+    command = get_command(app).commands["run"]  # type: ignore[attr-defined]
+    options = {name: one for one in command.params if one.param_type_name == "option" for name in one.opts}
+    options = {name: one for name, one in options.items() if one.name != "help"}
+    assert options.keys() == RUN_VALUES.keys() | RUN_FLAGS.keys()
+    for name, one in options.items():
+        assert one.name == (RUN_FLAGS | RUN_VALUES)[name]
+        assert one.is_flag == (name in RUN_FLAGS)
+    assert {one.name for one in command.params} - {"help"} == set(RunRequest.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("typed", "request_"),
+    [
+        ("", RunRequest()),
+        ("hi", RunRequest(message="hi")),
+        ("- --json", RunRequest(message="-", json=True)),
+        ("hi -m a --system b -c c", RunRequest(message="hi", model="a", system="b", conversation="c")),
+    ],
+)
+def test_the_usual_forms_are_read_without_the_app(typed: str, request_: RunRequest) -> None:
+    assert read_run(typed.split()) == request_
+
+
+@pytest.mark.parametrize("typed", ["--help", "hi --modle a", "hi --model", "a b", "--model=a hi", "-- -x", "hi -m -x"])
+def test_unusual_forms_are_left_to_the_app(typed: str) -> None:
+    assert read_run(typed.split()) is None
+
+
+def test_the_app_reads_the_other_forms_alike(home: Path, script: Script) -> None:
+    model = script("- ok")
+    assert pilothouse(home, "run", f"--model={model}", "--", "-x").out == "ok\n"
+    assert pilothouse(home, "run", "a", "b").code == 2
+
+
+def imported(home: Path, *arguments: str) -> set[str]:
+    """Return the modules that a command imported."""
+    code = f"import sys; sys.argv = {['pilothouse', *arguments]!r}\nimport atexit, json\n"
+    code += "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
+    code += "from pilothouse.cli.main import main; main()"
+    done = subprocess.run(
+        [COMMAND[0], "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        stdin=subprocess.DEVNULL,
+        env=environment(home),
+        check=False,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_each_command_imports_only_what_it_needs(home: Path, script: Script) -> None:
+    heavy = {"typer", "pydantic", "rich", "prompt_toolkit", "uvicorn", "starlette", "alembic", "uvloop", "websockets"}
+    assert not imported(home, "--help") & (heavy - {"typer"} | {"sqlalchemy", "msgspec", "httpx2"})
+    model = script("- ok")
+    # The first run of all brings the database into being, for which there is a tool.
+    assert not imported(home, "run", "hi", "--model", model) & (heavy - {"alembic"} | {"httpx2"})
+    with server(home):
+        beside = imported(home, "run", "hi", "--model", model)
+    assert not beside & (heavy | {"sqlalchemy", "pilothouse.wiring"})
+    assert "httpx2" in beside
