@@ -37,7 +37,7 @@ function ConversationList() {
 }
 
 /** The left side: start a conversation, search them, go to one. */
-export function Sidebar() {
+export function Sidebar({ startsInSearch = false }: { startsInSearch?: boolean }) {
   const [query, setQuery] = useState("");
   return (
     <div className={classes.sidebar}>
@@ -53,6 +53,7 @@ export function Sidebar() {
         size="xs"
         type="text"
         role="searchbox"
+        data-autofocus={startsInSearch || undefined}
         aria-label="Search conversations"
         placeholder={`Search  (${keyLabel("mod+/")})`}
         leftSection={<SearchIcon size={15} />}

@@ -23,13 +23,10 @@ const Palette = lazy(() => import("../palette/Palette"));
 const NARROW = "(max-width: 760px)";
 
 /** What is open besides the page itself; only one at a time. */
-type Opened = "palette" | "keys" | "list" | null;
+type Opened = "palette" | "keys" | "list" | "search" | null;
 
-/** Put the cursor into the search; on a narrow page its drawer takes a few frames to come. */
-function focusSearch(frames = 20): void {
-  const field = document.getElementById("search");
-  if (field) field.focus();
-  else if (frames > 0) requestAnimationFrame(() => focusSearch(frames - 1));
+function focusSearch(): void {
+  requestAnimationFrame(() => document.getElementById("search")?.focus());
 }
 
 function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): void {
@@ -49,10 +46,8 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         title: "Search conversations",
         keys: ["mod+/"],
         group: "Chat",
-        run: () => {
-          if (isNarrow) open("list");
-          focusSearch();
-        },
+        // The drawer of a narrow page gives the focus itself.
+        run: () => (isNarrow ? open("search") : focusSearch()),
       },
       {
         id: "stop",
@@ -103,10 +98,10 @@ function Page() {
         </main>
       </div>
       {isNarrow && (
-        <Drawer.Root opened={opened === "list"} onClose={close} size={300} padding={0}>
+        <Drawer.Root opened={opened === "list" || opened === "search"} onClose={close} size={300} padding={0}>
           <Drawer.Overlay />
           <Drawer.Content aria-label="Conversations">
-            <Sidebar />
+            <Sidebar startsInSearch={opened === "search"} />
           </Drawer.Content>
         </Drawer.Root>
       )}

@@ -134,19 +134,9 @@ export async function load(): Promise<void> {
   try {
     const state = await api.state(wanted);
     const open = state.snapshot ? fromSnapshot(state.snapshot) : null;
-    setState({ phase: { name: "ready" }, ...lists(state), open });
+    const openProblem = wanted && !open ? "There is no such conversation." : null;
+    setState({ phase: { name: "ready" }, ...lists(state), open, openProblem });
     if (open) follow(open);
-    socket.connect();
-  } catch (error) {
-    if (wanted && error instanceof ApiError && error.status === 404) return loadWithout(error);
-    setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });
-  }
-}
-
-/** The address names a conversation that is not there: draw the rest and say so. */
-async function loadWithout(missing: ApiError): Promise<void> {
-  try {
-    setState({ ...lists(await api.state(null)), phase: { name: "ready" }, openProblem: missing.text });
     socket.connect();
   } catch (error) {
     setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });

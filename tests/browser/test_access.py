@@ -1,0 +1,135 @@
+"""Nobody is kept out: axe finds nothing serious in any state, and a phone needs no sideways scrolling."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+
+from tests.browser.studio import Chat, Studio
+from tests.support.axe import serious_problems
+from tests.support.console import Console
+
+EVERYTHING = """# A heading
+
+Text with `code`, **strong** words and [a link](https://example.com/there).
+
+```python
+def long_line(argument): return "a line that is much wider than a telephone and has to scroll in its own box"
+```
+
+| one column | another | a third one | and a fourth with more words |
+|---|---|---|---|
+| 1 | 2 | 3 | unbreakable_identifier_that_is_far_too_long_for_any_telephone |
+
+- [x] done
+- [ ] not done
+
+> A quotation.
+
+https://example.com/an/address/that/is/so/long/that/it/must/break/somewhere/or/else/push/the/page/wide
+"""
+SIZES = {"wide": (1280, 800), "phone": (360, 740)}
+
+
+@pytest_asyncio.fixture(loop_scope="session", params=["wide light", "phone dark"])
+async def tab(
+    request: pytest.FixtureRequest, chromium: Browser, studio: Studio, console: Console
+) -> AsyncIterator[Chat]:
+    """A tab of one width, in one of the two colour schemes."""
+    size, scheme = request.param.split()
+    width, height = SIZES[size]
+    context = await chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    context.on("page", console.watch)
+    yield await studio.open(context)
+    await context.close()
+
+
+async def check(chat: Chat) -> None:
+    """Fail for what axe finds serious, and for a page that is wider than its window."""
+    assert await serious_problems(chat.page) == []
+    wide = await chat.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1], f"the page scrolls sideways: {wide}"
+
+
+async def test_the_empty_page_keeps_nobody_out(tab: Chat) -> None:
+    await check(tab)
+
+
+async def test_a_chat_with_everything_in_it_keeps_nobody_out(tab: Chat, studio: Studio) -> None:
+    again: list[dict[str, Any]] = [{"call": "think", "arguments": {"thoughts": "again"}}]
+    studio.script(
+        [{"thinking": "Let me see."}, EVERYTHING, *again],
+        [{"call": "no_such_tool", "arguments": {"path": "x" * 200}}],
+        again,
+        again,
+        again,
+        again,
+        [{"fault": 401, "message": "wrong key"}],
+    )
+    await tab.send("Show everything, and a word_without_any_place_to_break_it_that_goes_on_and_on_and_on_and_on")
+    question = tab.timeline.get_by_role("region", name="Question")
+    await expect(question).to_contain_text("Go on?")
+    closed = tab.timeline.get_by_role("button", expanded=False)
+    while await closed.count():
+        await closed.first.click()
+    await check(tab)
+    await question.get_by_role("button", name="Go on").click()
+    await expect(tab.timeline.get_by_role("alert")).to_contain_text("wrong key")
+    await check(tab)
+
+
+async def test_an_answer_on_its_way_keeps_nobody_out(tab: Chat, studio: Studio) -> None:
+    studio.script([{"text": EVERYTHING, "pieces": 40, "every": 0.3}])
+    await tab.send("Slowly")
+    await expect(tab.answers.last).to_contain_text("A heading")
+    await check(tab)
+    await tab.stop.click()
+    await tab.finished()
+
+
+async def test_dialogs_and_menus_keep_nobody_out(tab: Chat) -> None:
+    page = tab.page
+    await page.keyboard.press("Control+k")
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await check(tab)
+    await page.keyboard.press("Escape")
+    await tab.palette("keyboard shortcuts")
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    await check(tab)
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Chat settings").click()
+    await expect(page.get_by_label("System prompt")).to_be_visible()
+    await check(tab)
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Model: Script").click()
+    await expect(page.get_by_role("menuitem", name="Manage Models…")).to_be_visible()
+    await check(tab)
+
+
+async def test_the_list_and_the_search_keep_nobody_out(tab: Chat, studio: Studio) -> None:
+    studio.script("A barnacle, found again.")
+    await tab.ask("What sits on the hull?")
+    await tab.page.keyboard.press("Control+/")
+    await expect(tab.page.get_by_role("searchbox")).to_be_focused()
+    await tab.page.keyboard.type("barnacle")
+    await expect(tab.page.locator("mark").first).to_have_text("barnacle")
+    await check(tab)
+
+
+async def test_words_for_a_missing_conversation_and_for_a_browser_without_a_session_keep_nobody_out(
+    tab: Chat, studio: Studio, console: Console
+) -> None:
+    console.expect("401")
+    await tab.go("/c/c_none")
+    await expect(tab.page.get_by_role("alert")).to_have_text("There is no such conversation.")
+    await check(tab)
+    await tab.page.context.clear_cookies()
+    await tab.page.goto(studio.url)
+    await expect(tab.page.get_by_role("heading", level=1)).to_have_text("Open the link from the terminal")
+    await check(tab)
