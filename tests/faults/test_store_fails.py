@@ -39,10 +39,13 @@ async def is_completed(chat: Chat, run_id: str) -> bool:
         return False
 
 
-async def once(home: Path, monkeypatch: pytest.MonkeyPatch, first: int, times: int) -> bool:
+async def once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, first: int, times: int, *, answer_lost: bool = False
+) -> bool:
     """Answer one message while operations fail; return whether any did."""
     with failing_store(monkeypatch) as failures:
         async with chatting(home, SCRIPT) as chat:
+            failures.answer_lost = answer_lost
             failures.arm(first, times)
             sent = await accepted(chat)
 
@@ -69,3 +72,14 @@ async def test_an_io_error_at_any_operation_breaks_no_rule(
     else:
         raise AssertionError("the run never got through without meeting the failure")
     assert tried > 60 // step
+
+
+@pytest.mark.case("F-46")
+async def test_a_commit_that_is_kept_although_its_answer_is_lost_happens_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STORE_RETRY", 0.005)
+    first = 1
+    while await once(tmp_path / str(first) / "home", monkeypatch, first, 1, answer_lost=True):
+        first += 1
+    assert first > 10

@@ -23,6 +23,8 @@ class Failures:
         self.count = 0
         self.failed = 0
         self._first, self._last = 0, -1
+        # Whether a commit is kept and only its answer lost; nothing else fails then.
+        self.answer_lost = False
         self._error: Callable[[], Exception] = lambda: sqlite3.OperationalError("disk I/O error")
 
     def arm(self, first: int, times: int = 1) -> None:
@@ -34,6 +36,11 @@ class Failures:
     def disarm(self) -> None:
         """Let everything pass."""
         self.arm(0, 0)
+
+    def statement(self) -> None:
+        """Count a statement, where statements fail."""
+        if not self.answer_lost:
+            self.operation()
 
     def operation(self) -> None:
         """Count one operation, and raise if it is one that fails."""
@@ -51,11 +58,11 @@ def failing_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failures]:
 
     class Cursor(sqlite3.Cursor):
         def execute(self, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
-            failures.operation()
+            failures.statement()
             return super().execute(*arguments)
 
         def executemany(self, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
-            failures.operation()
+            failures.statement()
             return super().executemany(*arguments)
 
     class Connection(sqlite3.Connection):
@@ -63,6 +70,8 @@ def failing_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failures]:
             return super().cursor(Cursor)
 
         def commit(self) -> None:
+            if failures.answer_lost:
+                super().commit()
             failures.operation()
             super().commit()
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pilothouse.runs import titles
 from pilothouse.runs.active import ActiveRun, Parts
-from pilothouse.runs.journal import patiently
+from pilothouse.runs.journal import PASSING, patiently, wait_for_store
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import OpenModel
@@ -54,8 +54,8 @@ class Executor:
         """Execute a run if it can be claimed, and return how it ended."""
         if self._closing():
             return None
-        claimed = await patiently(self._parts.feed, lambda: self._parts.records.claim_run(run_id, self.process))
-        if claimed is None:
+        claimed = await self._claim(run_id)
+        if claimed is None or run_id in self._active:
             return None
         active = self._active[run_id] = ActiveRun(self._parts, claimed)
         if self._closing():
@@ -65,6 +65,18 @@ class Executor:
         finally:
             del self._active[run_id]
         return Ended(run, active.opened) if run is not None else None
+
+    async def _claim(self, run_id: str) -> Run | None:
+        try:
+            return await self._parts.records.claim_run(run_id, self.process)
+        except PilothouseError as error:
+            if error.code not in PASSING:
+                raise
+            await wait_for_store(self._parts.feed, error)
+        # The first try may have been kept although its answer was lost.
+        return await patiently(
+            self._parts.feed, lambda: self._parts.records.claim_run(run_id, self.process, perhaps_held=True)
+        )
 
     async def title(self, ended: Ended) -> None:
         """Give the conversation a better title after its first exchange."""

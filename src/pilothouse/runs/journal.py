@@ -17,7 +17,15 @@ import msgspec
 from pilothouse.runs.feed import Feed, live_delta
 from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode, PilothouseError
-from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated, utf16_length
+from pilothouse.types.events import (
+    Event,
+    ItemCompleted,
+    ItemCreated,
+    ItemDelta,
+    ItemUpdated,
+    event_decoder,
+    utf16_length,
+)
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.folding import changed
 from pilothouse.types.ids import new_id
@@ -71,6 +79,8 @@ class RunJournal:
         self._timer: asyncio.TimerHandle | None = None
         self._saver: asyncio.Task[None] | None = None
         self._last_sent = 0.0
+        # The newest event that is known to be kept.
+        self._last_seq = max((item.position for item in items), default=0)
         self._last_saved = time.monotonic()
         # Called when a take-over made this process's writes void.
         self.on_stale: Callable[[], None] = lambda: None
@@ -154,10 +164,21 @@ class RunJournal:
                 if error.code not in PASSING:
                     raise
                 await wait_for_store(self._feed, error)
+                done = await patiently(self._feed, lambda: self._find(events))
             else:
+                done = attempt.result()
+            if done:
                 store_is_well(self._feed)
-                kept(attempt.result())
+                kept(done)
+                self._last_seq = done[-1].seq
                 return
+
+    async def _find(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Return the events as they were kept, if they were: a connection can break after the store did its part."""
+        found = await self._records.events(self._run.conversation_id, self._last_seq, limits.FEED_PAGE)
+        since = [event_decoder.decode(event.json) for event in found]
+        first = next((index for index, event in enumerate(since) if _same(event, events[0])), None)
+        return since[first : first + len(events)] if first is not None else []
 
     # --- text ---
 
@@ -260,6 +281,12 @@ class RunJournal:
             self._saver.cancel()
         self._texts.clear()
         self._feed.drop_tail(self._run.conversation_id, self)
+
+
+def _same(kept: Event, draft: Event) -> bool:
+    if isinstance(kept, ItemCreated) and isinstance(draft, ItemCreated):
+        return kept.item.id == draft.item.id
+    return msgspec.structs.replace(kept, seq=0, at=0.0) == msgspec.structs.replace(draft, seq=0, at=0.0)
 
 
 async def wait_for_store(feed: Feed, error: PilothouseError) -> None:

@@ -172,6 +172,8 @@ class HostService:
         if body.idempotency_key is not None:
             known = await self._records.receipt(owner, body.idempotency_key)
             if known is not None:
+                # The first try may have been kept and never started; a run that was is not started twice.
+                await self._engine.start(known.run_id)
                 return known
         if body.model_id is not None:
             await self._models.open(body.model_id)

@@ -71,9 +71,11 @@ def _keep_receipt(tx: Transaction, owner: str, key: str | None, accepted: Messag
         tx.connection.execute(sa.insert(schema.receipts).values(**values))
 
 
-def claim_run(tx: Transaction, run_id: str, process: str) -> Run | None:
+def claim_run(tx: Transaction, run_id: str, process: str, perhaps_held: bool) -> Run | None:
     """Take a queued run, if no other run of its conversation is at work or waits for the person."""
     run = _locked_run(tx, run_id)
+    if perhaps_held and run is not None and (run.status, run.process) == ("running", process):
+        return run
     if run is None or run.status != "queued":
         return None
     table = schema.runs

@@ -105,9 +105,9 @@ class Store:
         """Return the acceptance that was given for an idempotency key."""
         return await self._database.read(lambda c: rows.receipt(c, owner, key))
 
-    async def claim_run(self, run_id: str, process: str) -> Run | None:
+    async def claim_run(self, run_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
         """Take a queued run for this process."""
-        return await self._writer.write(lambda tx: changes.claim_run(tx, run_id, process))
+        return await self._writer.write(lambda tx: changes.claim_run(tx, run_id, process, perhaps_held))
 
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
         """Change a run by a pure function of what it is now."""

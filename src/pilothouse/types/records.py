@@ -91,8 +91,11 @@ class Records(Protocol):
         """Return the acceptance that was given for an idempotency key."""
         ...
 
-    async def claim_run(self, run_id: str, process: str) -> Run | None:
-        """Take a queued run for this process, unless another run of its conversation is at work."""
+    async def claim_run(self, run_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
+        """Take a queued run for this process, unless another run of its conversation is at work.
+
+        With `perhaps_held`, a run that this process holds already is its own: it asked before and got no answer.
+        """
         ...
 
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
