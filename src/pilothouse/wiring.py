@@ -134,7 +134,7 @@ async def open_host(
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
-    """Open a host and serve it on a bound port until a signal comes; say the address, a link and a note once it does."""
+    """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
     from pilothouse.server.run import Ready, ServerOptions, serve
     from pilothouse.server.stopping import stop_on_signals
 

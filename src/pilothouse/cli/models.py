@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TypeVar
 
 from pilothouse.cli.model_form import ModelForm
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output, plain_json
+from pilothouse.cli.terminal import messages, one_line, output, plain, plain_json
 from pilothouse.connection import connect_host
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
@@ -153,7 +154,8 @@ async def found() -> int:
             "--base-url": draft.base_url,
             "--key-source": draft.api_key_source,
         }
-        options = " ".join(f"{name} {value}" for name, value in given.items() if value)
+        # A server that was found chose its models' names; pasted into a shell they stay names.
+        options = " ".join(f"{name} {shlex.quote(plain(value))}" for name, value in given.items() if value)
         out.line(f"  pilothouse models add {options}")
         if one.choices:
             out.line(f"  offers {', '.join(map(one_line, one.choices))}", "dim")
