@@ -1,0 +1,130 @@
+"""Runs in the database: who holds one, how it ends, and what another process can no longer do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from pilothouse.store.database import make_engine
+from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta
+from pilothouse.types.feed import Guard
+from pilothouse.types.items import Item
+from pilothouse.types.runs import Run
+from tests.store.conftest import Published
+from tests.support.records import OWNER, a_conversation, a_posting, an_item
+from tests.support.waiting import until
+
+
+async def a_running(store: Store) -> Run:
+    conversation = await store.add_conversation(a_conversation())
+    accepted = await store.post_message(a_posting(conversation.id))
+    run = await store.claim_run(accepted.run_id, "p_one")
+    assert run is not None
+    return run
+
+
+def ended(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]]:
+    events: list[Event] = [ItemCompleted(item_id=item.id, status="cancelled") for item in left]
+    return msgspec.structs.replace(run, status="cancelled", process=None), events
+
+
+async def test_a_run_ends_together_with_its_open_items_or_not_at_all(store: Store) -> None:
+    run = await a_running(store)
+    item = an_item(run.conversation_id, run_id=run.id)
+    delta = ItemDelta(item_id=item.id, offset=0, text="so far")
+    await store.append(run.conversation_id, [ItemCreated(item=item), delta], Guard(run.id, run.epoch))
+    before = (await store.events(run.conversation_id, 0, 100))[-1].seq
+    assert await store.settle_run(run.id, lambda *_: None) is None
+
+    def broken(now: Run, left: Sequence[Item]) -> tuple[Run, list[Event]]:
+        assert [one.text for one in left] == ["so far"]
+        return ended(now, [*left, an_item("elsewhere")])
+
+    with pytest.raises(PilothouseError):
+        await store.settle_run(run.id, broken)
+    assert (await store.events(run.conversation_id, 0, 100))[-1].seq == before
+    done = await store.settle_run(run.id, ended)
+    assert done is not None
+    assert (await store.run(OWNER, run.id)).status == "cancelled"
+    assert ((await store.item(OWNER, item.id)).status, (await store.item(OWNER, item.id)).text) == (
+        "cancelled",
+        "so far",
+    )
+
+
+async def test_a_run_that_waits_for_the_person_keeps_its_place(store: Store) -> None:
+    run = await a_running(store)
+    await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="waiting", process=None))
+    second = await store.post_message(a_posting(run.conversation_id))
+    assert await store.claim_run(second.run_id, "p_one") is None
+    await store.settle_run(run.id, ended)
+    assert await store.claim_run(second.run_id, "p_one") is not None
+
+
+async def test_only_its_own_process_finds_a_run_that_it_perhaps_holds(store: Store) -> None:
+    run = await a_running(store)
+    assert await store.claim_run(run.id, "p_one") is None
+    assert await store.claim_run(run.id, "p_two", perhaps_held=True) is None
+    assert await store.claim_run(run.id, "p_one", perhaps_held=True) == run
+
+
+async def test_the_holders_of_runs_are_told_with_their_last_sign_of_life(store: Store) -> None:
+    run = await a_running(store)
+    assert await store.holders() == {"p_one": None}
+    await store.beat("p_one")
+    assert (await store.holders())["p_one"] is not None
+    await store.settle_run(run.id, ended)
+    assert await store.holders() == {}
+
+
+async def test_a_writer_that_waits_while_its_run_is_taken_over_is_refused(
+    tmp_path: Path, postgres_url: str, published: Published
+) -> None:
+    opened = open_store(tmp_path, postgres_url, published.take)
+    engine = make_engine(postgres_url)
+    try:
+        run = await a_running(opened.store)
+        with engine.begin() as other:
+            statement = sa.text("UPDATE conversations SET last_seq = last_seq WHERE id = :id")
+            other.execute(statement, {"id": run.conversation_id})
+            item = an_item(run.conversation_id)
+            late = asyncio.ensure_future(
+                opened.store.append(run.conversation_id, [ItemCreated(item=item)], Guard(run.id, run.epoch))
+            )
+            await asyncio.to_thread(until, lambda: _somebody_waits(engine), "the writer to wait for the lock")
+            other.execute(sa.text("UPDATE runs SET epoch = epoch + 1 WHERE id = :id"), {"id": run.id})
+        with pytest.raises(PilothouseError) as refused:
+            await late
+        assert refused.value.code == "stale_run"
+    finally:
+        engine.dispose()
+        await opened.close()
+
+
+def _somebody_waits(engine: sa.Engine) -> bool:
+    with engine.connect() as connection:
+        return bool(connection.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar())
+
+
+async def test_the_same_message_sent_to_two_processes_at_once_is_kept_once(tmp_path: Path, postgres_url: str) -> None:
+    stores = [open_store(tmp_path, postgres_url, lambda *_: None) for _ in range(2)]
+    try:
+        conversation = await stores[0].store.add_conversation(a_conversation())
+        posts = [
+            store.store.post_message(a_posting(conversation.id, key=f"k{number}"))
+            for number in range(10)
+            for store in stores
+        ]
+        accepted = await asyncio.gather(*posts)
+        assert len({one.run_id for one in accepted}) == 10
+    finally:
+        for store in stores:
+            await store.close()
