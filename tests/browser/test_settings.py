@@ -224,6 +224,7 @@ async def test_the_selector_marks_the_current_model_and_ends_with_manage_models(
     await page.get_by_role("button", name="Model: Fast one").click()
     menu = page.get_by_role("menu")
     await expect(menu.get_by_role("menuitemradio", name="Fast one")).to_have_attribute("aria-checked", "true")
+    assert await serious_problems(page) == []
     await expect(menu.get_by_role("menuitemradio", name="Deep thinker")).to_have_attribute("aria-checked", "false")
     last = menu.get_by_role("menuitem")
     await expect(last).to_have_text("Manage Models…")
