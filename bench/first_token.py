@@ -56,6 +56,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     options = parser.parse_args()
+    if not OTHERS.exists():
+        raise SystemExit("The official SDK is not installed; scripts/bench does that.")
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, endpoint() as url:
         home = Path(folder) / "home"
         write_models(home, url, [MODEL])

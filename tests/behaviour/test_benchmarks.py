@@ -1,0 +1,26 @@
+"""The benchmarks run; what they measure is not tested here, for a test must not depend on the machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.source import ROOT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("streaming", ("--tokens", "200", "--rounds", "1"), "one reader to raw httpx2"),
+        ("many", ("--conversations", "3", "--seconds", "1"), "150 (all)"),
+        ("long", ("--items", "200", "--rounds", "2"), "append one message"),
+    ],
+)
+def test_a_benchmark_runs_and_says_its_number(name: str, options: tuple[str, ...], said: str) -> None:
+    command = [sys.executable, "-m", f"bench.{name}", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
