@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from pilothouse.net.client import close_clients, fetch, is_loopback, send
+from pilothouse.net.client import close_clients, fetch, send
 from pilothouse.net.errors import NetError
+from pilothouse.types.origins import is_loopback_host
 from tests.support.scripted_endpoint import Endpoint, Fault, Reply
 from tests.support.wire_writers import Say, Text
 
@@ -78,9 +79,9 @@ async def test_a_connection_is_used_again_for_the_next_request(endpoint: Endpoin
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "::1", "app.localhost"])
 def test_names_of_this_machine_are_known(host: str) -> None:
-    assert is_loopback(host)
+    assert is_loopback_host(host)
 
 
 @pytest.mark.parametrize("host", ["example.org", "10.0.0.1", "localhost.example.org", "", "0.0.0.0"])
 def test_other_names_are_not_taken_for_this_machine(host: str) -> None:
-    assert not is_loopback(host)
+    assert not is_loopback_host(host)

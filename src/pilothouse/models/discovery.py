@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -113,7 +114,7 @@ def _keys(configured: tuple[ModelConfig, ...], environ: Mapping[str, str]) -> It
             continue
         yield FoundModel(
             title=f"{known.name} (key found in {known.variable})",
-            why=f"The environment has a key for {known.name}; it goes to {origin_of(known.base_url)} only.",
+            why=f"The environment has a key for {known.name}; it goes to {urlsplit(known.base_url).hostname} only.",
             draft=ModelConfig(
                 name=f"{known.name} {known.model}",
                 provider=known.provider,

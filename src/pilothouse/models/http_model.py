@@ -10,11 +10,12 @@ from pilothouse.models.answer import Answer
 from pilothouse.models.failures import Refused, Setback, Teller, is_filtered
 from pilothouse.models.retries import patiently, retry_after
 from pilothouse.models.wire import Reader, Unfinished, Wire, WireError, split
-from pilothouse.net.client import Reply, is_loopback, send
+from pilothouse.net.client import Reply, send
 from pilothouse.net.errors import NetError
 from pilothouse.net.lines import Lines, json_lines, sse_data
 from pilothouse.types import limits
 from pilothouse.types.messages import ModelRequest
+from pilothouse.types.origins import is_loopback
 from pilothouse.types.stream import Stopped, StreamEvent
 
 # A provider that refuses one field after another is not adapted to for ever.
@@ -151,6 +152,6 @@ def _place(url: str) -> str:
 
 
 def _start_hint(url: str) -> str:
-    if is_loopback(split(url).hostname or ""):
+    if is_loopback(url):
         return "Start the model's server there, or correct the base URL in Settings, Models."
     return "Check your connection, and the base URL in Settings, Models."

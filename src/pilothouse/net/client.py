@@ -7,7 +7,6 @@ Loopback addresses are reached directly, whatever proxy the environment names.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -20,6 +19,7 @@ import httpx2
 from pilothouse.net.errors import NetError, reason
 from pilothouse.net.watch import Watch
 from pilothouse.types import limits
+from pilothouse.types.origins import is_loopback_host
 
 # At INFO and below these write addresses, and an address may carry a token.
 for _name in ("httpx2", "httpcore2"):
@@ -130,22 +130,12 @@ async def close_clients() -> None:
         await client.aclose()
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address can only be this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _client(url: str) -> httpx2.AsyncClient:
     parts = urlsplit(url)
     # Reading the port checks its range, which nothing below does.
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
         raise ValueError("not an address")
-    direct = is_loopback(parts.hostname)
+    direct = is_loopback_host(parts.hostname)
     kind = (direct, parts.scheme != "http" or not direct)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if kind not in clients:

@@ -8,9 +8,9 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pilothouse.server.origins import is_loopback
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.origins import is_loopback_host
 
 WILDCARDS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - the names that are refused without the flag
 
@@ -39,7 +39,7 @@ class Listener:
 
 def listen(host: str = "127.0.0.1", port: int | None = None, *, expose_to_network: bool = False) -> Listener:
     """Bind and return a listener; a port that was asked for must be free, the default one may move on."""
-    exposed = not is_loopback(host)
+    exposed = not is_loopback_host(host)
     if exposed and not expose_to_network:
         raise PilothouseError(
             "bad_request",

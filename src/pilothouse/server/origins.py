@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from ipaddress import ip_address
 
 from pilothouse.types.errors import PilothouseError
 
@@ -19,16 +18,6 @@ def parse_host(value: str) -> str | None:
     if match is None or int(match[3] or 0) > 65_535:
         return None
     return match[1] or match[2]
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address to bind is reachable from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Origins:

@@ -23,7 +23,11 @@ def origin_of(url: str) -> str:
 
 def is_loopback(url: str) -> bool:
     """Return whether an address can only lead to this machine."""
-    host = urlsplit(origin_of(url)).hostname or ""
+    return is_loopback_host(urlsplit(origin_of(url)).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Return whether a host name or address can only be this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
