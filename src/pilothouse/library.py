@@ -220,7 +220,7 @@ class Answer:
         if self.question is None:
             raise PilothouseError("conflict", "There is no question to answer.")
         question, self.question = self.question, None
-        self._following.run = await self._api.answer(LOCAL_OWNER, question.id, Reply(choice=choice, text=text))
+        self._following.go_on(await self._api.answer(LOCAL_OWNER, question.id, Reply(choice=choice, text=text)))
 
 
 class Models:

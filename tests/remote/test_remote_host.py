@@ -135,7 +135,7 @@ async def test_a_cancel_and_a_resume_reach_the_run(home: Path, tmp_path: Path) -
                     await remote.cancel_run(ME, following.run.id)
         assert following.run.status == "cancelled"
         assert script(tmp_path, [["Done."]]) == model
-        following.run = await remote.resume_run(ME, following.run.id)
+        following.go_on(await remote.resume_run(ME, following.run.id))
         await read(following)
         assert following.run.status == "completed"
 

@@ -69,15 +69,20 @@ async def tell(
 @contextmanager
 def _cancelling(api: ClientApi, following: Following) -> Iterator[None]:
     """Let the signals that end a program cancel the run first, so that the timeline says so."""
-    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[Run]]()
+    loop, following_task, tasks = asyncio.get_running_loop(), asyncio.current_task(), set[asyncio.Task[None]]()
 
-    def cancel() -> None:
-        tasks.add(asyncio.create_task(api.cancel_run(following.run.owner, following.run.id)))
+    async def cancel() -> None:
+        try:
+            await api.cancel_run(following.run.owner, following.run.id)
+        except PilothouseError:
+            # The server is away: there is nothing left to wait for.
+            if following_task is not None:
+                following_task.cancel()
 
     def handle(number: int, frame: FrameType | None) -> None:
         if tasks:
             os._exit(CANCELLED)
-        loop.call_soon_threadsafe(cancel)
+        loop.call_soon_threadsafe(lambda: tasks.add(asyncio.create_task(cancel())))
 
     before = {number: signal.signal(number, handle) for number in _ENDING}
     try:
@@ -101,8 +106,8 @@ def verdict(told: Told) -> int:
                 ask(told.transcript.question, aside)
             return 3
         case "interrupted":
-            fix = f'Go on with: pilothouse run --conversation {run.conversation_id} "Go on."'
-            raise PilothouseError("cancelled", "The server stopped before the answer was complete.", fix=fix)
+            fix = f'What came so far is kept. Go on with: pilothouse run --conversation {run.conversation_id} "Go on."'
+            raise PilothouseError("stream_broken", "The server stopped before the answer was complete.", fix=fix)
         case _:
             error = run.error
             if error is None:

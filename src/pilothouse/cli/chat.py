@@ -136,7 +136,7 @@ class Talk:
             await self._api.cancel_run(LOCAL_OWNER, following.run.id)
             return None
         answer = Answer(choice=line.strip()) if choices else Answer(text=line)
-        following.run = await self._api.answer(LOCAL_OWNER, question.id, answer)
+        following.go_on(await self._api.answer(LOCAL_OWNER, question.id, answer))
         return following
 
     async def _current(self) -> Conversation:

@@ -18,25 +18,30 @@ class Following:
         self._api = api
         self._cursor = after
         self.run = run
+        self._over = False
 
     @property
     def over(self) -> bool:
-        """Return whether nothing more comes before a person does something."""
-        return self.run.status in ENDED or self.run.status == "waiting"
+        """Return whether the run's end was read; the run itself may be ahead of its reader."""
+        return self._over
+
+    def go_on(self, run: Run) -> None:
+        """Read on: the run was resumed, or its question answered."""
+        self.run = run
+        self._over = False
 
     async def events(self) -> AsyncGenerator[tuple[FeedEvent, Event], None]:
-        """Yield what the feed gives, as it is sent and as a record; it stops when the run does."""
-        over = False
-        while not over:
+        """Yield what the feed gives, as it is sent and as a record, until the run ends or waits for a person."""
+        self._over = False
+        while not self.over:
             feed = await self._api.events(self.run.owner, self.run.conversation_id, self._cursor)
             try:
                 async with aclosing(feed):
                     async for batch in feed:
                         for sent in batch:
-                            event = self._take(sent)
-                            yield sent, event
-                            over = over or (isinstance(event, RunUpdated) and event.run.id == self.run.id and self.over)
-                        if over:
+                            yield sent, self._take(sent)
+                        # Not before: a run that was interrupted may be taken up again in the same breath.
+                        if self.over:
                             break
             except Lagged:
                 # The store has everything; reading goes on from where it was.
@@ -47,6 +52,7 @@ class Following:
         event: Event = event_decoder.decode(sent.json)
         if isinstance(event, RunUpdated) and event.run.id == self.run.id:
             self.run = event.run
+            self._over = event.run.status in ENDED or event.run.status == "waiting"
         return event
 
 
