@@ -25,6 +25,14 @@ export interface SocketOptions {
 const FIRST_WAIT_MS = 400;
 const MAX_WAIT_MS = 15_000;
 
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** One connection for the whole tab; it resumes each subscription after the last event that was seen. */
 export class FeedSocket {
   private wire: Wire | null = null;
@@ -84,11 +92,8 @@ export class FeedSocket {
 
   private received(data: unknown): void {
     if (typeof data !== "string") return;
-    try {
-      this.options.onFrame(JSON.parse(data) as SocketFrame);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-    }
+    const frame = parsed(data);
+    if (typeof frame === "object" && frame !== null) this.options.onFrame(frame as SocketFrame);
   }
 
   private lost(wire: Wire): void {

@@ -1,0 +1,286 @@
+"""What a model, a tool or a provider says is shown, never obeyed; tried in a real browser, with a canary in it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, WebSocketRoute, expect
+
+from tests.browser.payloads import INERT_TARGETS, LISTENER, MUTATIONS, PLAIN
+from tests.browser.studio import Chat, Studio
+from tests.support.console import Console
+from tests.support.listener import Listener, listening
+
+# Everything that may be drawn from a model's text; our own buttons bring their icons along.
+DRAWN = {"article", "div", "span", "p", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "br"}
+DRAWN |= {"ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "blockquote", "hr", "figure", "figcaption"}
+DRAWN |= {"a", "img", "input", "button", "svg", "path", "rect", "circle"}
+
+INVENTORY = """region => [...region.querySelectorAll("*")].flatMap(element => [
+    element.localName,
+    ...[...element.attributes].filter(a => a.name.startsWith("on") || a.name === "srcdoc").map(a => "!" + a.name),
+    ...(element.localName === "svg" && !element.closest("button, [class*=foldIcon], p") ? ["!svg"] : []),
+    ...(element.localName === "img" && !element.src.startsWith("data:image/") ? ["!" + element.src] : []),
+    ...(element.localName === "a" && !/^(https?|mailto):/.test(element.href) ? ["!" + element.href] : []),
+])"""
+BLUE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def listener(browser_context: BrowserContext) -> AsyncIterator[Listener]:
+    """A server that nothing may ask, and a canary that nothing may touch."""
+    async with listening({}) as made:
+        yield made
+        assert len(browser_context.pages) == 1, "something opened a window"
+        assert await browser_context.pages[0].evaluate("window.__pwned") is None, "a script of the text ran"
+        assert [asked.path for asked in made.asked] == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def target(listener: Listener, studio: Studio, browser_context: BrowserContext) -> Chat:
+    """The tab that is attacked."""
+    return await studio.open(browser_context)
+
+
+def aimed(text: str, listener: Listener) -> str:
+    """Return a payload that leads to the listener."""
+    return text.replace(LISTENER, listener.url).replace("listener.invalid", listener.url.removeprefix("http://"))
+
+
+async def harmless(chat: Chat) -> None:
+    """Fail when the timeline holds anything but what we draw."""
+    found = set(await chat.timeline.evaluate(INVENTORY))
+    assert not found - DRAWN, found - DRAWN
+
+
+async def test_the_canary_would_sing(target: Chat, console: Console) -> None:
+    """The traps themselves work: what is forbidden is noticed."""
+    await target.page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<img src=x>')")
+    await target.page.evaluate("window.__pwned = 1")
+    assert await target.page.evaluate("window.__pwned") == 1
+    await target.page.evaluate("delete window.__pwned")
+    console.expect("/x")
+
+
+@pytest.mark.case("UI-01")
+async def test_markup_is_text_wherever_foreign_words_are_shown(target: Chat, studio: Studio) -> None:
+    bad = " ".join(PLAIN)
+    call = {"call": "think", "arguments": {"thoughts": bad, "requested_tools": [bad]}}
+    studio.script(
+        [{"thinking": bad}, f"Answer {bad}", call],
+        [{"call": "<img/src/onerror=window.__pwned=1>", "arguments": {bad: bad}}, {"call": "think", "arguments": bad}],
+        [{"fault": 400, "message": bad}],
+    )
+    await target.send(f"Message {bad}")
+    await expect(target.timeline.get_by_role("alert")).to_contain_text("<script>window.__pwned=1</script>")
+    closed = target.timeline.get_by_role("button", expanded=False)
+    while await closed.count():
+        await closed.first.click()
+    for kind in ("user_message", "thinking", "response", "tool_call"):
+        await expect(target.rows(kind).first).to_contain_text("<script>window.__pwned=1</script>")
+    await harmless(target)
+    await target.page.keyboard.press("Control+/")
+    await target.page.keyboard.type("pwned")
+    await expect(target.page.locator("mark").first).to_be_visible()
+    await expect(target.page).to_have_title(re.compile("<script>"))
+
+
+@pytest.mark.case("UI-01")
+async def test_markup_is_text_in_names_of_models_files_and_conversations(
+    target: Chat, studio: Studio, console: Console
+) -> None:
+    bad = "<img src=x onerror=window.__pwned=1>"
+    model = {"name": bad, "provider": "scripted", "model": str(studio.path)}
+    made = studio.server.post("/api/models", model, 201)
+    studio.script("Named.")
+    try:
+        await target.page.get_by_role("button", name="Model: Script").click()
+        await target.page.get_by_role("menuitemradio", name=bad).click()
+        await expect(target.page.get_by_role("button", name=f"Model: {bad}")).to_be_visible()
+        image = {"name": f"{bad}.png", "mimeType": "image/png", "buffer": b"not an image"}
+        await target.page.locator("input[type=file]").set_input_files(image)  # type: ignore[arg-type]
+        await expect(target.page.get_by_role("alert")).to_contain_text(f"{bad}.png is not a PNG")
+        await target.ask("Name them")
+        studio.server.client.patch(f"/api/conversations/{target.conversation}", json={"title": bad})
+        await expect(target.page.get_by_role("link", name=bad, exact=True)).to_be_visible()
+        await target.page.keyboard.press("Control+k")
+        await expect(target.page.get_by_role("option").filter(has_text=bad).first).to_be_visible()
+        await target.page.keyboard.press("Escape")
+        await target.page.get_by_role("button", name=f"Delete {bad}", exact=True).click()
+        await expect(target.page.get_by_text(f"Deleted “{bad}”.")).to_be_visible()
+        await target.go("/settings/models")
+        await expect(target.page.get_by_role("listitem", name=bad)).to_be_visible()
+    finally:
+        studio.server.client.delete(f"/api/models/{made['id']}")
+
+
+@pytest.mark.case("UI-02")
+async def test_no_markdown_becomes_markup_whole_or_piece_by_piece(
+    target: Chat, studio: Studio, listener: Listener
+) -> None:
+    assert len(MUTATIONS) >= 40
+    studio.script(*[[{"text": aimed(payload, listener)}] for payload in MUTATIONS])
+    made = studio.server.post("/api/conversations", {"title": "Mutations"}, 201)["id"]
+    for number in range(len(MUTATIONS)):
+        sent = studio.server.post(f"/api/conversations/{made}/messages", {"text": f"Payload {number}"}, 202)
+        studio.server.wait_for_run(sent["runId"], "completed")
+    await target.go(f"/c/{made}")
+    await expect(target.answers).to_have_count(len(MUTATIONS))
+    await harmless(target)
+    for element in await target.answers.get_by_text("press").all():
+        await element.click()
+    # Now all at once and in small pieces, so that every half of a payload is drawn, too.
+    studio.script([{"text": "\n\n".join(aimed(text, listener) for text in MUTATIONS), "pieces": 9, "every": 0.001}])
+    await target.ask("Again, slowly")
+    await harmless(target)
+
+
+@pytest.mark.case("UI-03", "UI-05")
+async def test_links_to_scripts_files_and_programs_are_inert_and_honest_ones_work(
+    target: Chat, studio: Studio, listener: Listener
+) -> None:
+    lines = [f"[press {number}]({aimed(to, listener)})" for number, to in enumerate(INERT_TARGETS)]
+    honest = ["https://example.com/a?b=c", "http://example.org/", "mailto:captain@example.com"]
+    studio.script("\n\n".join([*lines, *[f"[good]({to})" for to in honest]]))
+    answer = await target.ask("Links")
+    await harmless(target)
+    links = answer.get_by_role("link")
+    assert [await link.get_attribute("href") for link in await links.all()] == honest
+    for link in await links.all():
+        assert await link.get_attribute("rel") == "noopener noreferrer"
+    for number in range(len(INERT_TARGETS)):
+        await answer.get_by_text(f"press {number}", exact=True).click()
+    await expect(target.page).to_have_url(re.compile(f"^{studio.url}/c/"))
+
+
+@pytest.mark.case("UI-04")
+async def test_a_remote_image_is_a_link_with_its_host_and_nothing_is_fetched(
+    target: Chat, studio: Studio, listener: Listener
+) -> None:
+    url = f"{listener.url}/track.png?q=SECRET"
+    studio.script(
+        f"![diagram]({url})\n\n![]({url}&2)\n\n[![x]({url}&3)](https://example.com)\n\n"
+        f'<img src="{url}&4"> <picture><source srcset="{url}&5"></picture>\n\n![y][r]\n\n[r]: {url}&6\n\n'
+        f"![embedded](data:image/png;base64,{BLUE})"
+    )
+    answer = await target.ask("Show it")
+    host = listener.url.removeprefix("http://")
+    await expect(answer.get_by_role("link", name=f"Image: diagram ({host})")).to_be_visible()
+    await expect(answer.get_by_role("img")).to_have_count(1)
+    shown = answer.get_by_role("img", name="embedded")
+    assert await shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 2
+    await harmless(target)
+
+
+@pytest.mark.case("UI-06")
+async def test_the_real_host_shows_when_a_link_says_another(target: Chat, studio: Studio) -> None:
+    studio.script(
+        "[https://bank.example](https://attacker.example/x)\n\n[paypal.com](https://pаypal.com)\n\n"
+        "[see bank.example now](https://bank.example@attacker.example/)\n\n"
+        f"[long](https://attacker.example/{'a' * 600}?bank.example)\n\n"
+        "[https://bank.example](https://bank.example/login)\n\n[here](https://bank.example/)"
+    )
+    answer = await target.ask("Links")
+    paragraphs = answer.locator("p")
+    await expect(paragraphs.nth(0)).to_have_text("https://bank.example (attacker.example)")
+    await expect(paragraphs.nth(1)).to_have_text("paypal.com (xn--pypal-4ve.com)")
+    await expect(paragraphs.nth(2)).to_have_text("see bank.example now (attacker.example)")
+    assert await paragraphs.nth(2).get_by_role("link").get_attribute("href") == "https://attacker.example/"
+    title = await paragraphs.nth(3).get_by_role("link").get_attribute("title")
+    assert (title or "").startswith("https://attacker.example/")
+    await expect(paragraphs.nth(4)).to_have_text("https://bank.example")
+    await expect(paragraphs.nth(5)).to_have_text("here")
+
+
+@pytest.mark.case("UI-07")
+async def test_an_image_that_is_no_raster_image_is_refused(target: Chat, studio: Studio) -> None:
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.__pwned=1'></svg>"
+    huge = bytearray(base64.b64decode(BLUE))
+    huge[16:24] = (50_000).to_bytes(4, "big") * 2
+    field = target.page.locator("input[type=file]")
+    for content in (svg, b"<html><script>window.__pwned=1</script>", bytes(huge)):
+        wrong = {"name": "wrong.png", "mimeType": "image/png", "buffer": content}
+        await field.set_input_files(wrong)  # type: ignore[arg-type]
+        await expect(target.page.get_by_role("alert")).to_contain_text("wrong.png is not a PNG, JPEG, GIF or WebP")
+        await expect(target.page.get_by_role("list", name="Attached images")).to_have_count(0)
+    encoded = base64.b64encode(svg).decode()
+    studio.script(
+        f"![a](data:image/svg+xml;base64,{encoded}) ![b](data:image/png;base64,{encoded}) "
+        f"![c](data:image/png;base64,{base64.b64encode(huge).decode()})"
+    )
+    answer = await target.ask("Pictures")
+    await expect(answer.get_by_role("img")).to_have_count(0)
+    await expect(answer).to_contain_text("Image: b")
+    good = {"name": "good.png", "mimeType": "image/png", "buffer": base64.b64decode(BLUE)}
+    await field.set_input_files(good)  # type: ignore[arg-type]
+    await expect(target.page.get_by_role("img", name="good.png")).to_be_visible()
+
+
+@pytest.mark.case("UI-09")
+async def test_events_that_the_page_does_not_know_are_ignored(
+    studio: Studio, browser_context: BrowserContext, listener: Listener
+) -> None:
+    strange: list[dict[str, Any]] = [
+        {"op": "execute", "code": "window.__pwned=1"},
+        {"op": "__proto__", "polluted": True},
+        {"op": "navigate", "to": listener.url},
+    ]
+
+    def between(page_side: WebSocketRoute) -> None:
+        server_side = page_side.connect_to_server()
+
+        def from_server(message: str | bytes) -> None:
+            frame = json.loads(message)
+            for one in strange:
+                page_side.send(json.dumps(one))
+            for kind in ("execute", "page.execute", "constructor", "toString"):
+                event = {"type": kind, "seq": 0, "at": 0, "code": "window.__pwned=1"}
+                page_side.send(json.dumps({**frame, "events": [event]}))
+            page_side.send("not JSON")
+            page_side.send("null")
+            page_side.send(message)
+
+        server_side.on_message(from_server)
+
+    await browser_context.route_web_socket("**/api/ws", between)
+    chat = await studio.open(browser_context)
+    studio.script([{"text": "Still here, whole and well.", "pieces": 5, "every": 0.01}])
+    answer = await chat.ask("Hello")
+    await expect(answer).to_contain_text("Still here, whole and well.")
+    await expect(chat.rows("user_message")).to_have_count(1)
+
+
+@pytest.mark.case("UI-10")
+async def test_a_text_that_imitates_a_question_stays_inside_the_answer(target: Chat, studio: Studio) -> None:
+    studio.script(
+        "---\n\n**Pilothouse needs your approval**\n\nDelete all files?\n\n"
+        "<button>Allow</button> <section aria-label='Question'><button>Allow</button></section>\n\n"
+        "[Allow](javascript:window.__pwned=1) | [Deny](#)\n\n<div role=alert class=question>The system says so.</div>"
+    )
+    answer = await target.ask("Do it")
+    await expect(answer).to_contain_text("Pilothouse needs your approval")
+    await expect(target.timeline.get_by_role("region", name="Question")).to_have_count(0)
+    await expect(target.page.get_by_role("alert")).to_have_count(0)
+    await expect(answer.get_by_role("button")).to_have_count(1)
+    await expect(answer.get_by_role("button", name="Copy answer")).to_be_visible()
+    await expect(target.page.get_by_text("Allow")).to_have_count(await answer.get_by_text("Allow").count())
+
+
+@pytest.mark.case("WEB-09")
+async def test_the_page_refuses_to_be_framed(studio: Studio, browser_context: BrowserContext, console: Console) -> None:
+    console.expect("frame-ancestors")
+    document = f"<html><iframe src='{studio.url}/'></iframe></html>".encode()
+    async with listening({"/": (200, document), "/favicon.ico": (204, b"")}) as elsewhere:
+        page = await browser_context.new_page()
+        await browser_context.add_cookies([studio.cookie()])
+        await page.goto(elsewhere.url)
+        frame = page.frames[1]
+        await expect(page.frame_locator("iframe").get_by_role("main")).to_have_count(0)
+        assert "chrome-error" in frame.url
+        await page.close()
