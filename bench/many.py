@@ -54,7 +54,7 @@ def main() -> None:
             reads = reading.result()
             seconds, cpu = time.monotonic() - began, running.cpu() - cpu
         if any(read.tokens != count for read in reads):
-            raise RuntimeError(f"some tokens were lost: {sorted({read.tokens for read in reads})} of {count}")
+            raise RuntimeError(f"of {count} tokens came only {sorted({(read.tokens, read.status) for read in reads})}")
         rows = [
             ("time until all were asked", f"{asked:.1f} s"),
             ("CPU of the server", f"{cpu / seconds:.0%} of a core"),
