@@ -11,36 +11,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Callable, Coroutine
+from time import process_time
 from typing import Any
 
 BODY = {"stream": True, "stream_options": {"include_usage": True}, "messages": [{"role": "user", "content": "Go."}]}
-
-
-def cpu() -> float:
-    times = os.times()
-    return times.user + times.system
 
 
 async def raw(url: str, model: str) -> float:
     import httpx2
 
     async with httpx2.AsyncClient(trust_env=False, timeout=None) as client:
-        before, size = cpu(), 0
+        before, size = process_time(), 0
         async with client.stream("POST", f"{url}/v1/chat/completions", json={"model": model, **BODY}) as response:
             async for chunk in response.aiter_bytes():
                 size += len(chunk)
         assert size
-        return cpu() - before
+        return process_time() - before
 
 
 async def decoded(url: str, model: str) -> float:
     import httpx2
 
     async with httpx2.AsyncClient(trust_env=False, timeout=None) as client:
-        before, pieces, rest = cpu(), [], b""
+        before, pieces, rest = process_time(), [], b""
         async with client.stream("POST", f"{url}/v1/chat/completions", json={"model": model, **BODY}) as response:
             async for chunk in response.aiter_bytes():
                 *lines, rest = (rest + chunk).split(b"\n")
@@ -49,7 +44,7 @@ async def decoded(url: str, model: str) -> float:
                         for choice in json.loads(line[6:])["choices"]:
                             pieces.append(choice["delta"].get("content", ""))
         assert "".join(pieces)
-        return cpu() - before
+        return process_time() - before
 
 
 async def sdk(url: str, model: str) -> float:
@@ -57,13 +52,13 @@ async def sdk(url: str, model: str) -> float:
 
     async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
         messages: Any = BODY["messages"]
-        before, pieces = cpu(), []
+        before, pieces = process_time(), []
         stream = await client.chat.completions.create(model=model, messages=messages, stream=True)
         async for chunk in stream:
             if chunk.choices and chunk.choices[0].delta.content:
                 pieces.append(chunk.choices[0].delta.content)
         assert "".join(pieces)
-        return cpu() - before
+        return process_time() - before
 
 
 def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
