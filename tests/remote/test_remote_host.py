@@ -133,9 +133,10 @@ async def test_a_cancel_and_a_resume_reach_the_run(home: Path, tmp_path: Path) -
             async for sent, _ in events:
                 if b"Slow." in sent.json:
                     await remote.cancel_run(ME, following.run.id)
-        assert following.run.status == "cancelled"
+        stopped = following.run
+        assert stopped.status == "cancelled"
         assert script(tmp_path, [["Done."]]) == model
-        following.go_on(await remote.resume_run(ME, following.run.id))
+        following.go_on(await remote.resume_run(ME, stopped.id))
         await read(following)
         assert following.run.status == "completed"
 

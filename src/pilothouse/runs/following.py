@@ -32,8 +32,7 @@ class Following:
 
     async def events(self) -> AsyncGenerator[tuple[FeedEvent, Event], None]:
         """Yield what the feed gives, as it is sent and as a record, until the run ends or waits for a person."""
-        self._over = False
-        while not self.over:
+        while True:
             feed = await self._api.events(self.run.owner, self.run.conversation_id, self._cursor)
             try:
                 async with aclosing(feed):
@@ -41,8 +40,8 @@ class Following:
                         for sent in batch:
                             yield sent, self._take(sent)
                         # Not before: a run that was interrupted may be taken up again in the same breath.
-                        if self.over:
-                            break
+                        if self._over:
+                            return
             except Lagged:
                 # The store has everything; reading goes on from where it was.
                 continue
