@@ -1,10 +1,10 @@
 import type { Item } from "../api/types";
-import { Markdown } from "../markdown/Markdown";
 import { InfoIcon, WarningIcon } from "../shell/icons";
 import classes from "./Chat.module.css";
 import { text, untilOf } from "./data";
 import { useNow } from "./Elapsed";
 import { Fold } from "./Fold";
+import { Prose } from "./Prose";
 
 function Countdown({ until }: { until: number }) {
   const now = useNow(250);
@@ -35,7 +35,7 @@ export function Notice({ item }: { item: Item }) {
 export function Compaction({ item }: { item: Item }) {
   return (
     <Fold icon={<InfoIcon size={15} />} summary="The model now reads a summary of everything above">
-      {() => <Markdown text={item.text} isStreaming={false} />}
+      {() => <Prose text={item.text} isStreaming={false} />}
     </Fold>
   );
 }

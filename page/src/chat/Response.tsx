@@ -1,11 +1,11 @@
 import type { Item } from "../api/types";
-import { Markdown } from "../markdown/Markdown";
 import { CopyButton } from "../shell/CopyButton";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { errorOf, isCutOff, text, usageOf, type Usage } from "./data";
 import { Fold } from "./Fold";
+import { Prose } from "./Prose";
 import { count, seconds } from "./words";
 
 /** Too short a time says nothing about speed. */
@@ -51,7 +51,7 @@ export function Response({ item }: { item: Item }) {
     if (!item.text) return null;
     return (
       <Fold summary={`An attempt broke off. ${errorOf(item)}`}>
-        {() => <Markdown text={item.text} isStreaming={false} />}
+        {() => <Prose text={item.text} isStreaming={false} />}
       </Fold>
     );
   }
@@ -59,7 +59,7 @@ export function Response({ item }: { item: Item }) {
   return (
     <article className={classes.response} aria-busy={isStreaming}>
       <h2 className={classes.hidden}>Answer</h2>
-      <Markdown text={item.text} isStreaming={isStreaming} />
+      <Prose text={item.text} isStreaming={isStreaming} />
       {item.status === "cancelled" && <p className={classes.quiet}>Stopped.</p>}
       {!isStreaming && <Footer item={item} />}
     </article>

@@ -1,9 +1,9 @@
 import type { Item } from "../api/types";
-import { Markdown } from "../markdown/Markdown";
 import { ThoughtIcon } from "../shell/icons";
 import { durationOf, isCutOff } from "./data";
 import { Elapsed } from "./Elapsed";
 import { Fold } from "./Fold";
+import { Prose } from "./Prose";
 import { seconds } from "./words";
 
 function Summary({ item }: { item: Item }) {
@@ -23,7 +23,7 @@ function Summary({ item }: { item: Item }) {
 export function Thinking({ item }: { item: Item }) {
   return (
     <Fold icon={<ThoughtIcon size={15} />} summary={<Summary item={item} />}>
-      {() => <Markdown text={item.text || "…"} isStreaming={item.status === "streaming"} />}
+      {() => <Prose text={item.text || "…"} isStreaming={item.status === "streaming"} />}
     </Fold>
   );
 }

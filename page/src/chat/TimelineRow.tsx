@@ -7,6 +7,7 @@ import { Question } from "./Question";
 import { Response } from "./Response";
 import { RunEnd } from "./RunEnd";
 import type { Row } from "./rows";
+import { Sturdy } from "./Sturdy";
 import { Thinking } from "./Thinking";
 import { ToolCall } from "./ToolCall";
 import { UserMessage } from "./UserMessage";
@@ -28,7 +29,9 @@ function ItemRow({ itemId, isTarget }: { itemId: string; isTarget: boolean }) {
   if (!item || !View) return null;
   return (
     <div id={`item-${itemId}`} className={classes.row} data-kind={item.kind} data-target={isTarget || undefined}>
-      <View item={item} />
+      <Sturdy item={item}>
+        <View item={item} />
+      </Sturdy>
     </div>
   );
 }

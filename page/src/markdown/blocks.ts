@@ -11,19 +11,49 @@ export interface Blocks {
 }
 
 /** Emphasis and links are looked for in no longer run of text than this; beyond it the text stays plain. */
-const INLINE_LIMIT = 20_000;
+const INLINE_LIMIT = 8_000;
+/** Quotations, lists and emphasis inside one another to this depth; what is deeper stays as it is written. */
+const DEPTH_LIMIT = 24;
 /** A list longer than this is cut, so that its finished points are not read again and again. */
 const LIST_LIMIT = 24;
 
 export const noBlocks: Blocks = { text: "", finished: [], tail: [], tailStart: 0, links: {} };
 
-function read(source: string, links: TokensList["links"]): TokensList {
-  const lexer = new Lexer({ gfm: true });
-  Object.assign(lexer.tokens.links, links);
+const plain = (text: string): Token => ({ type: "text", raw: text, text });
+
+/** Give the tokens inside a token; those of a list are in its points, those of a table in its cells. */
+function inside(token: Token): Token[] {
+  if (token.type === "list") return (token as Tokens.List).items;
+  return ("tokens" in token && token.tokens) || [];
+}
+
+/** Cut off what is nested too deeply to be drawn. */
+function bound(tokens: Token[], depth: number): void {
+  for (const token of tokens) {
+    if (depth < DEPTH_LIMIT) bound(inside(token), depth + 1);
+    else if ("tokens" in token && token.tokens?.length) token.tokens = [plain(token.raw)];
+    else if (token.type === "list") Object.assign(token, plain(token.raw));
+  }
+}
+
+function lex(lexer: Lexer, source: string): void {
   lexer.blockTokens(source, lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length <= INLINE_LIMIT) lexer.inlineTokens(src, tokens);
-    else tokens.push({ type: "text", raw: src, text: src });
+    else tokens.push(plain(src));
+  }
+  bound(lexer.tokens, 0);
+}
+
+function read(source: string, links: TokensList["links"]): TokensList {
+  const lexer = new Lexer({ gfm: true });
+  Object.assign(lexer.tokens.links, links);
+  try {
+    lex(lexer, source);
+  } catch (error) {
+    // Text nested so deeply that reading it exhausts the stack is nobody's prose: it is shown as it is.
+    if (!(error instanceof RangeError)) throw error;
+    lexer.tokens.splice(0, lexer.tokens.length, { type: "paragraph", raw: source, text: source, tokens: [plain(source)] });
   }
   return lexer.tokens;
 }
