@@ -200,7 +200,8 @@ async def test_a_conversation_has_its_own_working_directory_and_bad_settings_are
         assert (await chat.snapshot()).conversation.settings.working_directory == "/tmp"
         other = await chat.api.create_conversation(ME, NewConversation())
         assert other.settings.working_directory is None
-        for wrong in ({"temperature": 3.0}, {"max_tokens": 0}):
+        nowhere = {"working_directory": str(home / "not there")}
+        for wrong in ({"temperature": 3.0}, {"max_tokens": 0}, nowhere, {"working_directory": "relative"}):
             with pytest.raises(PilothouseError):
                 await chat.api.update_conversation(
                     ME,

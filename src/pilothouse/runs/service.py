@@ -8,6 +8,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -357,7 +358,14 @@ def _checked(settings: ConversationSettings) -> ConversationSettings:
         raise PilothouseError("bad_request", "The temperature must be between 0 and 2.")
     if max_tokens is not None and max_tokens < 1:
         raise PilothouseError("bad_request", "The most tokens of an answer must be at least 1.")
-    return settings
+    if not settings.working_directory:
+        return msgspec.structs.replace(settings, working_directory=None)
+    folder = Path(settings.working_directory).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        raise PilothouseError(
+            "bad_request", f"There is no folder {folder} on the server's machine.", fix="Give the whole path of one."
+        )
+    return msgspec.structs.replace(settings, working_directory=str(folder))
 
 
 def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
