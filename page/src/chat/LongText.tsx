@@ -9,9 +9,14 @@ const SHOWN_CHARS = 4_000;
 /** Text drawn as one piece; pieces out of sight cost nothing. */
 const PIECE_CHARS = 20_000;
 
-function cut(text: string): string[] {
+/** Cut a text into pieces, at the end of a line where there is one. */
+export function cut(text: string): string[] {
   const pieces: string[] = [];
-  for (let at = 0; at < text.length; at += PIECE_CHARS) pieces.push(text.slice(at, at + PIECE_CHARS));
+  for (let at = 0; at < text.length; at += pieces[pieces.length - 1]?.length ?? 0) {
+    const piece = text.slice(at, at + PIECE_CHARS);
+    const lines = piece.lastIndexOf("\n") + 1;
+    pieces.push(lines > 0 ? piece.slice(0, lines) : piece);
+  }
   return pieces;
 }
 
