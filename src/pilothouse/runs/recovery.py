@@ -55,12 +55,11 @@ class Recovery:
 
     async def _keep(self, alone: bool, take_over: bool) -> None:
         while True:
-            await asyncio.sleep(limits.LEASE_RENEW)
-            if alone:
-                continue
+            await asyncio.sleep(limits.LEASE_DEAD if alone else limits.LEASE_RENEW)
             try:
-                await self._records.beat(self._process)
-                await self._look(alone, take_over)
+                if not alone:
+                    await self._records.beat(self._process)
+                await self._look(False, take_over)
             except PilothouseError as error:
                 _log.warning("the lease was not renewed: %s", error.message)
 
@@ -74,7 +73,7 @@ class Recovery:
             for run in await self._records.runs_in(("running",)):
                 if run.process in dead:
                     await self._take(run, take_over)
-        # What was accepted and never begun: its process died in between.
+        # What was accepted and never begun: its process died in between, or never learned that it was accepted.
         for run in queued:
             if alone or run.id in still:
                 await self._engine.start(run.id)
