@@ -36,11 +36,13 @@ def master_key(folder: Path, environ: Mapping[str, str] = os.environ) -> bytes:
     if path == folder / FILE_NAME:
         _make(path)
     try:
-        material = path.read_bytes().strip()
+        content = path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         fix = f"Make it readable, or unset {FILE_VARIABLE} to use a key of our own."
         raise PilothouseError("no_key", f"The master key {path} cannot be read: {reason}.", fix=fix) from None
+    # A line break after a key in text is no part of it; of random bytes every one is.
+    material = content.strip() if content.isascii() else content
     if len(material) < MIN_BYTES:
         fix = "Make a new one with: openssl rand -base64 32"
         raise PilothouseError("no_key", f"The master key {path} is too short; it needs {MIN_BYTES} bytes.", fix=fix)
