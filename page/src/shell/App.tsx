@@ -25,8 +25,11 @@ const NARROW = "(max-width: 760px)";
 /** What is open besides the page itself; only one at a time. */
 type Opened = "palette" | "keys" | "list" | "search" | null;
 
+/** At once, so that no letter typed is lost, and again when a dialog has given the focus back. */
 function focusSearch(): void {
-  requestAnimationFrame(() => document.getElementById("search")?.focus());
+  const focus = () => document.getElementById("search")?.focus();
+  focus();
+  requestAnimationFrame(focus);
 }
 
 function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): void {
