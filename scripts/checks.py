@@ -106,8 +106,8 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("unit", lambda: pytest("unit", *units, *WORKERS)),
         suite("behaviour", *WORKERS),
         suite("adversarial", *WORKERS),
-        suite("faults"),
-        suite("browser"),
+        suite("faults", "-n", "2"),
+        suite("browser", *WORKERS),
     ]
 
 

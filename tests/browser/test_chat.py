@@ -12,8 +12,9 @@ from playwright.async_api import BrowserContext, Page, expect
 
 from tests.browser.studio import Chat, Studio
 from tests.support.live_server import live_server
-from tests.support.scripted_endpoint import Endpoint
+from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.waiting import eventually
+from tests.support.wire_writers import Say, Text
 
 # Two pixels, blue.
 PNG = base64.b64decode(
@@ -95,9 +96,20 @@ async def test_code_is_coloured_and_the_copy_button_copies_exactly_what_is_shown
     await expect(answer.get_by_role("list").get_by_role("listitem")).to_have_text(["one", "two"])
 
 
-async def test_stop_ends_the_run_and_closes_the_connection_to_the_model(
-    chat: Chat, studio: Studio, browser_context: BrowserContext
-) -> None:
+async def test_a_title_made_by_the_model_appears_by_itself(chat: Chat, studio: Studio) -> None:
+    async with Endpoint() as endpoint:
+        model = {"name": "Titled", "provider": "openai-compatible", "baseUrl": f"{endpoint.url}/v1", "model": "any"}
+        endpoint.answer(Reply(Say((Text(["Two half hitches."]),))), Reply(Say((Text(["Mooring for the night"]),))))
+        made = await asyncio.to_thread(studio.server.post, "/api/models", model, 201)
+        await chat.page.get_by_role("button", name="Model: Script").click()
+        await chat.page.get_by_role("menuitemradio", name="Titled").click()
+        await chat.ask("Which knot do I tie to a ring?")
+        await expect(chat.page.get_by_role("link", name="Mooring for the night")).to_be_visible()
+        await expect(chat.page).to_have_title("Mooring for the night · Pilothouse")
+        await asyncio.to_thread(studio.server.client.delete, f"/api/models/{made['id']}")
+
+
+async def test_stop_ends_the_run_and_closes_the_connection_to_the_model(chat: Chat, studio: Studio) -> None:
     async with Endpoint() as endpoint:
         model = {"name": "Slow", "provider": "openai-compatible", "baseUrl": f"{endpoint.url}/v1", "model": "slow"}
         made = await asyncio.to_thread(studio.server.post, "/api/models", model, 201)

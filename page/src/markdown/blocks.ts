@@ -29,11 +29,11 @@ function inside(token: Token): Token[] {
 
 /** Cut off what is nested too deeply to be drawn. */
 function bound(tokens: Token[], depth: number): void {
-  for (const token of tokens) {
+  tokens.forEach((token, at) => {
     if (depth < DEPTH_LIMIT) bound(inside(token), depth + 1);
+    else if (token.type === "list") tokens[at] = plain(token.raw);
     else if ("tokens" in token && token.tokens?.length) token.tokens = [plain(token.raw)];
-    else if (token.type === "list") Object.assign(token, plain(token.raw));
-  }
+  });
 }
 
 function lex(lexer: Lexer, source: string): void {
