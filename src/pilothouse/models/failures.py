@@ -142,7 +142,7 @@ class Teller:
 
     def broken(self, why: str) -> Setback:
         """Return the setback for a stream that broke off or made no sense."""
-        return Setback(Failed("stream_broken", f"The answer from {self.place} broke off: {why}.", True), why=why)
+        return Setback(Failed("stream_broken", f"{self.place} broke off its answer: {why}.", True), why=why)
 
     def not_a_stream(self, what: str) -> Setback:
         """Return the setback for a server that answers with something else."""
