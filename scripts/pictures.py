@@ -27,6 +27,7 @@ PICTURES = ROOT / "docs" / "pictures"
 LARGEST_BYTES = 150_000
 WIDE = (1200, 760)
 TALL = (1200, 900)
+LOW = (1100, 560)
 PHONE = (390, 780)
 # The same place every time: it shows in the settings.
 FOLDER = Path(tempfile.gettempdir()) / "pilothouse-pictures"
@@ -149,7 +150,7 @@ async def picture_of_a_question(studies: Studies) -> None:
 
 async def picture_of_errors(studies: Studies) -> None:
     async with studies.chat() as chat:
-        chat.studio.script([{"fault": "cut", "after": 1, "times": 1}, "About ", texts.SHORT])
+        chat.studio.script([{"fault": "cut", "after": 1, "times": 1}, "In short: ", texts.SHORT])
         await chat.ask("When is high water?")
         chat.studio.script([{"fault": 429, "retryAfter": 2, "times": 1}, "High water is at 14:20."])
         await chat.ask("And tomorrow?")
@@ -168,7 +169,7 @@ async def picture_of_the_palette(studies: Studies) -> None:
 
 
 async def picture_of_a_search(studies: Studies) -> None:
-    async with studies.chat() as chat:
+    async with studies.chat(LOW) as chat:
         await told(chat)
         await chat.page.keyboard.press("Control+/")
         await expect(chat.page.get_by_role("searchbox")).to_be_focused()
