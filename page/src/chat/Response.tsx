@@ -26,12 +26,12 @@ export function usageFacts(usage: Usage): string[] {
   return facts.filter((fact) => typeof fact === "string");
 }
 
-function Footer({ item }: { item: Item }) {
+function Footer({ item, isTheEnd }: { item: Item; isTheEnd: boolean }) {
   const id = text(item.data.model);
   const name = useApp((state) => state.models.models.find((model) => model.id === id)?.name ?? id);
   const facts = usageFacts(usageOf(item));
   return (
-    <div className={classes.footer}>
+    <div className={classes.footer} data-shown={isTheEnd || undefined}>
       <CopyButton value={item.text} label="Copy answer" />
       <span>{[name, ...facts].filter(Boolean).join(" · ")}</span>
     </div>
@@ -61,7 +61,7 @@ export function Response({ item }: { item: Item }) {
       <h2 className={classes.hidden}>Answer</h2>
       <Prose text={item.text} isStreaming={isStreaming} />
       {item.status === "cancelled" && <p className={classes.quiet}>Stopped.</p>}
-      {!isStreaming && <Footer item={item} />}
+      {!isStreaming && <Footer item={item} isTheEnd={isTheEnd} />}
     </article>
   );
 }

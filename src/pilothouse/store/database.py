@@ -24,9 +24,14 @@ T = TypeVar("T")
 READERS = 4
 
 
+def sqlite_file(folder: Path) -> Path:
+    """Return the file of the embedded database in a data folder."""
+    return folder / "pilothouse.db"
+
+
 def sqlite_url(folder: Path) -> str:
     """Return the URL of the embedded database in a data folder."""
-    return f"sqlite:///{folder / 'pilothouse.db'}"
+    return f"sqlite:///{sqlite_file(folder)}"
 
 
 def make_engine(url: str) -> sa.Engine:

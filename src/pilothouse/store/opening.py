@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pilothouse.store import upgrade
-from pilothouse.store.database import Database, sqlite_url
+from pilothouse.store.database import Database, sqlite_file, sqlite_url
+from pilothouse.store.faults import translate
 from pilothouse.store.lock import FolderLock
 from pilothouse.store.store import Store
 from pilothouse.store.writer import Publish
@@ -26,6 +28,15 @@ class OpenStore:
             self._lock.release()
 
 
+def _close_to_others(path: Path) -> None:
+    """Let only the owner read the file, from its first byte on; SQLite's other files take its mode over."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        path.chmod(0o600)
+    except OSError as error:
+        raise translate(error) from error
+
+
 def open_store(folder: Path, database_url: str | None, publish: Publish) -> OpenStore:
     """Open the embedded database in a folder, or the one at a URL."""
     lock = None
@@ -35,6 +46,8 @@ def open_store(folder: Path, database_url: str | None, publish: Publish) -> Open
         lock.acquire()
     database = None
     try:
+        if database_url is None:
+            _close_to_others(sqlite_file(folder))
         database = Database(database_url or sqlite_url(folder))
         upgrade.prepare(database, folder / "backups")
     except BaseException:
