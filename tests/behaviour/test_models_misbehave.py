@@ -195,3 +195,16 @@ async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_
         codes = [(item.data.get("error") or {}).get("code") for item in await chat.items("tool_call")]
         assert codes[:2] == ["TOOL_NOT_FOUND", "INVALID_ARGUMENTS"]
         check_messages(history(await chat.items()))
+
+
+async def test_a_model_that_takes_no_tools_is_asked_without_them_from_then_on(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+        body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
+        await chat.api.add_model(ME, body)
+        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        refusal = Reply(status=400, body=b'{"error": {"message": "m does not support tools"}}')
+        endpoint.answer(refusal, Reply(Say((Text(["Without."]),))))
+        assert (await chat.say()).status == "completed"
+        assert (await chat.say("Again")).status == "completed"
+        assert ["tools" in request.json for request in endpoint.requests] == [True, False, False]
+        assert await chat.texts("response") == ["Without.", "Without."]

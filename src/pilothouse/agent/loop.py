@@ -54,6 +54,8 @@ class Loop:
         self._calls = calls
         self._tools = plan.tools
         self._compacted = False
+        # Whether the model turned out not to take tools; the run then went on without.
+        self.tools_refused = False
 
     async def run(self) -> Outcome:
         """Do what is to be done until nothing is."""
@@ -99,6 +101,7 @@ class Loop:
     async def _may_retry(self, failure: Failed, tried_enough: bool) -> bool:
         if failure.code == "tools_unsupported" and self._tools:
             self._tools = ()
+            self.tools_refused = True
             return True
         if failure.code == "context_too_long" and not self._compacted:
             self._compacted = True

@@ -21,6 +21,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decoder
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
+from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, Tool
 from pilothouse.types.records import Records
 from pilothouse.types.runs import Run, RunError, RunStatus
@@ -40,6 +41,8 @@ class Parts(msgspec.Struct, frozen=True):
     tools: Sequence[Tool]
     authorizer: Authorizer
     results: Results
+    # The models that refused tools, by where they are; they are not offered any until the next start.
+    without_tools: set[tuple[str, str]] = msgspec.field(default_factory=set)
 
 
 class ActiveRun:
@@ -107,12 +110,18 @@ class ActiveRun:
             context_window=opened.config.context_window,
         )
         self._calls = Calls(setting, parts.tools, parts.authorizer, parts.results, journal)
-        return await Loop(self._plan(conversation, opened), journal, self._calls).run()
+        loop = Loop(self._plan(conversation, opened), journal, self._calls)
+        try:
+            return await loop.run()
+        finally:
+            if loop.tools_refused:
+                parts.without_tools.add(_place(opened.config))
 
     def _plan(self, conversation: Conversation, opened: OpenModel) -> Plan:
         settings, config = conversation.settings, opened.config
         # The built-in model is too small to use tools; offering them only confuses it.
-        tools = () if config.provider == "embedded" else tuple(tool.spec for tool in self._parts.tools)
+        hopeless = config.provider == "embedded" or _place(config) in self._parts.without_tools
+        tools = () if hopeless else tuple(tool.spec for tool in self._parts.tools)
         system = self.run.options.system_prompt
         if system is None:
             system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
@@ -216,6 +225,10 @@ def _parked(run: Run, left: Sequence[Item]) -> RunStatus:
         return "cancelled"
     asked = any(item.kind == "question" for item in left)
     return "waiting" if asked else "queued"
+
+
+def _place(config: ModelConfig) -> tuple[str, str]:
+    return config.base_url, config.model
 
 
 def _known(error: BaseException) -> PilothouseError | None:
