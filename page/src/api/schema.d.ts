@@ -1062,8 +1062,6 @@ export interface components {
         RunOptions: {
             /** @default null */
             modelId: string | null;
-            /** @default null */
-            systemPrompt: string | null;
             /** @default false */
             unattended: boolean;
         };

@@ -122,13 +122,10 @@ class ActiveRun:
         # The built-in model is too small to use tools; offering them only confuses it.
         hopeless = config.provider == "embedded" or _place(config) in self._parts.without_tools
         tools = () if hopeless else tuple(tool.spec for tool in self._parts.tools)
-        system = self.run.options.system_prompt
-        if system is None:
-            system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
         return Plan(
             run_id=self.run.id,
             opened=opened,
-            system=system,
+            system=settings.system_prompt if settings.system_prompt is not None else _SYSTEM,
             tools=tools,
             max_tokens=settings.max_tokens or config.max_tokens,
             temperature=settings.temperature,

@@ -64,7 +64,6 @@ RUN_TOKEN_BUDGET = 2_000_000
 # The same call with the same arguments this often in a row is a loop, not progress.
 REPEATED_CALLS = 4
 CALLS_PER_TURN = 32
-CALL_TIMEOUT = 300.0
 # After cancelling a call its tool gets this long to clean up before it is left behind.
 CANCEL_GRACE = 1.5
 # A run that takes the process down with it is not taken up for ever.

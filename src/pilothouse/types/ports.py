@@ -7,7 +7,6 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
-from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
@@ -227,10 +226,3 @@ class JsonStore(Protocol[Content_co]):
     def update(self, change: Callable[[JsonObject], None]) -> Content_co:
         """Change the content on disk, whatever others wrote meanwhile kept; return the new content."""
         ...
-
-
-class CallFailure(msgspec.Struct, frozen=True):
-    """A failure in a form that the timeline keeps."""
-
-    code: ErrorCode
-    message: str

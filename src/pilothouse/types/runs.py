@@ -26,7 +26,6 @@ class RunOptions(Frozen, frozen=True):
     """What one message asked for beyond the conversation's settings."""
 
     model_id: str | None = None
-    system_prompt: str | None = None
     # True when nobody watches (API, command line without a terminal): never wait for a person.
     unattended: bool = False
 
