@@ -29,6 +29,9 @@ GEMINI = (
     b' {"name": "models/aqa", "supportedGenerationMethods": ["generateAnswer"]}]}',
 )
 
+# Nothing listens on the port that discards.
+NOBODY = "http://127.0.0.1:9"
+
 
 @pytest_asyncio.fixture(autouse=True)
 async def no_connection_left() -> AsyncIterator[None]:
@@ -97,7 +100,7 @@ async def test_what_is_down_hangs_or_talks_nonsense_costs_no_more_than_the_limit
             listening({"/api/tags": (200, b"<html>"), "/v1/models": (200, b'{"data": 3}')})
         )
         down = Listener({})
-        down.url = "http://127.0.0.1:9"
+        down.url = NOBODY
         await find_models((), environ={}, servers=local(down))  # the first one pays for imports
         start = time.monotonic()
         servers = (*local(silent), *local(strange), *local(down))

@@ -145,7 +145,7 @@ SETTINGS_FILE_BYTES = 4 * 1024 * 1024
 KEYRING_TIMEOUT = 10.0
 LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
-# A shorter "secret" is a placeholder; hiding it would only garble text.
+# A shorter "secret" stands for none; hiding it would only garble text.
 REDACT_MIN_CHARS = 8
 # What a provider may send as its list of models; OpenRouter's is the largest at about 1 MB.
 MODEL_LIST_BYTES = 8 * 1024 * 1024
