@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pilothouse.cli.markdown import MarkdownStyler
 from pilothouse.cli.terminal import Terminal
+from pilothouse.cli.wrapping import Wrapper
 from pilothouse.runs.following import Texts
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.items import Item
@@ -21,6 +22,7 @@ class Transcript:
         self._texts = Texts()
         self._last: str | None = None
         self._styler = MarkdownStyler() if markdown and out.styled else None
+        self._wrapper = Wrapper()
         # The question that the run waits with, and what its answers took.
         self.question: Item | None = None
         self.measures: JsonObject = {}
@@ -66,12 +68,12 @@ class Transcript:
         if self._styler is None:
             self._out.write(text)
         else:
-            self._out.write_styled(self._styler.feed(text))
+            self._out.write_styled(self._styler.feed(self._wrapper.feed(text)))
 
     def end(self) -> None:
         """End the last line and every style."""
         if self._styler is not None:
-            self._out.write_styled(self._styler.end())
+            self._out.write_styled(self._styler.feed(self._wrapper.end()) + self._styler.end())
         self._out.fresh_line()
 
     def _turn_to(self, item: Item) -> None:
