@@ -44,7 +44,7 @@ export function aRun(fields: Partial<Run> = {}): Run {
     owner: "local",
     status: "running",
     messageItemId: "i_0",
-    options: { modelId: null, systemPrompt: null, unattended: false },
+    options: { modelId: null, unattended: false },
     createdAt: 1,
     updatedAt: 1,
     epoch: 0,
