@@ -130,6 +130,8 @@ async def test_no_more_calls_than_the_limit_are_taken(bench: Bench) -> None:
     many = [event for index in range(limits.CALLS_PER_TURN + 5) for event in a_call(index, f"c{index}")]
     _, items = await turn(bench, [*many, Stopped("tool")])
     assert sum(item.kind == "tool_call" for item in items) == limits.CALLS_PER_TURN
+    notices = [item.text for item in items if item.kind == "notice"]
+    assert notices == ["The model asked for 37 calls at once; only the first 32 were taken."]
 
 
 @pytest.mark.case("F-34")

@@ -19,6 +19,9 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.ports import Journal, Model
 
+_DECLINED = "The model declined to answer."
+_EMPTY = "The model gave an empty answer."
+
 Describe = Callable[[str, JsonObject], str]
 
 
@@ -74,6 +77,8 @@ class TurnWriter:
         self._opaque: list[JsonObject] = []
         self._retry: str | None = None
         self._calls: dict[int, _Call] = {}
+        # How many calls were beyond what one answer may ask for.
+        self._left_out = 0
         self._native: list[JsonObject] = []
         self._usage: stream.Usage | None = None
         self._stopped: stream.Stopped | None = None
@@ -126,6 +131,7 @@ class TurnWriter:
 
     async def _call_started(self, event: stream.CallStart) -> None:
         if len(self._calls) >= limits.CALLS_PER_TURN:
+            self._left_out += 1
             return
         data = self._about() | {"tool": event.name, "callId": self._call_id(event.id), "argumentBytes": 0}
         item = self._journal.new("tool_call", data=data | _phase("started"))
@@ -192,8 +198,7 @@ class TurnWriter:
         for call in self._calls.values():
             phase = _phase("args_received", call.item.data["phases"])
             events.append(ItemUpdated(item_id=call.item.id, status="waiting", data=call.data | phase))
-        if self._said_nothing():
-            events.append(ItemCreated(item=self._empty_notice()))
+        events += [ItemCreated(item=notice) for notice in self._notices()]
         await self._journal.write(*events)
         return None
 
@@ -260,11 +265,20 @@ class TurnWriter:
         refused = self._stopped is not None and self._stopped.reason == "refusal"
         return refused or (self._response is None and not self._calls and not self._native)
 
-    def _empty_notice(self) -> Item:
-        refused = self._stopped is not None and self._stopped.reason == "refusal"
-        text = "The model declined to answer." if refused else "The model gave an empty answer."
-        data = {"level": "warning", "code": "refused" if refused else "empty_answer"}
-        return self._journal.new("notice", status="completed", text=text, data=data)
+    def _notices(self) -> list[Item]:
+        """Return what the person should know about an answer that stands."""
+        said: list[tuple[str, str]] = []
+        if self._said_nothing():
+            refused = self._stopped is not None and self._stopped.reason == "refusal"
+            said.append(("refused", _DECLINED) if refused else ("empty_answer", _EMPTY))
+        if self._left_out:
+            asked = len(self._calls) + self._left_out
+            text = f"The model asked for {asked} calls at once; only the first {len(self._calls)} were taken."
+            said.append(("calls_left_out", text))
+        return [
+            self._journal.new("notice", status="completed", text=text, data={"level": "warning", "code": code})
+            for code, text in said
+        ]
 
 
 def _phase(phase: str, earlier: JsonObject | None = None) -> JsonObject:
