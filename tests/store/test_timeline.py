@@ -124,7 +124,16 @@ async def test_words_parts_of_words_and_titles_are_found_with_their_places(store
     hits = (await store.search(OWNER, "berl", 10)).hits
     assert {hit.item_id is None for hit in hits} == {True, False}
     assert all(hit.snippet[r.start : r.end] == "Berl" for hit in hits for r in hit.ranges)
+    inside = (await store.search(OWNER, "sehtur", 10)).hits
+    assert {hit.item_id is None for hit in inside} == {True, False}
     assert (await store.search(OWNER, '"); DROP', 10)).hits == ()
+
+
+async def test_places_of_hits_are_counted_in_characters(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    await store.post_message(a_posting(conversation.id, "🚢🚢 harbour"))
+    hits = (await store.search(OWNER, "harbour", 10)).hits
+    assert {(place.start, place.end) for hit in hits for place in hit.ranges} == {(3, 10)}
 
 
 async def test_every_kept_event_decodes_to_what_was_appended(store: Store) -> None:

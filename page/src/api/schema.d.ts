@@ -1013,7 +1013,7 @@ export interface components {
         };
         /**
          * Range
-         * @description Where a hit stands in a snippet, in characters.
+         * @description Where a hit stands in a snippet, in characters (code points).
          */
         Range: {
             end: number;

@@ -14,6 +14,8 @@ from pilothouse.types.items import Item
 
 SEARCHED_KINDS = frozenset({"user_message", "response", "compaction"})
 SNIPPET_CHARS = 160
+# The least that a trigram index can look for inside words.
+_LEAST_PART = 3
 # PostgreSQL refuses an index entry above a megabyte of distinct words; the beginning is searched.
 INDEXED_CHARS = 200_000
 
@@ -51,6 +53,14 @@ WHERE c.owner = :owner AND c.deleted_at IS NULL
   AND to_tsvector('simple', t.body) @@ to_tsquery('simple', :words)
 ORDER BY score, t.at DESC LIMIT :limit
 """
+# No index serves this one; it looks through one owner's texts, and only when the words leave room.
+_POSTGRESQL_PARTS = """
+SELECT t.conversation_id, t.item_id, t.at, t.body, c.title, 0 AS score
+FROM search_texts t JOIN conversations c ON c.id = t.conversation_id
+WHERE c.owner = :owner AND c.deleted_at IS NULL AND strpos(lower(t.body), lower(:part)) > 0
+  AND NOT to_tsvector('simple', t.body) @@ to_tsquery('simple', :words)
+ORDER BY t.at DESC LIMIT :limit
+"""
 
 
 def index_item(connection: sa.Connection, item: Item) -> None:
@@ -84,8 +94,7 @@ def find(connection: sa.Connection, owner: str, query: str, limit: int) -> Searc
     if connection.dialect.name == "sqlite":
         found = _find_in_sqlite(connection, query.strip(), words, values)
     else:
-        values |= {"words": " & ".join(f"{word}:*" for word in words)}
-        found = connection.execute(sa.text(_POSTGRESQL_QUERY), values).all()
+        found = _find_in_postgresql(connection, query.strip(), words, values)
     return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
 
 
@@ -95,11 +104,21 @@ def _find_in_sqlite(
     values |= {"words": " ".join(f'"{word}"*' for word in words)}
     found = connection.execute(_SQLITE_WORDS, values).all()
     # Hits inside words come after all others, so they are looked for only when there is room for them.
-    # Three characters are the least a trigram index can look for.
-    if len(query) < 3 or len(found) == values["limit"]:
+    if len(query) < _LEAST_PART or len(found) == values["limit"]:
         return found
     values |= {"parts": '"' + query.replace('"', '""') + '"'}
     return connection.execute(_SQLITE_WORDS_AND_PARTS, values).all()
+
+
+def _find_in_postgresql(
+    connection: sa.Connection, query: str, words: list[str], values: dict[str, object]
+) -> Sequence[sa.Row[tuple[object, ...]]]:
+    values |= {"words": " & ".join(f"{word}:*" for word in words), "part": query}
+    found = connection.execute(sa.text(_POSTGRESQL_QUERY), values).all()
+    room = min(limits.SEARCH_HITS, int(str(values["limit"]))) - len(found)
+    if len(query) < _LEAST_PART or room <= 0:
+        return found
+    return [*found, *connection.execute(sa.text(_POSTGRESQL_PARTS), values | {"limit": room})]
 
 
 def _hit(row: sa.Row[tuple[object, ...]], words: list[str]) -> SearchHit:

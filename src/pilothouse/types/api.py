@@ -117,7 +117,7 @@ class Answer(_Body, frozen=True):
 
 
 class Range(Frozen, frozen=True):
-    """Where a hit stands in a snippet, in characters."""
+    """Where a hit stands in a snippet, in characters (code points)."""
 
     start: int
     end: int
