@@ -19,8 +19,16 @@ HELLO: Turn = "Hello from the script."
 class Studio:
     """A data folder, the server on it, and the script of its default model."""
 
-    def __init__(self, home: Path, config: Mapping[str, Any] | None = None, models: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        home: Path,
+        config: Mapping[str, Any] | None = None,
+        models: Mapping[str, Any] | None = None,
+        *,
+        database_url: str | None = None,
+    ):
         self.home = home
+        self._database_url = database_url
         self.path = home.parent / "script.json"
         self._scripts = 0
         home.mkdir(mode=0o700, parents=True)
@@ -38,7 +46,7 @@ class Studio:
         self._write("models.json", {"defaultModelId": "script", "models": every})
         if config:
             self._write("config.json", {"version": "1.0", **config})
-        self.server = Server(home)
+        self.server = Server(home, database_url=database_url)
         self.server.wait_until_up()
 
     def _write(self, name: str, content: object) -> None:
@@ -73,7 +81,7 @@ class Studio:
     def restart(self, dying: tuple[str, int] | None = None) -> None:
         """Start the server again, at the same address."""
         self.server.close()
-        self.server = Server(self.home, port=self.server.port, dying=dying)
+        self.server = Server(self.home, database_url=self._database_url, port=self.server.port, dying=dying)
         self.server.wait_until_up()
 
 

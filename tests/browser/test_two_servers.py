@@ -1,0 +1,42 @@
+"""A browser on one of two servers: it sees what the other executes, and its end when the other dies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.async_api import BrowserContext, expect
+
+from tests.browser.studio import Studio
+from tests.support import invariants
+
+ANSWER = " ".join(f"word{number}" for number in range(120))
+SLOWLY = {"text": ANSWER, "pieces": 8, "every": 0.03}
+# Taken over within fifteen seconds, then said from the beginning.
+TAKEN_OVER_MS = 15_000
+
+
+async def test_a_browser_on_one_server_sees_the_run_of_another_and_its_end_after_that_one_is_killed(
+    browser_context: BrowserContext, tmp_path: Path, postgres_url: str
+) -> None:
+    a = Studio(tmp_path / "a" / "home", database_url=postgres_url)
+    b = Studio(tmp_path / "b" / "home", database_url=postgres_url)
+    try:
+        # Either may have to say it.
+        a.script(SLOWLY)
+        b.script(SLOWLY)
+        conversation = b.server.post("/api/conversations", {"title": "Shared"}, 201)["id"]
+        chat = await a.open(browser_context, f"/c/{conversation}")
+        b.server.post(f"/api/conversations/{conversation}/messages", {"text": "Go"}, 202)
+        await expect(chat.answers.last).to_contain_text("word20")
+        b.server.kill()
+        await expect(chat.fold("An attempt broke off")).to_be_visible(timeout=TAKEN_OVER_MS)
+        await expect(chat.answers.last).to_contain_text("word119", timeout=TAKEN_OVER_MS)
+        await chat.finished()
+        shown = await chat.answers.last.inner_text()
+        assert shown.count("word0 ") == 1
+        assert ANSWER in " ".join(shown.split())
+        await chat.page.close()
+    finally:
+        for studio in (a, b):
+            studio.server.close()
+    invariants.check(postgres_url)
