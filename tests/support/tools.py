@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, Effect, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolOutput
 
 Action = Callable[[JsonObject, CallContext], Awaitable[ToolOutput]]
 ANYTHING: JsonObject = {"type": "object"}
@@ -31,7 +31,9 @@ class ToolOf:
     ) -> None:
         self.name = name
         self.effects = effects
-        self.timeout = timeout
+        self.times = CallTimes(idle=timeout, total=timeout)
+        self.server = ""
+        self.grant_key = name
         self.calls: list[tuple[JsonObject, CallContext]] = []
         self._action = action
         self._schema = schema
@@ -43,6 +45,6 @@ class ToolOf:
     def display(self, arguments: Mapping[str, object]) -> str:
         return f"Using {self.name}"
 
-    async def execute(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         self.calls.append((arguments, context))
         return await self._action(arguments, context)

@@ -25,6 +25,7 @@ from pilothouse.types.ports import (
     Tool,
     ToolError,
     ToolOutput,
+    ToolPaused,
 )
 
 APPROVAL_CHOICES = [{"id": "allow", "label": "Allow once"}, {"id": "deny", "label": "Deny"}]
@@ -49,6 +50,18 @@ class _Prepared(msgspec.Struct, frozen=True):
     permit: Permit
 
 
+class _Progress:
+    """Tells readers how far a call is."""
+
+    def __init__(self, journal: Journal, item_id: str) -> None:
+        self._journal = journal
+        self._item_id = item_id
+
+    def progress(self, done: float | None, total: float | None, message: str) -> None:
+        """Say how far it is."""
+        self._journal.note(self._item_id, {"progress": {"done": done, "total": total, "message": message}})
+
+
 class Calls:
     """Executes the calls of one run."""
 
@@ -60,7 +73,7 @@ class Calls:
         self._authorizer = authorizer
         self._results = results
         self._journal = journal
-        self._running: dict[str, asyncio.Task[ToolOutput]] = {}
+        self._running: dict[str, asyncio.Task[ToolOutput | ToolPaused]] = {}
         self._cancelled: set[str] = set()
 
     def describe(self, name: str, arguments: JsonObject) -> str:
@@ -152,11 +165,14 @@ class Calls:
         if not self._authorizer.verify(ready.permit, ready.tool, ready.arguments, ready.context):
             raise AssertionError("a call reached execution without its own permit")
         began = time.monotonic()
-        timeout = budget.call_timeout(ready.tool.timeout, self._setting.context_window)
+        timeout = budget.call_timeout(ready.tool.times.total, self._setting.context_window)
         # The intent is written first: a call whose end is not in the timeline may have happened.
         executing = {"phase": "executing", "phases": self._phases(call, "executing"), "timeoutSeconds": timeout}
         await self._journal.write(ItemUpdated(item_id=call.id, status="streaming", data=executing))
-        task = asyncio.create_task(ready.tool.execute(ready.arguments, ready.context), name=f"call {call.id}")
+        task = asyncio.create_task(
+            ready.tool.execute(ready.arguments, ready.context, _Progress(self._journal, call.id)),
+            name=f"call {call.id}",
+        )
         self._running[call.id] = task
         try:
             if call.id in self._cancelled:
@@ -167,7 +183,7 @@ class Calls:
             await _end(task)
         await self._conclude(call, output, began)
 
-    async def _outcome(self, call: Item, task: asyncio.Task[ToolOutput], timeout: float) -> ToolOutput:
+    async def _outcome(self, call: Item, task: asyncio.Task[ToolOutput | ToolPaused], timeout: float) -> ToolOutput:
         done, _ = await asyncio.wait([task], timeout=timeout)
         if not done:
             await _end(task)
@@ -178,7 +194,10 @@ class Calls:
         if error is not None:
             failed = _error("EXECUTION_FAILED", f"The tool failed: {error}" if str(error) else "The tool failed.")
             return self._results.process(failed)
-        return self._results.process(task.result())
+        result = task.result()
+        if isinstance(result, ToolPaused):
+            return _error("EXECUTION_FAILED", "The tool asked a question that nobody can answer here.")
+        return self._results.process(result)
 
     # --- recording ---
 
@@ -203,7 +222,7 @@ class Calls:
         return {**current.data.get("phases", {}), phase: time.time()}
 
 
-async def _end(task: asyncio.Task[ToolOutput]) -> None:
+async def _end(task: asyncio.Task[ToolOutput | ToolPaused]) -> None:
     """Stop a tool that still runs and give it a moment to clean up."""
     if not task.done():
         task.cancel()

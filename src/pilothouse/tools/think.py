@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, Effect, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolError, ToolOutput
 
 NAME = "think"
 _LINE_CHARS = 120
@@ -33,7 +33,9 @@ class Think:
     """Records thoughts; refuses to be called twice in a row, so that an action follows thinking."""
 
     effects: frozenset[Effect] = frozenset()
-    timeout = 30.0
+    times = CallTimes(idle=30.0, total=30.0)
+    server = ""
+    grant_key = NAME
 
     def __init__(self, tool_names: Callable[[], Sequence[str]]) -> None:
         self._tool_names = tool_names
@@ -49,7 +51,7 @@ class Think:
         first = thoughts[0] if thoughts else ""
         return f"Thinking: {first[:_LINE_CHARS]}{'…' if len(first) > _LINE_CHARS else ''}" if first else "Thinking"
 
-    async def execute(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Record the thoughts, or say that it is time to act."""
         if context.earlier_calls and context.earlier_calls[-1] == NAME:
             message = "You have just been thinking. Act now: call another tool or answer."

@@ -10,9 +10,11 @@ from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item
-from pilothouse.types.json import Frozen
+from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.models import FileProblem, FoundModel, ModelList
 from pilothouse.types.runs import Run
+from pilothouse.types.selection import Selection
+from pilothouse.types.servers import ServerList
 
 
 class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -81,6 +83,10 @@ class NewMessage(_Body, frozen=True):
     idempotency_key: str | None = None
     model_id: str | None = None
     unattended: bool = False
+    # Exactly these servers and tools for this message, instead of the conversation's.
+    selection: Selection | None = None
+    # Tools that need no question in this run: `server.tool` or `server.*`.
+    allow: tuple[str, ...] = ()
 
 
 class MessageAccepted(Frozen, frozen=True):
@@ -109,11 +115,41 @@ class ItemPage(Frozen, frozen=True):
     has_earlier: bool
 
 
+class ResultPart(Frozen, frozen=True):
+    """One piece of a result; what has `bytes` and no `text` is fetched by its index."""
+
+    index: int
+    kind: Literal["text", "json", "image", "audio", "link", "resource"]
+    text: str = ""
+    media_type: str = ""
+    name: str = ""
+    uri: str = ""
+    bytes: int = 0
+
+
+class FullResult(Frozen, frozen=True):
+    """A call's result as it was kept; `cut` says that even this is not all of it."""
+
+    item_id: str
+    parts: tuple[ResultPart, ...]
+    cut: bool = False
+
+
+class PartData(msgspec.Struct, frozen=True):
+    """The bytes of a piece of a result; it leaves the server as a file, not as JSON."""
+
+    media_type: str
+    name: str
+    data: bytes
+
+
 class Answer(_Body, frozen=True):
-    """The answer to a question: one of its choices, or text where it takes text."""
+    """The answer to a question: one of its choices, text where it takes text, or a form's content."""
 
     choice: str | None = None
     text: str | None = None
+    # With the choice "accept" of a form: its fields.
+    content: JsonObject | None = None
 
 
 class Range(Frozen, frozen=True):
@@ -216,6 +252,7 @@ class PageState(Frozen, frozen=True):
     conversations: ConversationPage
     models: ModelList
     config: ConfigView
+    servers: ServerList = ServerList(servers=())
     snapshot: ConversationSnapshot | None = None
 
 
@@ -257,6 +294,12 @@ class ModelsFrame(msgspec.Struct, frozen=True, tag_field="op", tag="models", ren
     models: ModelList
 
 
+class ServersFrame(msgspec.Struct, frozen=True, tag_field="op", tag="servers", rename="camel"):
+    """The MCP servers, or the state of one, changed."""
+
+    servers: ServerList
+
+
 class NoticeFrame(msgspec.Struct, frozen=True, tag_field="op", tag="notice", rename="camel"):
     """Something about the whole server: the disk is full, the database is away, or all is well again."""
 
@@ -279,4 +322,4 @@ class ProblemFrame(msgspec.Struct, frozen=True, tag_field="op", tag="problem", r
     message: str
 
 
-SocketFrame = EventsFrame | ListFrame | ModelsFrame | NoticeFrame | LaggedFrame | ProblemFrame
+SocketFrame = EventsFrame | ListFrame | ModelsFrame | ServersFrame | NoticeFrame | LaggedFrame | ProblemFrame

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pilothouse.types.json import Frozen
+from pilothouse.types.selection import Selection
 
 TitleSource = Literal["none", "first_words", "model", "person"]
 
@@ -18,6 +19,7 @@ class ConversationSettings(Frozen, frozen=True):
     max_tokens: int | None = None
     thinking: bool | None = None
     working_directory: str | None = None
+    selection: Selection | None = None
 
 
 class Conversation(Frozen, frozen=True):

@@ -12,6 +12,7 @@ ErrorCode = Literal[
     "conflict",
     "too_large",
     "unknown_model",
+    "unknown_server",
     "no_model",
     "no_key",
     "key_moved",
@@ -36,6 +37,8 @@ ErrorCode = Literal[
     "server_away",
     "stale_run",
     "needs_answer",
+    "needs_consent",
+    "server_failed",
     "cancelled",
     "internal",
 ]
@@ -48,6 +51,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     "conflict": 409,
     "too_large": 413,
     "unknown_model": 400,
+    "unknown_server": 400,
     "no_model": 409,
     "no_key": 409,
     "key_moved": 409,
@@ -57,10 +61,14 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     "database": 503,
     "data_locked": 503,
     "needs_answer": 409,
+    "needs_consent": 409,
+    "server_failed": 502,
 }
 
 # Codes where the person typed something the command cannot take: exit 2, like any usage error.
-USAGE_CODES: frozenset[ErrorCode] = frozenset({"bad_request", "unknown_model", "bad_script", "too_large", "not_found"})
+USAGE_CODES: frozenset[ErrorCode] = frozenset(
+    {"bad_request", "unknown_model", "unknown_server", "bad_script", "too_large", "not_found"}
+)
 
 
 class PilothouseError(Exception):

@@ -18,6 +18,7 @@ from pilothouse.types.api import (
     ConversationPatch,
     ConversationSnapshot,
     FoundModels,
+    FullResult,
     ItemPage,
     ListFrame,
     MessageAccepted,
@@ -27,12 +28,32 @@ from pilothouse.types.api import (
     NewMessage,
     NoticeFrame,
     PageState,
+    PartData,
     SearchResult,
+    ServersFrame,
 )
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ImportReport,
+    ImportRequest,
+    ServerInput,
+    ServerList,
+    ServerLog,
+    ServerPatch,
+    ServerTest,
+    ServerView,
+    StatusReport,
+    ToolConfirmed,
+    ToolList,
+    ToolTrial,
+    ToolTry,
+    TrafficPage,
+    TrafficSwitch,
+)
 
 # The one person of an installation without accounts.
 LOCAL_OWNER = "local"
@@ -40,7 +61,7 @@ LOCAL_OWNER = "local"
 
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
-ListChange = ListFrame | ModelsFrame | NoticeFrame
+ListChange = ListFrame | ModelsFrame | ServersFrame | NoticeFrame
 
 
 class Conversations(Protocol):
@@ -114,6 +135,18 @@ class Runs(Protocol):
         """Stop one tool call; its run goes on."""
         ...
 
+    async def keep_waiting(self, owner: str, item_id: str) -> None:
+        """Give a running call more time before it times out."""
+        ...
+
+    async def result(self, owner: str, item_id: str) -> FullResult:
+        """Return a call's whole result, masked, as far as it was kept."""
+        ...
+
+    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
+        """Return the bytes of an image, a sound or a file in a call's result."""
+        ...
+
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
         ...
@@ -167,6 +200,74 @@ class Models(Protocol):
         ...
 
 
+class Servers(Protocol):
+    """The MCP servers and their tools."""
+
+    async def servers(self, owner: str) -> ServerList:
+        """Return all servers as they are now."""
+        ...
+
+    async def add_server(self, owner: str, body: ServerInput) -> ServerView:
+        """Add a server; a local command starts only after consent."""
+        ...
+
+    async def update_server(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
+        """Replace a server's configuration; secrets that are not sent stay."""
+        ...
+
+    async def patch_server(self, owner: str, server_id: str, body: ServerPatch) -> ServerView:
+        """Switch it on or off, or single tools of it."""
+        ...
+
+    async def delete_server(self, owner: str, server_id: str) -> None:
+        """Stop a server, remove it and delete every secret kept for it."""
+        ...
+
+    async def consent_server(self, owner: str, server_id: str, body: ConsentGiven) -> ServerView:
+        """Agree to start exactly this command."""
+        ...
+
+    async def retry_server(self, owner: str, server_id: str) -> ServerView:
+        """Connect now, with fresh counters."""
+        ...
+
+    async def test_server(self, owner: str, server_id: str) -> ServerTest:
+        """Connect if need be and ask for the tools."""
+        ...
+
+    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+        """Return the tools of one server or of all, as last listed."""
+        ...
+
+    async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
+        """Accept a tool's changed definition."""
+        ...
+
+    async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
+        """Call a tool by hand."""
+        ...
+
+    async def server_log(self, owner: str, server_id: str) -> ServerLog:
+        """Return what a server wrote."""
+        ...
+
+    async def server_status(self, owner: str) -> StatusReport:
+        """Return latencies, errors and past states."""
+        ...
+
+    async def traffic(self, owner: str, after: int, server_id: str | None) -> TrafficPage:
+        """Return recorded messages after a number."""
+        ...
+
+    async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
+        """Start or stop recording messages."""
+        ...
+
+    async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
+        """Add the servers of another program's file; none starts without consent."""
+        ...
+
+
 class Settings(Protocol):
     """The settings that are not models."""
 
@@ -203,7 +304,7 @@ class Watching(Protocol):
         ...
 
 
-class ClientApi(Conversations, Runs, Models, Settings, Protocol):
+class ClientApi(Conversations, Runs, Models, Servers, Settings, Protocol):
     """What commands and programs ask for, of a core of their own or of a running server."""
 
 

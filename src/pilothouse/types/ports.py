@@ -12,6 +12,7 @@ from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.models import FileProblem, ModelConfig
+from pilothouse.types.selection import Selection
 from pilothouse.types.stream import StreamEvent
 
 # What a tool may touch; a tool that touches nothing is harmless and needs no one's word.
@@ -41,6 +42,25 @@ class ModelSource(Protocol):
         ...
 
 
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a server wants to know from the person before it goes on with a call."""
+
+    id: str
+    kind: Literal["form", "url"]
+    message: str
+    # What the answer must look like, for a form.
+    schema: JsonObject = {}
+    # Where the person is asked to go, for a URL.
+    url: str = ""
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """The answers to what a paused call asked, each {action: accept | decline | cancel, content}, by the ask's id."""
+
+    state: JsonObject
+    answers: Mapping[str, JsonObject]
+
+
 class CallContext(msgspec.Struct, frozen=True):
     """What a tool may know about the call it executes."""
 
@@ -51,6 +71,23 @@ class CallContext(msgspec.Struct, frozen=True):
     # The names of the tools called before this one in the run, oldest first.
     earlier_calls: tuple[str, ...]
     unattended: bool
+    # Set when the call goes on after it paused to ask something.
+    resumed: Resumed | None = None
+
+
+class CallFeedback(Protocol):
+    """What a tool may tell while it works."""
+
+    def progress(self, done: float | None, total: float | None, message: str) -> None:
+        """Say how far it is; the clock for silence starts anew."""
+        ...
+
+
+class CallTimes(msgspec.Struct, frozen=True):
+    """How long a call may go without progress, and how long in all, in seconds."""
+
+    idle: float
+    total: float
 
 
 class ToolError(msgspec.Struct, frozen=True, rename="camel"):
@@ -61,12 +98,31 @@ class ToolError(msgspec.Struct, frozen=True, rename="camel"):
     retryable: bool = False
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of a result as the tool gave it, for people to look at."""
+
+    kind: Literal["text", "json", "image", "audio", "link", "resource"]
+    text: str = ""
+    data: bytes = b""
+    media_type: str = ""
+    name: str = ""
+    uri: str = ""
+
+
 class ToolOutput(msgspec.Struct, frozen=True):
-    """What a tool gives back; an error is a result too."""
+    """What a tool gives back; an error is a result too. `text` is for the model, `parts` are for the person."""
 
     text: str
     error: ToolError | None = None
     data: JsonObject = {}
+    parts: tuple[Part, ...] = ()
+
+
+class ToolPaused(msgspec.Struct, frozen=True):
+    """The call cannot go on before the person answered; `state` comes back with the answers."""
+
+    asks: tuple[Ask, ...]
+    state: JsonObject
 
 
 class Tool(Protocol):
@@ -83,16 +139,46 @@ class Tool(Protocol):
         ...
 
     @property
-    def timeout(self) -> float:
+    def times(self) -> CallTimes:
         """Return how long a call may take."""
+        ...
+
+    @property
+    def server(self) -> str:
+        """Return the name of the server it belongs to; empty for a built-in tool."""
+        ...
+
+    @property
+    def grant_key(self) -> str:
+        """Return what a lasting permission is bound to: the name and, for a server's tool, its exact definition."""
         ...
 
     def display(self, arguments: Mapping[str, object]) -> str:
         """Return one friendly line for a call with these arguments."""
         ...
 
-    async def execute(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
+    async def execute(
+        self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+    ) -> ToolOutput | ToolPaused:
         """Do it. Cancellation is by asyncio's."""
+        ...
+
+
+class ToolSet(msgspec.Struct, frozen=True):
+    """The tools of one run in their fixed order, and what the system prompt says about them."""
+
+    tools: tuple[Tool, ...]
+    guide: str = ""
+
+
+class ToolSource(Protocol):
+    """Finds the tools that a run may use."""
+
+    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+        """Return the tools of a selection, or the default ones; raise `unknown_server` for what does not exist.
+
+        Servers that a selection names are waited for until their tools are known; the default never waits.
+        """
         ...
 
 

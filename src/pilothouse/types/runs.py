@@ -6,6 +6,7 @@ from typing import Literal
 
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.json import Frozen
+from pilothouse.types.selection import Selection
 
 RunStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled", "interrupted"]
 
@@ -28,6 +29,10 @@ class RunOptions(Frozen, frozen=True):
     model_id: str | None = None
     # True when nobody watches (API, command line without a terminal): never wait for a person.
     unattended: bool = False
+    # Replaces the conversation's own selection.
+    selection: Selection | None = None
+    # Tools that need no question in this run, by the person's explicit word: `server.tool` or `server.*`.
+    allow: tuple[str, ...] = ()
 
 
 class Run(Frozen, frozen=True):

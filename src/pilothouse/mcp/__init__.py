@@ -1,0 +1,1 @@
+"""MCP servers: how they are started, reached, watched and called."""

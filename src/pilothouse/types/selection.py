@@ -1,0 +1,27 @@
+"""Which servers, tools and provider's own tools a conversation or a single message uses."""
+
+from __future__ import annotations
+
+from pilothouse.types.json import Frozen
+
+
+class ServerChoice(Frozen, frozen=True):
+    """One server by its name or id; no tools named means all of them."""
+
+    name: str
+    tools: tuple[str, ...] = ()
+
+
+class NativeTools(Frozen, frozen=True):
+    """The provider's own tools; None leaves the provider's default, True and False switch on and off."""
+
+    web_search: bool | None = None
+    code_execution: bool | None = None
+    url_context: bool | None = None
+
+
+class Selection(Frozen, frozen=True):
+    """Replaces the default: exactly these servers (None means all that are enabled) and these native tools."""
+
+    servers: tuple[ServerChoice, ...] | None = None
+    native_tools: NativeTools = NativeTools()

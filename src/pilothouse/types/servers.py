@@ -1,0 +1,405 @@
+"""MCP servers: what `config.json` keeps of each, what a person is shown, and what a form sends."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.models import FileProblem
+
+PackageType = Literal["npm", "pypi", "docker", "http", "command"]
+Transport = Literal["stdio", "http"]
+# How a URL is spoken to; "auto" finds out and remembers.
+Wire = Literal["auto", "streamable", "sse", "websocket"]
+# Which of the protocol's two eras; "auto" probes and remembers.
+Era = Literal["auto", "modern", "handshake"]
+AuthType = Literal["none", "api_key", "keyfile", "oauth"]
+ServerState = Literal[
+    "disabled", "needs_consent", "idle", "connecting", "connected", "reconnecting", "disconnected", "error"
+]
+ToolState = Literal["offered", "off", "changed", "quarantined"]
+
+
+# --- as `config.json` keeps them (snake_case, absent when unset) ---------------------------------
+
+
+class OfficialSource(msgspec.Struct, frozen=True, tag_field="type", tag="official"):
+    """Found in the official registry."""
+
+    name: str
+    version: str
+
+
+class SmitherySource(msgspec.Struct, frozen=True, tag_field="type", tag="smithery"):
+    """Found in Smithery."""
+
+    qualified_name: str
+
+
+class ManualSource(msgspec.Struct, frozen=True, tag_field="type", tag="manual", omit_defaults=True):
+    """Typed by the person, or taken from another program's file (`imported_from`)."""
+
+    url: str = ""
+    imported_from: str = ""
+
+
+Source = OfficialSource | SmitherySource | ManualSource
+
+
+class Package(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is run or reached; `runtime_hint` replaces the usual starter (npx, uvx, docker)."""
+
+    type: PackageType
+    identifier: str
+    runtime_hint: str | None = None
+
+
+class ToolTimes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How long a call may go without progress, and in all, in seconds."""
+
+    idle: float | None = None
+    total: float | None = None
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The entry's `config`: how the server is started or reached. Keys that are not named here are kept."""
+
+    # What follows the package on the command line, or the arguments of a plain command.
+    args: tuple[str, ...] = ()
+    # A value is literal or "secret:NAME".
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str = ""
+    wire: Wire = "auto"
+    era: Era = "auto"
+    # A value is literal or "secret:NAME". "Authorization" may hold a bearer token.
+    headers: dict[str, str] = {}
+    subprotocols: tuple[str, ...] = ()
+    always_on: bool = False
+    # One process or connection per conversation, for servers that keep state between calls.
+    per_conversation: bool = False
+    read_only: bool = False
+    off_tools: tuple[str, ...] = ()
+    connect_timeout: float | None = None
+    idle_stop: float | None = None
+    times: ToolTimes = ToolTimes()
+    tool_times: dict[str, ToolTimes] = {}
+    # SHA-256 of a certificate that the person accepted although nobody vouches for it.
+    trusted_certificate: str | None = None
+    # Folders that the server is told it may work in.
+    roots: tuple[str, ...] = ()
+
+
+class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One entry of `mcps` in `config.json`."""
+
+    id: str
+    name: str
+    enabled: bool = True
+    source: Source = ManualSource()
+    package: Package
+    transport: Transport
+    auth_type: AuthType = "none"
+    keyfile_path: str | None = None
+    config: ServerSettings = ServerSettings()
+
+
+# --- as a person sees them (camelCase) -----------------------------------------------------------
+
+
+class Consent(Frozen, frozen=True):
+    """What a person agrees to before a local command starts for the first time, in full."""
+
+    # Bound to everything below; a change of any of it makes another fingerprint.
+    fingerprint: str
+    # The program as it was found, with every argument; control characters are made visible.
+    argv: tuple[str, ...]
+    program: str
+    program_owner: str
+    environment: tuple[str, ...]
+    folder: str
+    # "Runs arbitrary code", "Mounts / into the container", …: what a careful reader would notice.
+    warnings: tuple[str, ...] = ()
+    # What differs from what was agreed to before, one line each; empty the first time.
+    changes: tuple[str, ...] = ()
+
+
+class ProcessFacts(Frozen, frozen=True):
+    """The process behind a local server."""
+
+    pid: int
+    started_at: float
+    memory_bytes: int | None = None
+
+
+class ServerView(Frozen, frozen=True):
+    """A server as lists show it; secrets are named, never shown."""
+
+    id: str
+    name: str
+    # The prefix of its tools.
+    slug: str
+    enabled: bool
+    state: ServerState
+    # "Connected (3 tools)", "Connecting...", "Error: …", "Disabled", "Idle".
+    label: str
+    transport: Transport
+    wire: Wire
+    package: Package
+    source: Source
+    auth_type: AuthType
+    # The command line or the URL, without secrets.
+    address: str
+    settings: ServerSettings
+    # The names of environment variables and headers whose value is kept as a secret.
+    secret_names: tuple[str, ...]
+    tool_count: int
+    # Tools that wait for a look: changed since they were approved, or quarantined.
+    changed_tools: int = 0
+    quarantined_tools: int = 0
+    protocol_version: str = ""
+    server_version: str = ""
+    connected_at: float | None = None
+    last_used_at: float | None = None
+    last_health_check: float | None = None
+    last_error: str = ""
+    # What to do about it, where there is something.
+    fix: str = ""
+    restarts: int = 0
+    process: ProcessFacts | None = None
+    consent: Consent | None = None
+
+
+class ServerList(Frozen, frozen=True):
+    """All servers in their order, and what is wrong with the file if anything is."""
+
+    servers: tuple[ServerView, ...]
+    problem: FileProblem | None = None
+
+
+class ServerTool(Frozen, frozen=True):
+    """A tool of a server as it was last listed."""
+
+    server_id: str
+    server: str
+    # The server's own name for it.
+    name: str
+    # `server.tool` for people, `server__tool` for models.
+    qualified_name: str
+    wire_name: str
+    title: str
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None
+    annotations: JsonObject
+    fingerprint: str
+    state: ToolState
+    # Why it is quarantined or what changed, one sentence.
+    reason: str = ""
+    # What a scanner noticed in its texts.
+    warnings: tuple[str, ...] = ()
+    # The definition that was approved, while a changed one waits.
+    approved: JsonObject | None = None
+
+
+class ToolList(Frozen, frozen=True):
+    """Tools across servers."""
+
+    tools: tuple[ServerTool, ...]
+
+
+class LogLine(Frozen, frozen=True):
+    """A line a server wrote (stderr), sent (logging), or that could not be understood (stdout)."""
+
+    at: float
+    source: Literal["stderr", "logging", "stdout", "host"]
+    level: str
+    text: str
+
+
+class ServerLog(Frozen, frozen=True):
+    """The newest lines of a server, oldest first."""
+
+    lines: tuple[LogLine, ...]
+
+
+class Latency(Frozen, frozen=True):
+    """One call: when, which tool, how long, and whether it succeeded."""
+
+    at: float
+    tool: str
+    seconds: float
+    ok: bool
+
+
+class StateChange(Frozen, frozen=True):
+    """A server came into a state."""
+
+    at: float
+    state: ServerState
+    reason: str = ""
+
+
+class ServerStatus(Frozen, frozen=True):
+    """What the status page shows of one server."""
+
+    server_id: str
+    server: str
+    state: ServerState
+    calls: tuple[Latency, ...]
+    history: tuple[StateChange, ...]
+    errors: tuple[LogLine, ...]
+
+
+class StatusReport(Frozen, frozen=True):
+    """The state of all servers over time."""
+
+    servers: tuple[ServerStatus, ...]
+
+
+class TrafficMessage(Frozen, frozen=True):
+    """One JSON-RPC message, or what could not be read as one; secrets are masked."""
+
+    seq: int
+    at: float
+    server_id: str
+    server: str
+    direction: Literal["out", "in"]
+    kind: Literal["request", "response", "notification", "error", "garbage"]
+    method: str
+    id: str
+    bytes: int
+    # The message's text, cut when it is long.
+    text: str
+    # For a response: how long after its request.
+    seconds: float | None = None
+
+
+class TrafficPage(Frozen, frozen=True):
+    """Messages after a number, oldest first; `recording` says whether more are being kept."""
+
+    messages: tuple[TrafficMessage, ...]
+    last_seq: int
+    recording: bool
+
+
+class ToolTrial(Frozen, frozen=True):
+    """What a tool gave when a person tried it."""
+
+    ok: bool
+    text: str
+    content: tuple[JsonObject, ...]
+    structured: JsonObject | None
+    elapsed_ms: int
+
+
+class ServerTest(Frozen, frozen=True):
+    """What connecting to a server gave, in one sentence."""
+
+    ok: bool
+    message: str
+    fix: str = ""
+    tools: int = 0
+    protocol_version: str = ""
+    seconds: float = 0.0
+
+
+class ImportedServer(Frozen, frozen=True):
+    """One entry of an imported file: added, or why not."""
+
+    name: str
+    outcome: Literal["added", "known", "refused"]
+    reason: str = ""
+
+
+class ImportReport(Frozen, frozen=True):
+    """What an import did; nothing of it starts without consent."""
+
+    servers: tuple[ImportedServer, ...]
+
+
+# --- as a form sends them ------------------------------------------------------------------------
+
+
+class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """Base of request bodies: an unknown field is a mistake worth telling."""
+
+
+class ServerInput(_Body, frozen=True):
+    """A server as a form sends it: a command line, a command with arguments, or a URL.
+
+    In `env`, `headers` and `token` a text is kept as a secret, null keeps the secret that is there;
+    what is in `plain_env` and `plain_headers` is kept readable.
+    """
+
+    # Empty takes a name from the package, the program or the host.
+    name: str = ""
+    enabled: bool = True
+    # "npx -y @scope/server /folder": split like a shell would, but never given to one.
+    command_line: str | None = None
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    url: str | None = None
+    wire: Wire = "auto"
+    era: Era = "auto"
+    env: dict[str, str | None] = {}
+    plain_env: dict[str, str] = {}
+    headers: dict[str, str | None] = {}
+    plain_headers: dict[str, str] = {}
+    # A bearer token.
+    token: str | None = None
+    cwd: str | None = None
+    subprotocols: tuple[str, ...] = ()
+    always_on: bool = False
+    per_conversation: bool = False
+    read_only: bool = False
+    off_tools: tuple[str, ...] = ()
+    times: ToolTimes = ToolTimes()
+    tool_times: dict[str, ToolTimes] = {}
+    trusted_certificate: str | None = None
+    roots: tuple[str, ...] = ()
+
+
+class ServerPatch(_Body, frozen=True):
+    """Small changes; an absent field stays."""
+
+    enabled: bool | None = None
+    off_tools: tuple[str, ...] | None = None
+    read_only: bool | None = None
+
+
+class ConsentGiven(_Body, frozen=True):
+    """The person agrees to exactly what this fingerprint stands for."""
+
+    fingerprint: str
+
+
+class ToolConfirmed(_Body, frozen=True):
+    """The person accepts a tool's new definition."""
+
+    name: str
+    fingerprint: str
+
+
+class ToolTry(_Body, frozen=True):
+    """A person tries a tool by hand."""
+
+    server_id: str
+    tool: str
+    arguments: JsonObject = {}
+
+
+class ImportRequest(_Body, frozen=True):
+    """The text of another program's settings file."""
+
+    text: str
+    # Where it comes from, for the record: "Claude Desktop", a file name.
+    origin: str = ""
+
+
+class TrafficSwitch(_Body, frozen=True):
+    """Record messages, or stop and forget them."""
+
+    recording: bool
