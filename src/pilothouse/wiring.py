@@ -33,7 +33,8 @@ from pilothouse.tools.think import Think
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import Tool
+from pilothouse.types.ports import Tool, ToolSet
+from pilothouse.types.selection import Selection
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
@@ -70,6 +71,17 @@ class _Settings:
     def new_conversation_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
         return self._service.config.active_settings()
+
+
+class _BuiltIns:
+    """The built-in tools, in the words of the `ToolSource` port."""
+
+    def __init__(self) -> None:
+        self._tools: tuple[Tool, ...] = (Think(lambda: [tool.spec.name for tool in self._tools]),)
+
+    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+        """Return all of them."""
+        return ToolSet(self._tools)
 
 
 class _Finder:
@@ -168,13 +180,11 @@ def embedded_is_installed() -> bool:
 
 
 def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, redactor: Redactor) -> Parts:
-    tools: list[Tool] = []
-    tools.append(Think(lambda: [tool.spec.name for tool in tools]))
     return Parts(
         records=opened.store,
         feed=feed,
         models=models,
-        tools=tools,
+        toolbox=_BuiltIns(),
         authorizer=PersonAuthorizer(),
         results=Pipeline(redactor),
     )

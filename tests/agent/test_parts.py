@@ -13,7 +13,7 @@ from pilothouse.secrets.redaction import Redactor
 from pilothouse.tools.think import Think
 from pilothouse.types import limits
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused, ToolOutput
-from tests.support.tools import ToolOf
+from tests.support.tools import Silent, ToolOf
 
 THINK = Think(lambda: ["think", "read_file"])
 WRITER = ToolOf("write", effects=frozenset({"writes"}))
@@ -25,7 +25,7 @@ def a_context(*earlier: str, call_id: str = "i_1", run_id: str = "r_1") -> CallC
 
 @pytest.mark.case("UTL-01")
 async def test_thinking_is_noted_and_tells_which_tools_there_are() -> None:
-    output = await THINK.execute({"thoughts": "plan", "requested_tools": ["read_file", "fly"]}, a_context())
+    output = await THINK.execute({"thoughts": "plan", "requested_tools": ["read_file", "fly"]}, a_context(), Silent())
     assert output.error is None
     assert output.text == "Noted. Now act. Available: read_file. Not available: fly."
 
@@ -41,7 +41,7 @@ def test_thoughts_are_shown_as_progress_on_one_line() -> None:
 @pytest.mark.case("UTL-02")
 @pytest.mark.parametrize(("earlier", "allowed"), [((), True), (("think",), False), (("think", "read_file"), True)])
 async def test_an_action_must_follow_thinking(earlier: Sequence[str], allowed: bool) -> None:
-    output = await THINK.execute({"thoughts": "more"}, a_context(*earlier))
+    output = await THINK.execute({"thoughts": "more"}, a_context(*earlier), Silent())
     assert (output.error is None) == allowed
 
 

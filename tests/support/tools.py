@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+import msgspec
 
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolOutput
+from pilothouse.types.ports import (
+    CallContext,
+    CallFeedback,
+    CallTimes,
+    Effect,
+    Tool,
+    ToolOutput,
+    ToolPaused,
+    ToolSet,
+)
+from pilothouse.types.selection import Selection
+from pilothouse.wiring import OpenHost
 
-Action = Callable[[JsonObject, CallContext], Awaitable[ToolOutput]]
+Action = Callable[[JsonObject, CallContext], Awaitable[ToolOutput | ToolPaused]]
 ANYTHING: JsonObject = {"type": "object"}
+
+
+class Reporting(Protocol):
+    """An action that tells how far it is."""
+
+    async def __call__(
+        self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+    ) -> ToolOutput | ToolPaused: ...
+
+
+class Silent:
+    """Feedback that nobody listens to."""
+
+    def progress(self, done: float | None, total: float | None, message: str) -> None:
+        """Take no notice."""
 
 
 async def echo(arguments: JsonObject, context: CallContext) -> ToolOutput:
@@ -28,12 +57,15 @@ class ToolOf:
         effects: frozenset[Effect] = frozenset(),
         schema: JsonObject = ANYTHING,
         timeout: float = 60.0,
+        server: str = "",
     ) -> None:
         self.name = name
         self.effects = effects
         self.times = CallTimes(idle=timeout, total=timeout)
-        self.server = ""
+        self.server = server
         self.grant_key = name
+        # Used instead of the action where a test looks at progress.
+        self.reporting: Reporting | None = None
         self.calls: list[tuple[JsonObject, CallContext]] = []
         self._action = action
         self._schema = schema
@@ -45,6 +77,29 @@ class ToolOf:
     def display(self, arguments: Mapping[str, object]) -> str:
         return f"Using {self.name}"
 
-    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(
+        self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+    ) -> ToolOutput | ToolPaused:
         self.calls.append((arguments, context))
+        if self.reporting is not None:
+            return await self.reporting(arguments, context, feedback)
         return await self._action(arguments, context)
+
+
+class Box:
+    """A source that always has the same tools; it remembers what was selected."""
+
+    def __init__(self, *tools: Tool, guide: str = "") -> None:
+        self.set = ToolSet(tools, guide)
+        self.asked: list[tuple[Selection | None, str]] = []
+
+    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+        self.asked.append((selection, conversation_id))
+        return self.set
+
+
+def give_tools(host: OpenHost, *tools: Tool, guide: str = "") -> Box:
+    """Let an open host's runs use these tools."""
+    box = Box(*tools, guide=guide)
+    host.executor._parts = msgspec.structs.replace(host.executor._parts, toolbox=box)
+    return box

@@ -22,7 +22,7 @@ from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decode
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, Tool
+from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolSet, ToolSource
 from pilothouse.types.records import Records
 from pilothouse.types.runs import Run, RunError, RunStatus
 
@@ -38,7 +38,7 @@ class Parts(msgspec.Struct, frozen=True):
     records: Records
     feed: Feed
     models: ModelSource
-    tools: Sequence[Tool]
+    toolbox: ToolSource
     authorizer: Authorizer
     results: Results
     # The models that refused tools, by where they are; they are not offered any until the next start.
@@ -98,6 +98,8 @@ class ActiveRun:
         run, parts, settings = self.run, self._parts, conversation.settings
         opened = await parts.models.open(run.options.model_id or settings.model_id)
         self.opened = opened
+        # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
+        toolset = await parts.toolbox.tools(run.options.selection or settings.selection, run.conversation_id)
         items = await patiently(parts.feed, lambda: parts.records.history(run.conversation_id))
         journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")
@@ -109,24 +111,25 @@ class ActiveRun:
             unattended=run.options.unattended,
             context_window=opened.config.context_window,
         )
-        self._calls = Calls(setting, parts.tools, parts.authorizer, parts.results, journal)
-        loop = Loop(self._plan(conversation, opened), journal, self._calls)
+        self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
+        loop = Loop(self._plan(conversation, opened, toolset), journal, self._calls)
         try:
             return await loop.run()
         finally:
             if loop.tools_refused:
                 parts.without_tools.add(_place(opened.config))
 
-    def _plan(self, conversation: Conversation, opened: OpenModel) -> Plan:
+    def _plan(self, conversation: Conversation, opened: OpenModel, toolset: ToolSet) -> Plan:
         settings, config = conversation.settings, opened.config
         # The built-in model is too small to use tools; offering them only confuses it.
         hopeless = config.provider == "embedded" or _place(config) in self._parts.without_tools
-        tools = () if hopeless else tuple(tool.spec for tool in self._parts.tools)
+        offered = ToolSet(()) if hopeless else toolset
+        system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
         return Plan(
             run_id=self.run.id,
             opened=opened,
-            system=settings.system_prompt if settings.system_prompt is not None else _SYSTEM,
-            tools=tools,
+            system=f"{system}\n\n{offered.guide}".strip(),
+            tools=tuple(tool.spec for tool in offered.tools),
             max_tokens=settings.max_tokens or config.max_tokens,
             temperature=settings.temperature,
             thinking=settings.thinking if config.supports_thinking else None,

@@ -77,7 +77,9 @@ def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
         owner=owner,
         status="queued",
         message_item_id=item.id,
-        options=RunOptions(model_id=body.model_id, unattended=body.unattended),
+        options=RunOptions(
+            model_id=body.model_id, unattended=body.unattended, selection=body.selection, allow=body.allow
+        ),
         created_at=0.0,
         updated_at=0.0,
     )
