@@ -89,3 +89,18 @@ class Channel(Protocol):
     async def close(self) -> None:
         """End the connection and everything that belongs to it; calling it twice is fine."""
         ...
+
+
+class Access(Protocol):
+    """What lets requests over HTTP in: a token, renewed or asked for anew when the server refuses it."""
+
+    async def headers(self, url: str) -> Mapping[str, str]:
+        """Return what to send beside a request to this address; raise a ChannelError when a person must sign in."""
+        ...
+
+    async def challenged(self, status: int, www_authenticate: str, url: str, sent: Mapping[str, str]) -> bool:
+        """Take note of a 401 or 403 to a request that carried `sent`; return whether to try it again.
+
+        Asked again for the same request after a retry, it says no before long; then the answer is the outcome.
+        """
+        ...
