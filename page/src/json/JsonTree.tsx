@@ -1,0 +1,89 @@
+import { useState } from "react";
+import { ChevronIcon } from "../shell/icons";
+import classes from "./JsonTree.module.css";
+
+/** Entries drawn at once; a longer list opens piece by piece. */
+const PAGE = 100;
+const LONG_STRING = 600;
+
+type Json = unknown;
+
+const isBranch = (value: Json): value is object => typeof value === "object" && value !== null;
+
+function entriesOf(value: object): [string, Json][] {
+  return Array.isArray(value) ? value.map((entry, at) => [String(at), entry]) : Object.entries(value);
+}
+
+/** Return a branch in few words: "[3]", "{2}". */
+export function brief(value: object): string {
+  return Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
+}
+
+function Leaf({ value }: { value: Json }) {
+  const [isWhole, setWhole] = useState(false);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const isLong = text.length > LONG_STRING && !isWhole;
+  return (
+    <span className={classes.leaf} data-type={value === null ? "null" : typeof value}>
+      {typeof value === "string" ? `"${isLong ? text.slice(0, LONG_STRING) : text}"` : text}
+      {isLong && (
+        <button type="button" className={classes.more} onClick={() => setWhole(true)}>
+          {`… ${text.length - LONG_STRING} more characters`}
+        </button>
+      )}
+    </span>
+  );
+}
+
+function Branch({ name, value, depth }: { name: string | null; value: object; depth: number }) {
+  const [isOpen, setOpen] = useState(depth < 2);
+  const [shown, setShown] = useState(PAGE);
+  const entries = isOpen ? entriesOf(value) : [];
+  return (
+    <>
+      <button type="button" className={classes.line} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span className={classes.chevron} data-open={isOpen || undefined}>
+          <ChevronIcon size={12} />
+        </span>
+        {name !== null && <span className={classes.name}>{name}</span>}
+        <span className={classes.brief}>{brief(value)}</span>
+      </button>
+      {isOpen && (
+        <ul className={classes.children}>
+          {entries.slice(0, shown).map(([key, entry]) => (
+            <li key={key}>
+              <Node name={key} value={entry} depth={depth + 1} />
+            </li>
+          ))}
+          {entries.length > shown && (
+            <li>
+              <button type="button" className={classes.more} onClick={() => setShown(shown + PAGE)}>
+                {`${entries.length - shown} more`}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Node({ name, value, depth }: { name: string | null; value: Json; depth: number }) {
+  if (isBranch(value) && Object.keys(value).length > 0) return <Branch name={name} value={value} depth={depth} />;
+  return (
+    <span className={classes.line}>
+      <span className={classes.chevron} />
+      {name !== null && <span className={classes.name}>{name}</span>}
+      {isBranch(value) ? <span className={classes.brief}>{brief(value)}</span> : <Leaf value={value} />}
+    </span>
+  );
+}
+
+/** Data as a tree that opens; nothing in it is drawn before it is looked at. */
+export function JsonTree({ value, label }: { value: Json; label: string }) {
+  return (
+    <div className={classes.tree} role="group" aria-label={label}>
+      <Node name={null} value={value} depth={0} />
+    </div>
+  );
+}
