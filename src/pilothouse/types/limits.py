@@ -68,7 +68,18 @@ CALLS_PER_TURN = 32
 CANCEL_GRACE = 1.5
 # A run that takes the process down with it is not taken up for ever.
 MAX_RECOVERIES = 5
+# What of a result goes to the model.
 RESULT_CHARS = 32_000
+# What is kept of a result for people, characters and bytes together: a large file, not a disk image.
+RESULT_KEPT = 16 * 1024 * 1024
+# Pieces of one result; more is a list that belongs in one text.
+RESULT_PARTS = 64
+# Text that a timeline carries with each piece; the rest is fetched when someone looks.
+RESULT_INLINE_CHARS = 2_048
+# A piece's name or address beyond this is not one.
+RESULT_LABEL_CHARS = 2_048
+# Results up to this are masked at once; handing more to a thread costs less than it would hold others up.
+RESULT_AT_ONCE = 64 * 1024
 # A process renews its lease this often and is taken for dead after LEASE_DEAD.
 LEASE_RENEW = 1.5
 LEASE_DEAD = 6.0
@@ -174,3 +185,65 @@ SERVER_RETRY = 0.25
 # Another command on the same folder is waited for this long: most are done by then.
 FOLDER_PATIENCE = 10.0
 FOLDER_RETRY = 0.05
+
+# --- MCP servers as pages see them ---------------------------------------------------------------
+# Eight servers that start together change state dozens of times; pages are told this often at most.
+SERVERS_GATHER = 0.1
+
+# --- servers as a person owns them ---------------------------------------------------------------
+# Every start loads an interpreter; more at once only slow each other down.
+SERVER_STARTS = 8
+# Servers that nobody has seen yet are started this long after the program: its first answer comes first.
+LEARN_DELAY = 1.0
+# A connection is looked at this often, and must answer within HEALTH_ANSWER.
+HEALTH_EVERY = 60.0
+HEALTH_ANSWER = 10.0
+# A server that nobody called for this long is stopped; its tools stay offered.
+IDLE_STOP = 30 * 60.0
+# Waits before a remote server is tried again, each varied by a quarter; after the last one it is left alone.
+REMOTE_BACKOFF = (5.0, 10.0, 20.0, 60.0)
+# The same for a local process: three restarts.
+LOCAL_BACKOFF = (0.5, 2.0, 5.0)
+BACKOFF_JITTER = 0.25
+# Healthy for this long, a server has all its tries again.
+HEALTHY_AFTER = 600.0
+# A server that was left alone gets one more try when it is called, but not more often than this.
+PARKED_RETRY = 60.0
+# Failures in a row after which calls are refused at once, and for how long.
+BREAKER_FAILURES = 5
+BREAKER_OPEN = 30.0
+# A call without progress, and in all.
+MCP_IDLE = 30.0
+MCP_TOTAL = 600.0
+# What is kept in memory of each server for the person to look at.
+SERVER_LOG_LINES = 1_000
+SERVER_LOG_CHARS = 4_000
+SERVER_CALLS_KEPT = 500
+SERVER_STATES_KEPT = 200
+SERVER_ERRORS_KEPT = 50
+# Lines of a dead server's own words that go into the log.
+LAST_WORDS = 20
+# The traffic panel: messages, and characters of each and of all.
+TRAFFIC_MESSAGES = 2_000
+TRAFFIC_TEXT_CHARS = 64 * 1024
+TRAFFIC_TOTAL_CHARS = 16 * 1024 * 1024
+# A program or script larger than this is known by its size and times alone.
+HASHED_FILE_BYTES = 256 * 1024 * 1024
+# Names of tools on the wire: the narrowest provider takes this many characters.
+WIRE_NAME_CHARS = 64
+TOOL_NAME_CHARS = 128
+# What of a tool's description a model is given; the person sees all of it.
+TOOL_DESCRIPTION_CHARS = 8_000
+# Beyond these a schema is no description of parameters any more.
+SCHEMA_BYTES = 256 * 1024
+SCHEMA_DEPTH = 40
+SCHEMA_PIECES = 10_000
+SCHEMA_PATTERN_CHARS = 1_000
+# What the system prompt says about servers: of each tool, of a server's own words, and in all.
+GUIDE_TOOL_CHARS = 160
+GUIDE_INSTRUCTIONS_CHARS = 1_500
+GUIDE_CHARS = 12_000
+# Another program's settings file.
+IMPORT_BYTES = 1024 * 1024
+# A person waits for a tool tried by hand, or for a server's test, at most this long.
+TRY_TIMEOUT = 120.0
