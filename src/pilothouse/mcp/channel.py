@@ -91,6 +91,19 @@ class Channel(Protocol):
         ...
 
 
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A 401 or 403, and the request that it answered."""
+
+    status: int
+    # The header of that name; empty when there was none.
+    www_authenticate: str
+    url: str
+    # What `Access.headers` had given for that request.
+    sent: Mapping[str, str]
+    # Which try of this request it was, counted from 1.
+    attempt: int
+
+
 class Access(Protocol):
     """What lets requests over HTTP in: a token, renewed or asked for anew when the server refuses it."""
 
@@ -98,9 +111,6 @@ class Access(Protocol):
         """Return what to send beside a request to this address; raise a ChannelError when a person must sign in."""
         ...
 
-    async def challenged(self, status: int, www_authenticate: str, url: str, sent: Mapping[str, str]) -> bool:
-        """Take note of a 401 or 403 to a request that carried `sent`; return whether to try it again.
-
-        Asked again for the same request after a retry, it says no before long; then the answer is the outcome.
-        """
+    async def challenged(self, refusal: Refusal) -> bool:
+        """Return whether to try the request again, with new headers; after a few attempts it says no."""
         ...
