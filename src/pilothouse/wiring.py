@@ -17,9 +17,12 @@ from pilothouse.models.keys import Keys, parse_bindings
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
 from pilothouse.results.pipeline import Pipeline
 from pilothouse.runs.active import Parts
+from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import DirectEngine, Executor
 from pilothouse.runs.feed import Feed
+from pilothouse.runs.no_servers import NoServers
 from pilothouse.runs.recovery import ONE_SHOT, Recovery
+from pilothouse.runs.results import PatientKeeper
 from pilothouse.runs.service import HostService
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.secrets.store import SecretStore
@@ -131,7 +134,8 @@ async def open_host(
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)
-        service = HostService(parts.records, feed, engine, models, _Finder(folder, models), _Settings(config))
+        admins = Admins(models, _Finder(folder, models), _Settings(config), NoServers())
+        service = HostService(parts.records, feed, engine, admins)
         stack.push_async_callback(service.close)
         if url is not None:
             await _share(stack, url, feed)
@@ -186,7 +190,7 @@ def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, redactor: Reda
         models=models,
         toolbox=_BuiltIns(),
         authorizer=PersonAuthorizer(),
-        results=Pipeline(redactor),
+        results=Pipeline(redactor, PatientKeeper(opened.store, feed)),
     )
 
 

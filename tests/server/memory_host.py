@@ -17,6 +17,7 @@ from pilothouse.types.api import (
     ConversationPatch,
     ConversationSnapshot,
     FoundModels,
+    FullResult,
     ItemPage,
     ListFrame,
     MessageAccepted,
@@ -24,6 +25,7 @@ from pilothouse.types.api import (
     NewConversation,
     NewMessage,
     PageState,
+    PartData,
     SearchResult,
 )
 from pilothouse.types.conversations import Conversation, ConversationSettings
@@ -36,15 +38,17 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 from pilothouse.types.models import KeyState, ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run, RunOptions
+from tests.server.memory_servers import MemoryServers
 
 QUEUE = 100
 
 
-class MemoryHost:
+class MemoryHost(MemoryServers):
     """Implements HostApi; `calls` counts what reached it, so that a refusal can prove it did nothing."""
 
     def __init__(self) -> None:
-        self.calls: list[str] = []
+        super().__init__()
+        self.files: dict[int, PartData] = {}
         self.known: dict[str, Conversation] = {}
         self.runs: dict[str, Run] = {}
         self.log: dict[str, list[FeedEvent]] = {}
@@ -241,6 +245,17 @@ class MemoryHost:
 
     async def cancel_call(self, owner: str, item_id: str) -> None:
         self._own_run(owner, item_id)
+
+    async def keep_waiting(self, owner: str, item_id: str) -> None:
+        self._own_run(owner, item_id)
+
+    async def result(self, owner: str, item_id: str) -> FullResult:
+        self._own_run(owner, item_id)
+        return FullResult(item_id=item_id, parts=())
+
+    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
+        self._own_run(owner, item_id)
+        return self.files[index]
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         return self._own_run(owner, item_id)

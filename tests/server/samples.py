@@ -14,6 +14,15 @@ from pilothouse.types.api import (
     NewMessage,
     SessionRequest,
 )
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ImportRequest,
+    ServerInput,
+    ServerPatch,
+    ToolConfirmed,
+    ToolTry,
+    TrafficSwitch,
+)
 
 BODIES: dict[type, dict[str, Any]] = {
     SessionRequest: {"code": "not-a-code"},
@@ -23,13 +32,23 @@ BODIES: dict[type, dict[str, Any]] = {
     Answer: {"choice": "yes"},
     ModelInput: {"name": "Scripted", "provider": "scripted", "model": "script.json"},
     ConfigPatch: {"globalHotkey": "F1"},
+    ServerInput: {"name": "Echo", "commandLine": "echo-server --stdio"},
+    ServerPatch: {"enabled": False},
+    ConsentGiven: {"fingerprint": "0"},
+    ToolConfirmed: {"name": "echo", "fingerprint": "0"},
+    ToolTry: {"serverId": "s_1", "tool": "echo"},
+    ImportRequest: {"text": "{}"},
+    TrafficSwitch: {"recording": True},
 }
 QUERIES = {"/api/search": {"q": "hello"}}
 
 
 def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:
     """Return the arguments of a client's `request` for a route."""
-    request: dict[str, Any] = {"method": route.method, "url": route.path.replace("{id}", item_id)}
+    request: dict[str, Any] = {
+        "method": route.method,
+        "url": route.path.replace("{id}", item_id).replace("{index}", "0"),
+    }
     if route.body is not type(None):
         request["json"] = BODIES[route.body]
     if route.path in QUERIES:

@@ -18,6 +18,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/calls/{id}/keep-waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a running tool call more time before it times out. */
+        post: operations["keep_waiting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls/{id}/parts/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The bytes of one piece of a tool call's result. */
+        get: operations["get_result_part"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A tool call's whole result, as far as it was kept. */
+        get: operations["get_result"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config": {
         parameters: {
             query?: never;
@@ -432,6 +483,179 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All MCP servers. */
+        get: operations["list_servers"];
+        put?: never;
+        /** Add an MCP server; a local command starts only after consent. */
+        post: operations["add_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Replace an MCP server's configuration; secrets that are not sent stay. */
+        put: operations["update_server"];
+        post?: never;
+        /** Stop and remove an MCP server with every secret kept for it. */
+        delete: operations["delete_server"];
+        options?: never;
+        head?: never;
+        /** Switch an MCP server or some of its tools on or off. */
+        patch: operations["patch_server"];
+        trace?: never;
+    };
+    "/api/servers/{id}/consent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Agree to start exactly the command that a fingerprint stands for. */
+        post: operations["consent_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest lines that an MCP server wrote. */
+        get: operations["server_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Connect to an MCP server now. */
+        post: operations["retry_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Connect to an MCP server if need be and ask for its tools. */
+        post: operations["test_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An MCP server's tools, as last listed. */
+        get: operations["server_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{id}/tools/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept a tool's changed definition. */
+        post: operations["confirm_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add the MCP servers of another program's settings file; none starts without consent. */
+        post: operations["import_servers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Latencies, errors and past states of all MCP servers. */
+        get: operations["server_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session": {
         parameters: {
             query?: never;
@@ -467,6 +691,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tools of all MCP servers. */
+        get: operations["all_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tools/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a tool by hand. */
+        post: operations["try_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Recorded JSON-RPC messages after a number, secrets masked. */
+        get: operations["get_traffic"];
+        /** Record JSON-RPC messages, or stop and forget them. */
+        put: operations["switch_traffic"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/ws": {
         parameters: {
             query?: never;
@@ -490,10 +766,13 @@ export interface components {
     schemas: {
         /**
          * Answer
-         * @description The answer to a question: one of its choices, or text where it takes text.
+         * @description The answer to a question: one of its choices, text where it takes text, or a form's content.
          */
         Answer: {
             choice?: string | null;
+            content?: {
+                [key: string]: unknown;
+            } | null;
             text?: string | null;
         };
         /**
@@ -543,6 +822,29 @@ export interface components {
             version: string;
         };
         /**
+         * Consent
+         * @description What a person agrees to before a local command starts for the first time, in full.
+         */
+        Consent: {
+            argv: string[];
+            /** @default [] */
+            changes: string[];
+            environment: string[];
+            fingerprint: string;
+            folder: string;
+            program: string;
+            programOwner: string;
+            /** @default [] */
+            warnings: string[];
+        };
+        /**
+         * ConsentGiven
+         * @description The person agrees to exactly what this fingerprint stands for.
+         */
+        ConsentGiven: {
+            fingerprint: string;
+        };
+        /**
          * Conversation
          * @description A conversation as listed: its title, settings and whether something runs or waits in it.
          */
@@ -587,6 +889,8 @@ export interface components {
             maxTokens: number | null;
             /** @default null */
             modelId: string | null;
+            /** @default null */
+            selection: components["schemas"]["Selection"] | null;
             /** @default null */
             systemPrompt: string | null;
             /** @default null */
@@ -659,6 +963,16 @@ export interface components {
             found: components["schemas"]["FoundModel"][];
         };
         /**
+         * FullResult
+         * @description A call's result as it was kept; `cut` says that even this is not all of it.
+         */
+        FullResult: {
+            /** @default false */
+            cut: boolean;
+            itemId: string;
+            parts: components["schemas"]["ResultPart"][];
+        };
+        /**
          * Health
          * @description Says only that the server is up.
          */
@@ -677,6 +991,32 @@ export interface components {
             data: string;
             /** @enum {unknown} */
             mediaType: "image/gif" | "image/jpeg" | "image/png" | "image/webp";
+        };
+        /**
+         * ImportedServer
+         * @description One entry of an imported file: added, or why not.
+         */
+        ImportedServer: {
+            name: string;
+            /** @enum {unknown} */
+            outcome: "added" | "known" | "refused";
+            /** @default  */
+            reason: string;
+        };
+        /**
+         * ImportReport
+         * @description What an import did; nothing of it starts without consent.
+         */
+        ImportReport: {
+            servers: components["schemas"]["ImportedServer"][];
+        };
+        /**
+         * ImportRequest
+         * @description The text of another program's settings file.
+         */
+        ImportRequest: {
+            origin?: string;
+            text: string;
         };
         /**
          * Item
@@ -808,6 +1148,16 @@ export interface components {
             op: "lagged";
         };
         /**
+         * Latency
+         * @description One call: when, which tool, how long, and whether it succeeded.
+         */
+        Latency: {
+            at: number;
+            ok: boolean;
+            seconds: number;
+            tool: string;
+        };
+        /**
          * Link
          * @description An address that opens the page once, signed in; the code stands in the fragment, which is never sent.
          */
@@ -822,6 +1172,27 @@ export interface components {
             conversation: components["schemas"]["Conversation"];
             /** @enum {unknown} */
             op: "conversation";
+        };
+        /**
+         * LogLine
+         * @description A line a server wrote (stderr), sent (logging), or that could not be understood (stdout).
+         */
+        LogLine: {
+            at: number;
+            level: string;
+            /** @enum {unknown} */
+            source: "host" | "logging" | "stderr" | "stdout";
+            text: string;
+        };
+        /**
+         * ManualSource
+         * @description Typed by the person, or taken from another program's file (`imported_from`).
+         */
+        ManualSource: {
+            imported_from?: string;
+            /** @enum {unknown} */
+            type: "manual";
+            url?: string;
         };
         /**
          * MessageAccepted
@@ -928,6 +1299,18 @@ export interface components {
             supportsThinking: boolean;
         };
         /**
+         * NativeTools
+         * @description The provider's own tools; None leaves the provider's default, True and False switch on and off.
+         */
+        NativeTools: {
+            /** @default null */
+            codeExecution: boolean | null;
+            /** @default null */
+            urlContext: boolean | null;
+            /** @default null */
+            webSearch: boolean | null;
+        };
+        /**
          * NewConversation
          * @description Starts a conversation; everything is optional.
          */
@@ -940,9 +1323,11 @@ export interface components {
          * @description A message to send. The same `idempotency_key` again gives the first answer again.
          */
         NewMessage: {
+            allow?: string[];
             idempotencyKey?: string | null;
             images?: components["schemas"]["ImageInput"][];
             modelId?: string | null;
+            selection?: components["schemas"]["Selection"] | null;
             text: string;
             unattended?: boolean;
         };
@@ -959,6 +1344,26 @@ export interface components {
             op: "notice";
         };
         /**
+         * OfficialSource
+         * @description Found in the official registry.
+         */
+        OfficialSource: {
+            name: string;
+            /** @enum {unknown} */
+            type: "official";
+            version: string;
+        };
+        /**
+         * Package
+         * @description What is run or reached; `runtime_hint` replaces the usual starter (npx, uvx, docker).
+         */
+        Package: {
+            identifier: string;
+            runtime_hint?: string | null;
+            /** @enum {unknown} */
+            type: "command" | "docker" | "http" | "npm" | "pypi";
+        };
+        /**
          * PageState
          * @description Everything the page needs to draw itself after a reload, in one answer.
          */
@@ -966,6 +1371,13 @@ export interface components {
             config: components["schemas"]["ConfigView"];
             conversations: components["schemas"]["ConversationPage"];
             models: components["schemas"]["ModelList"];
+            /**
+             * @default {
+             *       "servers": [],
+             *       "problem": null
+             *     }
+             */
+            servers: components["schemas"]["ServerList"];
             /** @default null */
             snapshot: components["schemas"]["ConversationSnapshot"] | null;
         };
@@ -975,7 +1387,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -986,11 +1398,21 @@ export interface components {
          */
         ProblemFrame: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             conversationId: string | null;
             message: string;
             /** @enum {unknown} */
             op: "problem";
+        };
+        /**
+         * ProcessFacts
+         * @description The process behind a local server.
+         */
+        ProcessFacts: {
+            /** @default null */
+            memoryBytes: number | null;
+            pid: number;
+            startedAt: number;
         };
         /**
          * Profile
@@ -1006,7 +1428,8 @@ export interface components {
              *       "temperature": null,
              *       "maxTokens": null,
              *       "thinking": null,
-             *       "workingDirectory": null
+             *       "workingDirectory": null,
+             *       "selection": null
              *     }
              */
             settings: components["schemas"]["ConversationSettings"];
@@ -1018,6 +1441,25 @@ export interface components {
         Range: {
             end: number;
             start: number;
+        };
+        /**
+         * ResultPart
+         * @description One piece of a result; what has `bytes` and no `text` is fetched by its index.
+         */
+        ResultPart: {
+            /** @default 0 */
+            bytes: number;
+            index: number;
+            /** @enum {unknown} */
+            kind: "audio" | "image" | "json" | "link" | "resource" | "text";
+            /** @default  */
+            mediaType: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            text: string;
+            /** @default  */
+            uri: string;
         };
         /**
          * Run
@@ -1050,7 +1492,7 @@ export interface components {
          */
         RunError: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -1060,8 +1502,12 @@ export interface components {
          * @description What one message asked for beyond the conversation's settings.
          */
         RunOptions: {
+            /** @default [] */
+            allow: string[];
             /** @default null */
             modelId: string | null;
+            /** @default null */
+            selection: components["schemas"]["Selection"] | null;
             /** @default false */
             unattended: boolean;
         };
@@ -1099,14 +1545,287 @@ export interface components {
             query: string;
         };
         /**
+         * Selection
+         * @description Replaces the default: exactly these servers (None means all that are enabled) and these native tools.
+         */
+        Selection: {
+            /**
+             * @default {
+             *       "webSearch": null,
+             *       "codeExecution": null,
+             *       "urlContext": null
+             *     }
+             */
+            nativeTools: components["schemas"]["NativeTools"];
+            /** @default null */
+            servers: components["schemas"]["ServerChoice"][] | null;
+        };
+        /**
+         * ServerChoice
+         * @description One server by its name or id; no tools named means all of them.
+         */
+        ServerChoice: {
+            name: string;
+            /** @default [] */
+            tools: string[];
+        };
+        /**
+         * ServerInput
+         * @description A server as a form sends it: a command line, a command with arguments, or a URL.
+         *
+         *         In `env`, `headers` and `token` a text is kept as a secret, null keeps the secret that is there;
+         *         what is in `plain_env` and `plain_headers` is kept readable.
+         */
+        ServerInput: {
+            alwaysOn?: boolean;
+            args?: string[];
+            command?: string | null;
+            commandLine?: string | null;
+            cwd?: string | null;
+            enabled?: boolean;
+            env?: {
+                [key: string]: string | null;
+            };
+            /** @enum {unknown} */
+            era?: "auto" | "handshake" | "modern";
+            headers?: {
+                [key: string]: string | null;
+            };
+            name?: string;
+            offTools?: string[];
+            perConversation?: boolean;
+            plainEnv?: {
+                [key: string]: string;
+            };
+            plainHeaders?: {
+                [key: string]: string;
+            };
+            readOnly?: boolean;
+            roots?: string[];
+            subprotocols?: string[];
+            times?: components["schemas"]["ToolTimes"];
+            token?: string | null;
+            toolTimes?: {
+                [key: string]: components["schemas"]["ToolTimes"];
+            };
+            trustedCertificate?: string | null;
+            url?: string | null;
+            /** @enum {unknown} */
+            wire?: "auto" | "sse" | "streamable" | "websocket";
+        };
+        /**
+         * ServerList
+         * @description All servers in their order, and what is wrong with the file if anything is.
+         */
+        ServerList: {
+            /** @default null */
+            problem: components["schemas"]["FileProblem"] | null;
+            servers: components["schemas"]["ServerView"][];
+        };
+        /**
+         * ServerLog
+         * @description The newest lines of a server, oldest first.
+         */
+        ServerLog: {
+            lines: components["schemas"]["LogLine"][];
+        };
+        /**
+         * ServerPatch
+         * @description Small changes; an absent field stays.
+         */
+        ServerPatch: {
+            enabled?: boolean | null;
+            offTools?: string[] | null;
+            readOnly?: boolean | null;
+        };
+        /**
+         * ServerSettings
+         * @description The entry's `config`: how the server is started or reached. Keys that are not named here are kept.
+         */
+        ServerSettings: {
+            always_on?: boolean;
+            args?: string[];
+            connect_timeout?: number | null;
+            cwd?: string | null;
+            env?: {
+                [key: string]: string;
+            };
+            /** @enum {unknown} */
+            era?: "auto" | "handshake" | "modern";
+            headers?: {
+                [key: string]: string;
+            };
+            idle_stop?: number | null;
+            off_tools?: string[];
+            per_conversation?: boolean;
+            read_only?: boolean;
+            roots?: string[];
+            subprotocols?: string[];
+            times?: components["schemas"]["ToolTimes"];
+            tool_times?: {
+                [key: string]: components["schemas"]["ToolTimes"];
+            };
+            trusted_certificate?: string | null;
+            url?: string;
+            /** @enum {unknown} */
+            wire?: "auto" | "sse" | "streamable" | "websocket";
+        };
+        /**
+         * ServersFrame
+         * @description The MCP servers, or the state of one, changed.
+         */
+        ServersFrame: {
+            /** @enum {unknown} */
+            op: "servers";
+            servers: components["schemas"]["ServerList"];
+        };
+        /**
+         * ServerStatus
+         * @description What the status page shows of one server.
+         */
+        ServerStatus: {
+            calls: components["schemas"]["Latency"][];
+            errors: components["schemas"]["LogLine"][];
+            history: components["schemas"]["StateChange"][];
+            server: string;
+            serverId: string;
+            /** @enum {unknown} */
+            state: "connected" | "connecting" | "disabled" | "disconnected" | "error" | "idle" | "needs_consent" | "reconnecting";
+        };
+        /**
+         * ServerTest
+         * @description What connecting to a server gave, in one sentence.
+         */
+        ServerTest: {
+            /** @default  */
+            fix: string;
+            message: string;
+            ok: boolean;
+            /** @default  */
+            protocolVersion: string;
+            /** @default 0 */
+            seconds: number;
+            /** @default 0 */
+            tools: number;
+        };
+        /**
+         * ServerTool
+         * @description A tool of a server as it was last listed.
+         */
+        ServerTool: {
+            annotations: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            approved: {
+                [key: string]: unknown;
+            } | null;
+            description: string;
+            fingerprint: string;
+            inputSchema: {
+                [key: string]: unknown;
+            };
+            name: string;
+            outputSchema: {
+                [key: string]: unknown;
+            } | null;
+            qualifiedName: string;
+            /** @default  */
+            reason: string;
+            server: string;
+            serverId: string;
+            /** @enum {unknown} */
+            state: "changed" | "off" | "offered" | "quarantined";
+            title: string;
+            /** @default [] */
+            warnings: string[];
+            wireName: string;
+        };
+        /**
+         * ServerView
+         * @description A server as lists show it; secrets are named, never shown.
+         */
+        ServerView: {
+            address: string;
+            /** @enum {unknown} */
+            authType: "api_key" | "keyfile" | "none" | "oauth";
+            /** @default 0 */
+            changedTools: number;
+            /** @default null */
+            connectedAt: number | null;
+            /** @default null */
+            consent: components["schemas"]["Consent"] | null;
+            enabled: boolean;
+            /** @default  */
+            fix: string;
+            id: string;
+            label: string;
+            /** @default  */
+            lastError: string;
+            /** @default null */
+            lastHealthCheck: number | null;
+            /** @default null */
+            lastUsedAt: number | null;
+            name: string;
+            package: components["schemas"]["Package"];
+            /** @default null */
+            process: components["schemas"]["ProcessFacts"] | null;
+            /** @default  */
+            protocolVersion: string;
+            /** @default 0 */
+            quarantinedTools: number;
+            /** @default 0 */
+            restarts: number;
+            secretNames: string[];
+            /** @default  */
+            serverVersion: string;
+            settings: components["schemas"]["ServerSettings"];
+            slug: string;
+            source: components["schemas"]["OfficialSource"] | components["schemas"]["SmitherySource"] | components["schemas"]["ManualSource"];
+            /** @enum {unknown} */
+            state: "connected" | "connecting" | "disabled" | "disconnected" | "error" | "idle" | "needs_consent" | "reconnecting";
+            toolCount: number;
+            /** @enum {unknown} */
+            transport: "http" | "stdio";
+            /** @enum {unknown} */
+            wire: "auto" | "sse" | "streamable" | "websocket";
+        };
+        /**
          * SessionRequest
          * @description Exchanges the one-time code of a link for a session cookie.
          */
         SessionRequest: {
             code: string;
         };
+        /**
+         * SmitherySource
+         * @description Found in Smithery.
+         */
+        SmitherySource: {
+            qualified_name: string;
+            /** @enum {unknown} */
+            type: "smithery";
+        };
         SocketCommand: components["schemas"]["Subscribe"] | components["schemas"]["Unsubscribe"];
-        SocketFrame: components["schemas"]["EventsFrame"] | components["schemas"]["ListFrame"] | components["schemas"]["ModelsFrame"] | components["schemas"]["NoticeFrame"] | components["schemas"]["LaggedFrame"] | components["schemas"]["ProblemFrame"];
+        SocketFrame: components["schemas"]["EventsFrame"] | components["schemas"]["ListFrame"] | components["schemas"]["ModelsFrame"] | components["schemas"]["ServersFrame"] | components["schemas"]["NoticeFrame"] | components["schemas"]["LaggedFrame"] | components["schemas"]["ProblemFrame"];
+        /**
+         * StateChange
+         * @description A server came into a state.
+         */
+        StateChange: {
+            at: number;
+            /** @default  */
+            reason: string;
+            /** @enum {unknown} */
+            state: "connected" | "connecting" | "disabled" | "disconnected" | "error" | "idle" | "needs_consent" | "reconnecting";
+        };
+        /**
+         * StatusReport
+         * @description The state of all servers over time.
+         */
+        StatusReport: {
+            servers: components["schemas"]["ServerStatus"][];
+        };
         /**
          * Subscribe
          * @description Send me this conversation's events after this number, and keep sending.
@@ -1116,6 +1835,91 @@ export interface components {
             conversationId: string;
             /** @enum {unknown} */
             op: "subscribe";
+        };
+        /**
+         * ToolConfirmed
+         * @description The person accepts a tool's new definition.
+         */
+        ToolConfirmed: {
+            fingerprint: string;
+            name: string;
+        };
+        /**
+         * ToolList
+         * @description Tools across servers.
+         */
+        ToolList: {
+            tools: components["schemas"]["ServerTool"][];
+        };
+        /**
+         * ToolTimes
+         * @description How long a call may go without progress, and in all, in seconds.
+         */
+        ToolTimes: {
+            idle?: number | null;
+            total?: number | null;
+        };
+        /**
+         * ToolTrial
+         * @description What a tool gave when a person tried it.
+         */
+        ToolTrial: {
+            content: {
+                [key: string]: unknown;
+            }[];
+            elapsedMs: number;
+            ok: boolean;
+            structured: {
+                [key: string]: unknown;
+            } | null;
+            text: string;
+        };
+        /**
+         * ToolTry
+         * @description A person tries a tool by hand.
+         */
+        ToolTry: {
+            arguments?: {
+                [key: string]: unknown;
+            };
+            serverId: string;
+            tool: string;
+        };
+        /**
+         * TrafficMessage
+         * @description One JSON-RPC message, or what could not be read as one; secrets are masked.
+         */
+        TrafficMessage: {
+            at: number;
+            bytes: number;
+            /** @enum {unknown} */
+            direction: "in" | "out";
+            id: string;
+            /** @enum {unknown} */
+            kind: "error" | "garbage" | "notification" | "request" | "response";
+            method: string;
+            /** @default null */
+            seconds: number | null;
+            seq: number;
+            server: string;
+            serverId: string;
+            text: string;
+        };
+        /**
+         * TrafficPage
+         * @description Messages after a number, oldest first; `recording` says whether more are being kept.
+         */
+        TrafficPage: {
+            lastSeq: number;
+            messages: components["schemas"]["TrafficMessage"][];
+            recording: boolean;
+        };
+        /**
+         * TrafficSwitch
+         * @description Record messages, or stop and forget them.
+         */
+        TrafficSwitch: {
+            recording: boolean;
         };
         /**
          * Unsubscribe
@@ -1152,6 +1956,98 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keep_waiting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_result_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes, with their own type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_result: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FullResult"];
+                };
             };
             /** @description What went wrong. */
             default: {
@@ -2113,6 +3009,423 @@ export interface operations {
             };
         };
     };
+    list_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServerInput"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServerInput"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServerPatch"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    consent_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConsentGiven"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    server_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerLog"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerTest"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    server_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirm_tool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolConfirmed"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportRequest"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    server_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatusReport"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     begin_session: {
         parameters: {
             query?: never;
@@ -2189,6 +3502,133 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageState"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    all_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_tool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolTry"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolTrial"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_traffic: {
+        parameters: {
+            query?: {
+                after?: number;
+                server?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficPage"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switch_traffic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrafficSwitch"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficPage"];
                 };
             };
             /** @description What went wrong. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 
@@ -12,7 +12,7 @@ from pilothouse.net.client import Method, Reply, send
 from pilothouse.net.errors import NetError
 from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
-from pilothouse.types.api import Problem
+from pilothouse.types.api import PartData, Problem
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode
 
@@ -40,6 +40,13 @@ class Calling:
         """Make a request and return its answer as a record."""
         return msgspec.json.decode(await self._bytes(method, path, body, query), type=reply)
 
+    async def file(self, path: str) -> PartData:
+        """Fetch a file, with the type and the name that the server sends it under."""
+        reply = await self._send("GET", path, {}, None)
+        data = await self._whole(reply)
+        named = reply.header("content-disposition").partition("filename*=UTF-8''")[2]
+        return PartData(media_type=reply.header("content-type"), name=unquote(named), data=data)
+
     async def tell(self, method: Method, path: str) -> None:
         """Make a request whose answer is empty."""
         await self._bytes(method, path, None, None)
@@ -60,7 +67,9 @@ class Calling:
             path = f"{path}?{urlencode(given)}"
         content = None if body is None else encode(body)
         headers = {} if content is None else {"content-type": "application/json"}
-        reply = await self._send(method, path, headers, content)
+        return await self._whole(await self._send(method, path, headers, content))
+
+    async def _whole(self, reply: Reply) -> bytes:
         try:
             answer = await self._read(reply)
         finally:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from pilothouse.net.client import Reply
 from pilothouse.net.errors import NetError
 from pilothouse.remote.calling import Calling, Locate, at
+from pilothouse.remote.servers import RemoteServers
 from pilothouse.remote.sse import EventReader
 from pilothouse.types import limits
 from pilothouse.types.api import (
@@ -20,6 +21,7 @@ from pilothouse.types.api import (
     ConversationPatch,
     ConversationSnapshot,
     FoundModels,
+    FullResult,
     ItemPage,
     Link,
     MessageAccepted,
@@ -27,6 +29,7 @@ from pilothouse.types.api import (
     NewConversation,
     NewMessage,
     PageState,
+    PartData,
     SearchResult,
 )
 from pilothouse.types.conversations import Conversation
@@ -36,11 +39,11 @@ from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
 
 
-class RemoteHost:
+class RemoteHost(RemoteServers):
     """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
 
     def __init__(self, locate: Locate) -> None:
-        self._calling = Calling(locate)
+        super().__init__(Calling(locate))
 
     @property
     def url(self) -> str:
@@ -151,6 +154,18 @@ class RemoteHost:
     async def cancel_call(self, owner: str, item_id: str) -> None:
         """Stop one tool call; its run goes on."""
         await self._calling.tell("POST", at("calls", item_id, "cancel"))
+
+    async def keep_waiting(self, owner: str, item_id: str) -> None:
+        """Give a running call more time before it times out."""
+        await self._calling.tell("POST", at("calls", item_id, "keep-waiting"))
+
+    async def result(self, owner: str, item_id: str) -> FullResult:
+        """Return a call's whole result, masked, as far as it was kept."""
+        return await self._calling.ask("GET", at("calls", item_id, "result"), FullResult)
+
+    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
+        """Return the bytes of an image, a sound or a file in a call's result."""
+        return await self._calling.file(at("calls", item_id, "parts", str(index)))
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal, Protocol
 
 from pilothouse.types import limits
-from pilothouse.types.api import ListFrame, ModelsFrame, NoticeFrame
+from pilothouse.types.api import NoticeFrame
 from pilothouse.types.events import ItemDelta, event_decoder, utf16_length
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch, ListChange
@@ -204,7 +204,7 @@ class Feed:
         """Return the owners who are watching their list."""
         return set(self._lists.values())
 
-    def tell(self, change: ListFrame | ModelsFrame | NoticeFrame, owner: str | None = None) -> None:
+    def tell(self, change: ListChange, owner: str | None = None) -> None:
         """Send a change of the list to its owner, or to everyone."""
         for queue, watching in list(self._lists.items()):
             if owner not in (None, watching):

@@ -13,28 +13,26 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.agent import leftovers
-from pilothouse.runs import messages, titles
+from pilothouse.runs import full_results, messages, selecting, titles
+from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
+from pilothouse.runs.model_commands import ModelCommands
+from pilothouse.runs.server_commands import ServerCommands
 from pilothouse.types import limits
-from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder
 from pilothouse.types.api import (
     Answer,
-    Catalogue,
-    ConfigPatch,
-    ConfigView,
     ConversationPage,
     ConversationPatch,
     ConversationSnapshot,
-    FoundModels,
+    FullResult,
     ItemPage,
     ListFrame,
     MessageAccepted,
-    ModelInput,
-    ModelsFrame,
     NewConversation,
     NewMessage,
     PageState,
+    PartData,
     SearchResult,
 )
 from pilothouse.types.conversations import Conversation, ConversationSettings
@@ -44,7 +42,6 @@ from pilothouse.types.host import FeedBatch, ListChange
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run
 
@@ -52,7 +49,7 @@ _log = logging.getLogger(__name__)
 _DAY = 86_400.0
 
 
-class HostService:
+class HostService(ModelCommands, ServerCommands):
     """The core as its clients see it; implements `HostApi`."""
 
     def __init__(
@@ -60,16 +57,14 @@ class HostService:
         records: Records,
         feed: Feed,
         engine: Engine,
-        models: ModelAdmin,
-        finder: ModelFinder,
-        config: ConfigAdmin,
+        admins: Admins,
     ) -> None:
+        ModelCommands.__init__(self, admins, feed)
+        ServerCommands.__init__(self, admins.servers, feed)
         self._records = records
         self._feed = feed
         self._engine = engine
-        self._models = models
-        self._finder = finder
-        self._config = config
+        self._admins = admins
         self._tasks: set[asyncio.Task[None]] = set()
         feed.on_listed = self._list_changed
 
@@ -86,8 +81,9 @@ class HostService:
                     raise
         return PageState(
             conversations=await self.conversations(owner, limit=limits.LIST_PAGE, cursor=None),
-            models=await self._models.list(),
-            config=self._config.view(),
+            models=await self._admins.models.list(),
+            config=self._admins.config.view(),
+            servers=await self._admins.servers.list(),
             snapshot=snapshot,
         )
 
@@ -99,13 +95,14 @@ class HostService:
         """Start a conversation, with the active profile's settings where none are given."""
         now = time.time()
         title = titles.clean(body.title or "")
+        settings = await self._checked(body.settings or self._admins.config.new_conversation_settings())
         return await self._records.add_conversation(
             Conversation(
                 id=new_id("c"),
                 owner=owner,
                 title=title,
                 title_source="person" if title else "none",
-                settings=_checked(body.settings or self._config.new_conversation_settings()),
+                settings=settings,
                 created_at=now,
                 updated_at=now,
                 last_seq=0,
@@ -122,7 +119,7 @@ class HostService:
 
     async def update_conversation(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
         """Rename it or change its settings."""
-        settings = _checked(body.settings) if body.settings is not None else None
+        settings = await self._checked(body.settings) if body.settings is not None else None
         title = titles.clean(body.title) if body.title is not None else None
         if title == "":
             raise PilothouseError("bad_request", "A title needs at least one character.")
@@ -133,6 +130,10 @@ class HostService:
             return now if settings is None else msgspec.structs.replace(now, settings=settings)
 
         return await self._records.change_conversation(owner, conversation_id, change)
+
+    async def _checked(self, settings: ConversationSettings) -> ConversationSettings:
+        await selecting.check(settings.selection, self._admins.servers)
+        return _checked(settings)
 
     async def delete_conversation(self, owner: str, conversation_id: str) -> None:
         """Delete it; it can be restored for a while."""
@@ -176,8 +177,9 @@ class HostService:
                 # The first try may have been kept and never started; a run that was is not started twice.
                 await self._engine.start(known.run_id)
                 return known
+        await selecting.check(body.selection, self._admins.servers)
         if body.model_id is not None:
-            await self._models.open(body.model_id)
+            await self._admins.models.open(body.model_id)
         await self._withdraw_questions(owner, conversation_id)
         accepted = await self._records.post_message(messages.posting(owner, conversation_id, body))
         await self._engine.start(accepted.run_id)
@@ -225,10 +227,30 @@ class HostService:
 
     async def cancel_call(self, owner: str, item_id: str) -> None:
         """Stop one tool call; its run goes on."""
+        await self._call(owner, item_id)
+        await self._records.mark_item(owner, item_id, {"cancelRequested": True})
+
+    async def keep_waiting(self, owner: str, item_id: str) -> None:
+        """Give a running call more time before it times out."""
+        await self._call(owner, item_id)
+        # The time makes each wish a new one; whoever executes the call sees it, on whatever process.
+        await self._records.mark_item(owner, item_id, {"keepWaitingAt": time.time()})
+
+    async def result(self, owner: str, item_id: str) -> FullResult:
+        """Return a call's whole result, as far as it was kept."""
+        item = await self._call(owner, item_id)
+        return await self._records.result(owner, item_id) or full_results.of_item(item)
+
+    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
+        """Return the bytes of a piece of a call's result."""
+        await self._call(owner, item_id)
+        return await self._records.result_part(owner, item_id, index)
+
+    async def _call(self, owner: str, item_id: str) -> Item:
         item = await self._records.item(owner, item_id)
         if item.kind != "tool_call":
             raise PilothouseError("bad_request", "That is not a tool call.")
-        await self._records.mark_item(owner, item_id, {"cancelRequested": True})
+        return item
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
@@ -244,73 +266,6 @@ class HostService:
         run = await self._records.answer_question(owner, item_id, answer)
         await self._engine.start(run.id)
         return run
-
-    # --- models and settings ---
-
-    async def models(self, owner: str) -> ModelList:
-        """Return all models."""
-        return await self._models.list()
-
-    async def add_model(self, owner: str, body: ModelInput) -> ModelView:
-        """Add a model."""
-        view = await self._models.add(body)
-        await self.models_changed()
-        return view
-
-    async def update_model(self, owner: str, model_id: str, body: ModelInput) -> ModelView:
-        """Replace a model's configuration."""
-        view = await self._models.update(model_id, body)
-        await self.models_changed()
-        return view
-
-    async def delete_model(self, owner: str, model_id: str) -> None:
-        """Remove a model and the secret that was kept for it."""
-        await self._models.delete(model_id)
-        await self.models_changed()
-
-    async def set_default_model(self, owner: str, model_id: str) -> ModelList:
-        """Make a model the default."""
-        models = await self._models.set_default(model_id)
-        await self.models_changed()
-        return models
-
-    async def confirm_key(self, owner: str, model_id: str) -> ModelView:
-        """Bind a model's key to the origin that its URL has now."""
-        view = await self._models.confirm_key(model_id)
-        await self.models_changed()
-        return view
-
-    async def models_changed(self) -> None:
-        """Tell every page what the models are now."""
-        self._feed.tell(ModelsFrame(models=await self._models.list()))
-
-    async def test_model(self, owner: str, model_id: str) -> ModelTest:
-        """Make a real, tiny request to a model."""
-        return await self._models.test(model_id)
-
-    async def test_draft(self, owner: str, body: ModelInput) -> ModelTest:
-        """Make a real, tiny request to a model that is not saved."""
-        return await self._models.test_draft(body)
-
-    async def found_models(self, owner: str) -> FoundModels:
-        """Look for local model servers and for keys in the environment."""
-        return await self._finder.found()
-
-    async def catalogue(self, owner: str) -> Catalogue:
-        """Return the kept lists of what the providers offer."""
-        return await self._finder.catalogue()
-
-    async def refresh_catalogue(self, owner: str) -> Catalogue:
-        """Ask the configured providers what they offer."""
-        return await self._finder.refresh()
-
-    async def config(self, owner: str) -> ConfigView:
-        """Return the settings."""
-        return self._config.view()
-
-    async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
-        """Change settings."""
-        return await self._config.patch(body)
 
     # --- sessions ---
 
@@ -348,6 +303,7 @@ class HostService:
 
     async def close(self) -> None:
         """Wait for what is on its way to the pages."""
+        await self.stop_telling()
         if self._tasks:
             await asyncio.wait(self._tasks)
 

@@ -24,7 +24,8 @@ _UNIONS: dict[str, Any] = {"Event": Event, "SocketFrame": SocketFrame, "SocketCo
 
 def document() -> Schema:
     """Return the document for this version of the API."""
-    kinds = [kind for route in ROUTES for kind in (route.body, route.query, route.reply)]
+    replies = [route.reply for route in ROUTES if route.kind != "file"]
+    kinds = [*replies, *(kind for route in ROUTES for kind in (route.body, route.query))]
     types = [*_UNIONS.values(), Problem, *(kind for kind in kinds if kind is not type(None))]
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     for struct in _structs(types):
@@ -111,6 +112,8 @@ def _parameters(route: AnyRoute, components: Schema) -> list[Schema]:
     found: list[Schema] = []
     if "{id}" in route.path:
         found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string"}})
+    if "{index}" in route.path:
+        found.append({"name": "index", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}})
     if route.query is not NoQuery:
         infos = msgspec.structs.fields(route.query)
         properties = components[route.query.__name__]["properties"]
@@ -131,6 +134,9 @@ def _answer(route: AnyRoute) -> Schema:
         return {"description": "Text frames: SocketCommand from the client, SocketFrame from the server."}
     if route.kind == "empty":
         return {"description": "Done."}
+    if route.kind == "file":
+        content = {"application/octet-stream": {"schema": {"type": "string", "contentMediaType": "*/*"}}}
+        return {"description": "The bytes, with their own type.", "content": content}
     media = "text/event-stream" if route.kind == "events" else "application/json"
     schema = {"$ref": _REF.format(name="Event")} if route.kind == "events" else _ref(route.reply)
     return {"description": "All is well.", "content": {media: {"schema": schema}}}

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
+from pilothouse.server.server_routes import SERVER_ROUTES
 from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
@@ -17,6 +18,7 @@ from pilothouse.types.api import (
     ConversationPage,
     ConversationPatch,
     ConversationSnapshot,
+    FullResult,
     Health,
     ItemPage,
     Link,
@@ -24,6 +26,7 @@ from pilothouse.types.api import (
     NewConversation,
     NewMessage,
     PageState,
+    PartData,
     SearchResult,
     SessionRequest,
 )
@@ -175,6 +178,21 @@ async def resume_run(call: Call[None, NoQuery]) -> Run:
 async def cancel_call(call: Call[None, NoQuery]) -> None:
     """Stop one tool call."""
     await call.host.cancel_call(call.owner, call.id)
+
+
+async def keep_waiting(call: Call[None, NoQuery]) -> None:
+    """Give one tool call more time."""
+    await call.host.keep_waiting(call.owner, call.id)
+
+
+async def get_result(call: Call[None, NoQuery]) -> FullResult:
+    """Return what one tool call gave."""
+    return await call.host.result(call.owner, call.id)
+
+
+async def get_result_part(call: Call[None, NoQuery]) -> PartData:
+    """Return a file out of what one tool call gave."""
+    return await call.host.result_part(call.owner, call.id, call.index)
 
 
 async def answer_question(call: Call[Answer, NoQuery]) -> Run:
@@ -360,6 +378,29 @@ _RUNS: tuple[AnyRoute, ...] = (
     ),
     Route(
         method="POST",
+        path="/api/calls/{id}/keep-waiting",
+        handler=keep_waiting,
+        status=204,
+        kind="empty",
+        summary="Give a running tool call more time before it times out.",
+    ),
+    Route(
+        method="GET",
+        path="/api/calls/{id}/result",
+        handler=get_result,
+        reply=FullResult,
+        summary="A tool call's whole result, as far as it was kept.",
+    ),
+    Route(
+        method="GET",
+        path="/api/calls/{id}/parts/{index}",
+        handler=get_result_part,
+        reply=PartData,
+        kind="file",
+        summary="The bytes of one piece of a tool call's result.",
+    ),
+    Route(
+        method="POST",
         path="/api/questions/{id}/answer",
         handler=answer_question,
         body=Answer,
@@ -368,4 +409,4 @@ _RUNS: tuple[AnyRoute, ...] = (
     ),
 )
 
-ROUTES: tuple[AnyRoute, ...] = (*_SERVER, *_CONVERSATIONS, *_RUNS, *MODEL_ROUTES)
+ROUTES: tuple[AnyRoute, ...] = (*_SERVER, *_CONVERSATIONS, *_RUNS, *MODEL_ROUTES, *SERVER_ROUTES)

@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pilothouse.server.bodies import check_depth, read_body
+from pilothouse.server.files import file_response
 from pilothouse.server.problems import internal_problem, problem_response
 from pilothouse.server.sessions import Access, Caller
 from pilothouse.types import limits
+from pilothouse.types.api import PartData
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import HostApi
 from pilothouse.types.json import encode
@@ -22,8 +24,8 @@ from pilothouse.types.json import encode
 log = logging.getLogger(__name__)
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-# What is answered: one JSON value, nothing, or a stream of events that the route writes itself.
-Kind = Literal["json", "empty", "events", "socket"]
+# What is answered: one JSON value, nothing, a file, or a stream of events that the route writes itself.
+Kind = Literal["json", "empty", "file", "events", "socket"]
 BodyT = TypeVar("BodyT")
 QueryT = TypeVar("QueryT")
 ReplyT = TypeVar("ReplyT")
@@ -42,6 +44,8 @@ class Call(Generic[BodyT, QueryT]):
     caller: Caller
     # The route's one `{id}`, or empty.
     id: str
+    # The route's `{index}`, for one piece of what the id names.
+    index: int
     query: QueryT
     body: BodyT
     headers: Mapping[str, str]
@@ -94,6 +98,14 @@ def decode_query(route: AnyRoute, request: Request) -> object:
         raise PilothouseError("bad_request", f"The query string is not right: {error}.") from None
 
 
+def decode_index(request: Request) -> int:
+    """Return the number in the path; anything else there leads nowhere."""
+    index = request.path_params.get("index", "0")
+    if not (index.isascii() and index.isdigit() and len(index) <= 9):
+        raise PilothouseError("not_found", "There is nothing at this address.")
+    return int(index)
+
+
 async def decode_body(route: AnyRoute, request: Request) -> object:
     """Return the body as the route's type, or say which part of it is wrong."""
     if route.body is type(None):
@@ -115,6 +127,7 @@ async def make_call(route: AnyRoute, request: Request) -> Call[Any, Any]:
         access=request.app.state.access,
         caller=request.scope["caller"],
         id=request.path_params.get("id", ""),
+        index=decode_index(request),
         query=decode_query(route, request),
         body=await decode_body(route, request),
         headers=request.headers,
@@ -136,6 +149,8 @@ def endpoint(route: AnyRoute) -> Callable[[Request], Awaitable[Response]]:
             headers, result = result.headers, result.value
         if route.kind == "empty":
             return Response(status_code=route.status, headers=headers)
+        if isinstance(result, PartData):
+            return file_response(result)
         return Response(encode(result), status_code=route.status, headers=headers, media_type="application/json")
 
     return answer

@@ -58,6 +58,14 @@ HTTP_SPARE_CONNECTIONS = 20
 # Shorter than any provider's own idle limit, so that a spare connection is not met half closed.
 HTTP_SPARE_SECONDS = 15.0
 
+# Redirects that are followed in a row.
+REDIRECTS = 5
+# What a compressed body unfolds to at a time, so that a small piece never becomes a large one in memory.
+UNPACK_BYTES = 256 * 1024
+# Documents at addresses that a server named: metadata, tokens, icons.
+GUARDED_TIMEOUT = 20.0
+GUARDED_BYTES = 1024 * 1024
+
 # --- runs ----------------------------------------------------------------------------------------
 MAX_ITERATIONS = 50
 RUN_TOKEN_BUDGET = 2_000_000

@@ -1,0 +1,96 @@
+"""The MCP servers of a running server's core."""
+
+from __future__ import annotations
+
+from pilothouse.remote.calling import Calling, at
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ImportReport,
+    ImportRequest,
+    ServerInput,
+    ServerList,
+    ServerLog,
+    ServerPatch,
+    ServerTest,
+    ServerView,
+    StatusReport,
+    ToolConfirmed,
+    ToolList,
+    ToolTrial,
+    ToolTry,
+    TrafficPage,
+    TrafficSwitch,
+)
+
+
+class RemoteServers:
+    """The part of `ClientApi` that is about servers, over HTTP."""
+
+    def __init__(self, calling: Calling) -> None:
+        self._calling = calling
+
+    async def servers(self, owner: str) -> ServerList:
+        """Return all servers as they are now."""
+        return await self._calling.ask("GET", "/api/servers", ServerList)
+
+    async def add_server(self, owner: str, body: ServerInput) -> ServerView:
+        """Add a server; a local command starts only after consent."""
+        return await self._calling.ask("POST", "/api/servers", ServerView, body=body)
+
+    async def update_server(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
+        """Replace a server's configuration; secrets that are not sent stay."""
+        return await self._calling.ask("PUT", at("servers", server_id), ServerView, body=body)
+
+    async def patch_server(self, owner: str, server_id: str, body: ServerPatch) -> ServerView:
+        """Switch it on or off, or single tools of it."""
+        return await self._calling.ask("PATCH", at("servers", server_id), ServerView, body=body)
+
+    async def delete_server(self, owner: str, server_id: str) -> None:
+        """Stop a server, remove it and delete every secret kept for it."""
+        await self._calling.tell("DELETE", at("servers", server_id))
+
+    async def consent_server(self, owner: str, server_id: str, body: ConsentGiven) -> ServerView:
+        """Agree to start exactly this command."""
+        return await self._calling.ask("POST", at("servers", server_id, "consent"), ServerView, body=body)
+
+    async def retry_server(self, owner: str, server_id: str) -> ServerView:
+        """Connect now, with fresh counters."""
+        return await self._calling.ask("POST", at("servers", server_id, "retry"), ServerView)
+
+    async def test_server(self, owner: str, server_id: str) -> ServerTest:
+        """Connect if need be and ask for the tools."""
+        return await self._calling.ask("POST", at("servers", server_id, "test"), ServerTest)
+
+    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+        """Return the tools of one server or of all, as last listed."""
+        path = "/api/tools" if server_id is None else at("servers", server_id, "tools")
+        return await self._calling.ask("GET", path, ToolList)
+
+    async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
+        """Accept a tool's changed definition."""
+        return await self._calling.ask("POST", at("servers", server_id, "tools", "confirm"), ToolList, body=body)
+
+    async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
+        """Call a tool by hand."""
+        return await self._calling.ask("POST", "/api/tools/try", ToolTrial, body=body)
+
+    async def server_log(self, owner: str, server_id: str) -> ServerLog:
+        """Return what a server wrote."""
+        return await self._calling.ask("GET", at("servers", server_id, "log"), ServerLog)
+
+    async def server_status(self, owner: str) -> StatusReport:
+        """Return latencies, errors and past states."""
+        return await self._calling.ask("GET", "/api/servers/status", StatusReport)
+
+    async def traffic(self, owner: str, after: int, server_id: str | None) -> TrafficPage:
+        """Return recorded messages after a number."""
+        query = {"after": after, "server": server_id}
+        return await self._calling.ask("GET", "/api/traffic", TrafficPage, query=query)
+
+    async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
+        """Start or stop recording messages."""
+        return await self._calling.ask("PUT", "/api/traffic", TrafficPage, body=body)
+
+    async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
+        """Add the servers of another program's file; none starts without consent."""
+        return await self._calling.ask("POST", "/api/servers/import", ImportReport, body=body)

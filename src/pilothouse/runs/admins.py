@@ -1,0 +1,16 @@
+"""What people may change beside conversations, together."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder, ServerAdmin
+
+
+class Admins(msgspec.Struct, frozen=True):
+    """Who answers for the models, the settings and the servers."""
+
+    models: ModelAdmin
+    finder: ModelFinder
+    config: ConfigAdmin
+    servers: ServerAdmin

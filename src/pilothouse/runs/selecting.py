@@ -1,0 +1,42 @@
+"""A selection of servers and tools on its way in: what it names must exist."""
+
+from __future__ import annotations
+
+from pilothouse.types.admin import ServerAdmin
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.selection import Selection, ServerChoice
+from pilothouse.types.servers import ServerView
+
+
+async def check(selection: Selection | None, servers: ServerAdmin) -> None:
+    """Raise one sentence for a server that does not exist, or a tool that its server does not have."""
+    if selection is None or not selection.servers:
+        return
+    known = (await servers.list()).servers
+    for choice in selection.servers:
+        await _check_tools(choice, _find(choice.name, known), servers)
+
+
+def _find(name: str, known: tuple[ServerView, ...]) -> ServerView:
+    found = next((server for server in known if name in (server.id, server.name, server.slug)), None)
+    if found is None:
+        names = ", ".join(server.name for server in known)
+        raise PilothouseError(
+            "unknown_server",
+            f"There is no MCP server “{name}”.",
+            fix=f"Choose one of: {names}." if names else "Add it first, in Settings or with `pilothouse mcp add`.",
+        )
+    return found
+
+
+async def _check_tools(choice: ServerChoice, server: ServerView, servers: ServerAdmin) -> None:
+    """Look for each tool in the last list; a server that was never reached has none to look in."""
+    tools = (await servers.tools(server.id)).tools if choice.tools else ()
+    names = {name for tool in tools for name in (tool.name, tool.qualified_name, tool.wire_name)}
+    missing = [name for name in choice.tools if name not in names]
+    if tools and missing:
+        raise PilothouseError(
+            "unknown_server",
+            f"The MCP server “{server.name}” has no tool “{missing[0]}”.",
+            fix=f"`pilothouse mcp tools {server.slug}` lists what it has.",
+        )

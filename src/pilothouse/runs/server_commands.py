@@ -1,0 +1,153 @@
+"""Commands about the MCP servers and their tools."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pilothouse.runs.feed import Feed
+from pilothouse.types import limits
+from pilothouse.types.admin import ServerAdmin
+from pilothouse.types.api import ServersFrame
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ImportReport,
+    ImportRequest,
+    ServerInput,
+    ServerList,
+    ServerLog,
+    ServerPatch,
+    ServerTest,
+    ServerView,
+    StatusReport,
+    ToolConfirmed,
+    ToolList,
+    ToolTrial,
+    ToolTry,
+    TrafficPage,
+    TrafficSwitch,
+)
+
+
+class ServerCommands:
+    """The part of the core that changes servers; every page is told, however the change came about."""
+
+    def __init__(self, servers: ServerAdmin, feed: Feed) -> None:
+        self._servers = servers
+        self._watchers = feed
+        self._telling: set[asyncio.Task[None]] = set()
+        self._gathering = False
+
+    async def servers(self, owner: str) -> ServerList:
+        """Return all servers as they are now."""
+        return await self._servers.list()
+
+    async def add_server(self, owner: str, body: ServerInput) -> ServerView:
+        """Add a server; a local command starts only after consent."""
+        _check_definition(owner, body)
+        return self._changed(await self._servers.add(body))
+
+    async def update_server(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
+        """Replace a server's configuration; secrets that are not sent stay."""
+        _check_definition(owner, body)
+        return self._changed(await self._servers.update(server_id, body))
+
+    async def patch_server(self, owner: str, server_id: str, body: ServerPatch) -> ServerView:
+        """Switch it on or off, or single tools of it."""
+        return self._changed(await self._servers.patch(server_id, body))
+
+    async def delete_server(self, owner: str, server_id: str) -> None:
+        """Stop a server, remove it and delete every secret kept for it."""
+        await self._servers.delete(server_id)
+        self.servers_changed()
+
+    async def consent_server(self, owner: str, server_id: str, body: ConsentGiven) -> ServerView:
+        """Agree to start exactly this command."""
+        _check_owner(owner)
+        return self._changed(await self._servers.consent(server_id, body))
+
+    async def retry_server(self, owner: str, server_id: str) -> ServerView:
+        """Connect now, with fresh counters."""
+        return self._changed(await self._servers.retry(server_id))
+
+    async def test_server(self, owner: str, server_id: str) -> ServerTest:
+        """Connect if need be and ask for the tools."""
+        return await self._servers.test(server_id)
+
+    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+        """Return the tools of one server or of all, as last listed."""
+        return await self._servers.tools(server_id)
+
+    async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
+        """Accept a tool's changed definition."""
+        tools = await self._servers.confirm_tool(server_id, body)
+        self.servers_changed()
+        return tools
+
+    async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
+        """Call a tool by hand."""
+        return await self._servers.try_tool(body)
+
+    async def server_log(self, owner: str, server_id: str) -> ServerLog:
+        """Return what a server wrote."""
+        return await self._servers.log(server_id)
+
+    async def server_status(self, owner: str) -> StatusReport:
+        """Return latencies, errors and past states."""
+        return await self._servers.status()
+
+    async def traffic(self, owner: str, after: int, server_id: str | None) -> TrafficPage:
+        """Return recorded messages after a number."""
+        return await self._servers.traffic(after, server_id)
+
+    async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
+        """Start or stop recording messages."""
+        return await self._servers.switch_traffic(body)
+
+    async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
+        """Add the servers of another program's file; none starts without consent."""
+        _check_owner(owner)
+        report = await self._servers.import_file(body)
+        self.servers_changed()
+        return report
+
+    def servers_changed(self) -> None:
+        """Tell every page what the servers are now; changes in quick succession are told once."""
+        if self._gathering or not self._watchers.list_owners():
+            return
+        self._gathering = True
+        task = asyncio.create_task(self._tell_servers(), name="tell-servers")
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    def _changed(self, view: ServerView) -> ServerView:
+        self.servers_changed()
+        return view
+
+    async def _tell_servers(self) -> None:
+        await asyncio.sleep(limits.SERVERS_GATHER)
+        self._gathering = False
+        self._watchers.tell(ServersFrame(servers=await self._servers.list()))
+
+    async def stop_telling(self) -> None:
+        """Let go of changes that no page will hear of."""
+        for task in self._telling:
+            task.cancel()
+        if self._telling:
+            await asyncio.wait(self._telling)
+
+
+def _check_definition(owner: str, body: ServerInput) -> None:
+    if body.command_line is not None or body.command is not None:
+        _check_owner(owner)
+
+
+def _check_owner(owner: str) -> None:
+    """Whoever defines a local command can run any program here: that is for the owner of this machine."""
+    if owner != LOCAL_OWNER:
+        raise PilothouseError(
+            "forbidden",
+            "Only the owner of this installation may define or start a local command.",
+            fix="Ask them to add the server, or add one by its URL.",
+        )
