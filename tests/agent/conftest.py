@@ -53,7 +53,7 @@ class Bench:
         self.journal = RunJournal(store, feed, run, items)
         self.redactor = Redactor()
         self.authorizer: Authorizer = PersonAuthorizer()
-        self.results: Results = Pipeline(self.redactor)
+        self.results: Results = Pipeline(self.redactor, store)
 
     def calls(self, *tools: Tool, context_window: int = 32_000) -> Calls:
         setting = CallSetting(self.run.conversation_id, self.run.id, "/work", False, context_window)

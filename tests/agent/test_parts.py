@@ -8,11 +8,8 @@ import msgspec
 import pytest
 
 from pilothouse.authz.authorizer import PersonAuthorizer
-from pilothouse.results.pipeline import Pipeline
-from pilothouse.secrets.redaction import Redactor
 from pilothouse.tools.think import Think
-from pilothouse.types import limits
-from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused, ToolOutput
+from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
 from tests.support.tools import Silent, ToolOf
 
 THINK = Think(lambda: ["think", "read_file"])
@@ -81,27 +78,3 @@ def test_a_tool_that_touches_something_is_asked_about_each_time() -> None:
     needed = PersonAuthorizer().decide(WRITER, {}, a_context(), None)
     assert isinstance(needed, PermitNeeded)
     assert needed.question == "Allow Using write? It writes."
-
-
-class Broken:
-    def redact(self, text: str) -> str:
-        raise RuntimeError("out of order")
-
-
-def test_a_result_that_cannot_be_masked_is_withheld() -> None:
-    output = Pipeline(Broken()).process(ToolOutput(text="top secret", data={"a": "top secret"}))
-    assert output.error is not None
-    assert output.error.code == "MASKING_FAILED"
-    assert "top secret" not in repr(output)
-
-
-def test_a_long_result_keeps_its_beginning_and_its_end() -> None:
-    redactor = Redactor()
-    redactor.learn("my-long-secret")
-    text = "begin " + "x" * limits.RESULT_CHARS + " my-long-secret end"
-    output = Pipeline(redactor).process(ToolOutput(text=text))
-    assert output.text.startswith("begin")
-    assert output.text.endswith(" end")
-    assert "my-long-secret" not in output.text
-    assert len(output.text) < limits.RESULT_CHARS + 100
-    assert Pipeline(redactor).process(ToolOutput(text="short")).text == "short"

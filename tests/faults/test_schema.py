@@ -29,8 +29,8 @@ import os
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "9000"
+down_revision = "{head}"
 
 
 def upgrade():
@@ -44,7 +44,8 @@ import asyncio, sys
 from pathlib import Path
 from pilothouse.store import upgrade
 from pilothouse.store.opening import open_store
-upgrade.HEAD, upgrade.KNOWN, upgrade.MIGRATIONS = "0002", ("0001", "0002"), Path(sys.argv[2])
+upgrade.KNOWN += ("9000",)
+upgrade.HEAD, upgrade.MIGRATIONS = "9000", Path(sys.argv[2])
 store = open_store(Path(sys.argv[1]), None, lambda *_: None)
 asyncio.run(store.close())
 """
@@ -69,7 +70,7 @@ def migrations(folder: Path, then: str) -> Path:
     target = folder / "migrations"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(upgrade.MIGRATIONS, target, ignore=shutil.ignore_patterns("__pycache__"))
-    (target / "versions" / "v0002_next.py").write_text(NEXT.format(then=then))
+    (target / "versions" / "v9000_next.py").write_text(NEXT.format(then=then, head=upgrade.HEAD))
     return target
 
 
@@ -77,8 +78,8 @@ def migrations(folder: Path, then: str) -> Path:
 def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A Pilothouse whose schema is one step ahead."""
     monkeypatch.setattr(upgrade, "MIGRATIONS", migrations(tmp_path, "pass"))
-    monkeypatch.setattr(upgrade, "HEAD", "0002")
-    monkeypatch.setattr(upgrade, "KNOWN", ("0001", "0002"))
+    monkeypatch.setattr(upgrade, "KNOWN", (*upgrade.KNOWN, "9000"))
+    monkeypatch.setattr(upgrade, "HEAD", "9000")
 
 
 def shape(connection: sa.Connection) -> object:
@@ -156,12 +157,12 @@ async def test_a_damaged_database_is_told_in_one_sentence_and_left_as_it_is(home
 @pytest.mark.case("F-45")
 async def test_a_newer_database_is_refused_with_advice_and_not_touched(home: Path) -> None:
     conversation = await a_home(home)
-    change_version(home, "0001", "9999")
+    change_version(home, upgrade.HEAD, "9999")
     refused = await refusal(home)
     assert refused.code == "database_newer"
     assert "9999" in refused.message
     assert "Upgrade Pilothouse" in refused.fix
-    change_version(home, "9999", "0001")
+    change_version(home, "9999", upgrade.HEAD)
     async with open_host(home) as host:
         assert (await host.api.snapshot(ME, conversation, limit=5)).items
 
@@ -187,6 +188,7 @@ async def test_an_older_database_is_backed_up_and_upgraded_with_all_it_holds(
     home: Path, request: pytest.FixtureRequest
 ) -> None:
     conversation = await a_home(home)
+    before = upgrade.HEAD
     request.getfixturevalue("newer")
     async with open_host(home) as host:
         assert [item.text for item in (await host.api.snapshot(ME, conversation, limit=5)).items] == [
@@ -195,7 +197,7 @@ async def test_an_older_database_is_backed_up_and_upgraded_with_all_it_holds(
         ]
     assert {"colour", "colours"} <= columns(home / "pilothouse.db")
     [backup] = (home / "backups").iterdir()
-    assert backup.name.startswith("pilothouse-0001-")
+    assert backup.name.startswith(f"pilothouse-{before}-")
     assert not {"colour", "colours"} & columns(backup)
     kept = sqlite3.connect(backup)
     assert kept.execute("SELECT count(*) FROM items").fetchone() == (2,)

@@ -193,11 +193,11 @@ class Calls:
         error = task.exception()
         if error is not None:
             failed = _error("EXECUTION_FAILED", f"The tool failed: {error}" if str(error) else "The tool failed.")
-            return self._results.process(failed)
+            return await self._results.process(failed, call.id, call.conversation_id)
         result = task.result()
         if isinstance(result, ToolPaused):
             return _error("EXECUTION_FAILED", "The tool asked a question that nobody can answer here.")
-        return self._results.process(result)
+        return await self._results.process(result, call.id, call.conversation_id)
 
     # --- recording ---
 

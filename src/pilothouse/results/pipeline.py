@@ -1,52 +1,83 @@
-"""Masks and bounds a result. A failure to mask withholds the result: better nothing than a secret."""
+"""Masks and bounds a result, and keeps the whole of it.
+
+A failure to mask withholds the result: better nothing than a secret.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
 import msgspec
 
+from pilothouse.results import parts
+from pilothouse.results.masking import Masking
 from pilothouse.types import limits
-from pilothouse.types.ports import Redactor, ToolError, ToolOutput
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import KeptResult, Redactor, ResultKeeper, ToolError, ToolOutput
 
 _log = logging.getLogger(__name__)
 _WITHHELD = "The result was withheld because it could not be checked for secrets."
 
 
+class _Processed(msgspec.Struct, frozen=True):
+    """What goes on to the timeline, and what is kept beside it."""
+
+    output: ToolOutput
+    kept: parts.Kept | None = None
+
+
 class Pipeline:
     """The way every result takes."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, keeper: ResultKeeper) -> None:
         self._redactor = redactor
+        self._keeper = keeper
+        # Several threads at work on texts would take turns with the event loop, and it would wait for each.
+        self._one_by_one = asyncio.Lock()
 
-    def process(self, output: ToolOutput) -> ToolOutput:
-        """Return the output masked and within its bounds."""
+    async def process(self, output: ToolOutput, item_id: str, conversation_id: str) -> ToolOutput:
+        """Return the output masked and bounded for the model; the whole of it is kept."""
+        if _size(output) <= limits.RESULT_AT_ONCE:
+            done = self._processed(output)
+        else:
+            async with self._one_by_one:
+                done = await asyncio.to_thread(self._processed, output)
+        if done.kept is not None:
+            await self._keeper.keep_result(KeptResult(item_id, conversation_id, done.kept.parts, done.kept.cut))
+        return done.output
+
+    def _processed(self, output: ToolOutput) -> _Processed:
         try:
-            text, error, data = (self._masked(part) for part in (output.text, output.error, output.data))
+            masking = Masking(self._redactor)
+            text = masking.text(output.text, limits.RESULT_CHARS).text
+            kept = parts.kept(output.parts or parts.of_text(output.text), masking)
+            error, data = (_masked(self._redactor, part) for part in (output.error, output.data))
         except Exception:
             _log.exception("masking a result failed")
-            return ToolOutput(text=_WITHHELD, error=ToolError("MASKING_FAILED", _WITHHELD))
-        return ToolOutput(text=bounded(text, limits.RESULT_CHARS), error=error, data=data)
-
-    def _masked(self, part: Any) -> Any:
-        """Return the part with every text in it masked."""
-        match part:
-            case str():
-                return self._redactor.redact(part)
-            case dict():
-                return {self._masked(key): self._masked(value) for key, value in part.items()}
-            case list() | tuple():
-                return [self._masked(value) for value in part]
-            case ToolError():
-                return msgspec.structs.replace(part, message=self._masked(part.message))
-            case _:
-                return part
+            return _Processed(ToolOutput(text=_WITHHELD, error=ToolError("MASKING_FAILED", _WITHHELD)))
+        about: JsonObject = {**data, "content": parts.described(kept)} if kept.parts else data
+        if kept.cut:
+            about["cut"] = True
+        done = ToolOutput(text=text, error=error, data=about)
+        return _Processed(done, None if parts.is_in_timeline(kept, text) else kept)
 
 
-def bounded(text: str, room: int) -> str:
-    """Return the text, or its beginning and end with a note of what is missing."""
-    if len(text) <= room:
-        return text
-    head, tail = room * 2 // 3, room // 3
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
+def _size(output: ToolOutput) -> int:
+    return len(output.text) + sum(len(part.text) + len(part.data) for part in output.parts)
+
+
+def _masked(redactor: Redactor, part: Any) -> Any:
+    """Return the part with every text in it masked."""
+    match part:
+        case str():
+            return redactor.redact(part)
+        case dict():
+            return {_masked(redactor, key): _masked(redactor, value) for key, value in part.items()}
+        case list() | tuple():
+            return [_masked(redactor, value) for value in part]
+        case ToolError():
+            return msgspec.structs.replace(part, message=_masked(redactor, part.message))
+        case _:
+            return part

@@ -22,6 +22,11 @@ class Redactor:
         # Longest first: a value that contains another must not be cut in two.
         self._forms: tuple[str, ...] = ()
 
+    @property
+    def reach(self) -> int:
+        """Return the length of the longest text it replaces."""
+        return len(self._forms[0]) if self._forms else 0
+
     def learn(self, value: str) -> None:
         """Hide this value from now on."""
         if len(value) < limits.REDACT_MIN_CHARS or value in self._values:

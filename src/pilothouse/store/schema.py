@@ -66,6 +66,25 @@ runs = sa.Table(
     sa.Index("runs_by_status", "status"),
 )
 
+# What tools gave back, piece by piece, for people to look at; the timeline has only what the model got.
+results = sa.Table(
+    "results",
+    metadata,
+    sa.Column("item_id", sa.String(40), primary_key=True),
+    sa.Column("index", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("conversation_id", sa.String(40), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("media_type", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("uri", sa.Text, nullable=False),
+    sa.Column("is_text", sa.Boolean, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    # Whether the whole result is more than its pieces here.
+    sa.Column("cut", sa.Boolean, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Index("results_of_conversation", "conversation_id"),
+)
+
 receipts = sa.Table(
     "receipts",
     metadata,

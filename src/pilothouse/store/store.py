@@ -7,16 +7,25 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from pilothouse.store import changes, reading, rows, schema, search
+from pilothouse.store import changes, reading, results, rows, schema, search
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
 from pilothouse.types import limits
-from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage, MessageAccepted, SearchResult
+from pilothouse.types.api import (
+    ConversationPage,
+    ConversationSnapshot,
+    FullResult,
+    ItemPage,
+    MessageAccepted,
+    PartData,
+    SearchResult,
+)
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import KeptResult
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run, RunStatus
 
@@ -90,6 +99,21 @@ class Store:
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
         return await self._database.read(lambda c: search.find(c, owner, query, limit))
+
+    # --- whole results ---
+
+    async def keep_result(self, result: KeptResult) -> None:
+        """Keep the whole result of a call, instead of any that was kept for it before."""
+        # Not in a group: what is this large would only hold the others up.
+        await self._database.write(lambda c: results.keep(c, result))
+
+    async def result(self, owner: str, item_id: str) -> FullResult | None:
+        """Return what was kept of a call's result."""
+        return await self._database.read(lambda c: results.result(c, owner, item_id))
+
+    async def result_part(self, owner: str, item_id: str, index: int) -> PartData | None:
+        """Return one piece of a kept result."""
+        return await self._database.read(lambda c: results.part(c, owner, item_id, index))
 
     # --- runs ---
 

@@ -252,13 +252,38 @@ class Journal(Protocol):
 class Results(Protocol):
     """What happens to a result before anyone sees or keeps it."""
 
-    def process(self, output: ToolOutput) -> ToolOutput:
-        """Return the output masked and within its bounds."""
+    async def process(self, output: ToolOutput, item_id: str, conversation_id: str) -> ToolOutput:
+        """Return the output masked and bounded for the model; its parts are kept, and listed in `data["content"]`.
+
+        `data["cut"]` is set when even what was kept is not the whole result.
+        """
+        ...
+
+
+class KeptResult(msgspec.Struct, frozen=True):
+    """A call's result as it is kept for people: masked, within its bounds."""
+
+    item_id: str
+    conversation_id: str
+    parts: tuple[Part, ...]
+    cut: bool = False
+
+
+class ResultKeeper(Protocol):
+    """Keeps whole results, apart from the timeline."""
+
+    async def keep_result(self, result: KeptResult) -> None:
+        """Keep the result of a call, instead of any that was kept for it before."""
         ...
 
 
 class Redactor(Protocol):
     """Replaces every secret value it knows by a mark."""
+
+    @property
+    def reach(self) -> int:
+        """Return the length of the longest text it replaces."""
+        ...
 
     def redact(self, text: str) -> str:
         """Return the text without secrets."""

@@ -7,12 +7,21 @@ from typing import Protocol
 
 import msgspec
 
-from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage, MessageAccepted, SearchResult
+from pilothouse.types.api import (
+    ConversationPage,
+    ConversationSnapshot,
+    FullResult,
+    ItemPage,
+    MessageAccepted,
+    PartData,
+    SearchResult,
+)
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import KeptResult
 from pilothouse.types.runs import Run, RunStatus
 
 
@@ -77,6 +86,18 @@ class Records(Protocol):
 
     async def history(self, conversation_id: str) -> list[Item]:
         """Return the items a model's history is made of: everything since the newest compaction."""
+        ...
+
+    async def keep_result(self, result: KeptResult) -> None:
+        """Keep the whole result of a call, instead of any that was kept for it before."""
+        ...
+
+    async def result(self, owner: str, item_id: str) -> FullResult | None:
+        """Return what was kept of a call's result, without the bytes of files; None when nothing was."""
+        ...
+
+    async def result_part(self, owner: str, item_id: str, index: int) -> PartData | None:
+        """Return one piece of a kept result; None when it was not kept."""
         ...
 
     async def run(self, owner: str, run_id: str) -> Run:

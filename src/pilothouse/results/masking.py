@@ -1,0 +1,56 @@
+"""Masks what is kept of a text, and only that; a secret that a cut would go through is left out whole."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pilothouse.types.ports import Redactor
+
+
+class Bounded(msgspec.Struct, frozen=True):
+    """A masked text, and whether something of it was left out."""
+
+    text: str
+    cut: bool
+
+
+class Masking:
+    """Masks the texts and files of one result."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def text(self, text: str, room: int) -> Bounded:
+        """Return the text, or its beginning and end with a note of what is missing."""
+        # A secret that a cut goes through ends within `reach` of it: what is masked goes so much further, and that
+        # much is left out again, so no half of a secret stays. Twice, because a mark may be longer than its secret.
+        margin = 2 * self._redactor.reach
+        if len(text) <= room + 2 * margin:
+            masked = self._redactor.redact(text)
+            return Bounded(bounded(masked, room), len(masked) > room)
+        head, tail = _shares(room)
+        first = self._redactor.redact(text[: head + margin])
+        last = self._redactor.redact(text[len(text) - tail - margin :])
+        first, last = first[: max(0, len(first) - margin)], last[margin:]
+        return Bounded(_joined(first, last, len(text), room), True)
+
+    def bytes(self, data: bytes) -> bytes:
+        """Return the bytes of a file without the secrets that stand in it as text."""
+        text = data.decode("latin-1")
+        masked = self._redactor.redact(text)
+        return data if masked is text else masked.encode("latin-1")
+
+
+def bounded(text: str, room: int) -> str:
+    """Return the text, or its beginning and end with a note of what is missing."""
+    return text if len(text) <= room else _joined(text, text, len(text), room)
+
+
+def _joined(first: str, last: str, length: int, room: int) -> str:
+    head, tail = _shares(room)
+    end = last[max(0, len(last) - tail) :]
+    return f"{first[:head]}\n[… {length - head - tail:,} characters left out …]\n{end}"
+
+
+def _shares(room: int) -> tuple[int, int]:
+    return room * 2 // 3, room // 3

@@ -1,0 +1,102 @@
+"""The pieces of a result: recognised by what they are, bounded, and described for the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.results.masking import Masking
+from pilothouse.types import limits
+from pilothouse.types.api import ResultPart
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Part
+
+OPAQUE = "application/octet-stream"
+_RASTER = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """The pieces as they are kept; `cut` says that the whole result is more."""
+
+    parts: tuple[Part, ...]
+    cut: bool = False
+
+
+def of_text(text: str) -> tuple[Part, ...]:
+    """Return a plain text as its one piece, where it is more than the timeline takes."""
+    return (Part(kind="text", text=text),) if len(text) > limits.RESULT_CHARS else ()
+
+
+def kept(parts: Sequence[Part], masking: Masking) -> Kept:
+    """Return the pieces masked and within their bounds."""
+    room, cut = limits.RESULT_KEPT, len(parts) > limits.RESULT_PARTS
+    made: list[Part] = []
+    for part in parts[: limits.RESULT_PARTS]:
+        one, left_out = _file(part, room, masking) if part.data else _text(part, room, masking)
+        room -= len(one.data) or len(one.text)
+        cut = cut or left_out
+        made.append(one)
+    return Kept(tuple(made), cut)
+
+
+def _text(part: Part, room: int, masking: Masking) -> tuple[Part, bool]:
+    text = masking.text(part.text, max(room, 0))
+    return msgspec.structs.replace(_labelled(part, masking), text=text.text), text.cut
+
+
+def _file(part: Part, room: int, masking: Masking) -> tuple[Part, bool]:
+    labelled = _labelled(part, masking)
+    if len(part.data) > room:
+        note = f"A file of {len(part.data):,} bytes was left out: it is too large."
+        return msgspec.structs.replace(labelled, kind="text", text=note, data=b"", media_type=""), True
+    media_type = recognised(part.data)
+    kind = "resource" if part.kind == "image" and media_type == OPAQUE else part.kind
+    return msgspec.structs.replace(labelled, kind=kind, media_type=media_type, data=masking.bytes(part.data)), False
+
+
+def _labelled(part: Part, masking: Masking) -> Part:
+    """Return the piece with its labels masked and of a sensible length."""
+    labels = {
+        name: masking.text(getattr(part, name), limits.RESULT_LABEL_CHARS).text
+        for name in ("media_type", "name", "uri")
+    }
+    return msgspec.structs.replace(part, **labels)
+
+
+def recognised(data: bytes) -> str:
+    """Return what kind of image the bytes are; anything that is none is only bytes, whatever it says it is."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media_type for magic, media_type in _RASTER if data.startswith(magic)), OPAQUE)
+
+
+def described(kept: Kept) -> list[JsonObject]:
+    """Return what the timeline says of each piece; longer text is fetched by those who want to see it."""
+    return [msgspec.to_builtins(_descriptor(index, part)) for index, part in enumerate(kept.parts)]
+
+
+def _descriptor(index: int, part: Part) -> ResultPart:
+    return ResultPart(
+        index=index,
+        kind=part.kind,
+        text=part.text if len(part.text) <= limits.RESULT_INLINE_CHARS else "",
+        media_type=part.media_type,
+        name=part.name,
+        uri=part.uri,
+        bytes=len(part.data) or len(part.text.encode(errors="replace")),
+    )
+
+
+def is_in_timeline(kept: Kept, text: str) -> bool:
+    """Return whether the item itself holds everything: short pieces, or one text that the model got whole."""
+    if any(part.data for part in kept.parts):
+        return False
+    if len(kept.parts) == 1 and kept.parts[0].text == text:
+        return True
+    return all(len(part.text) <= limits.RESULT_INLINE_CHARS for part in kept.parts)

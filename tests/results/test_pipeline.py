@@ -1,0 +1,221 @@
+"""What happens to a result before anyone sees or keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from pilothouse.results.pipeline import Pipeline
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.types import limits
+from pilothouse.types.ports import KeptResult, Part, ToolError, ToolOutput
+
+SECRET = "sk-a-secret-that-nobody-may-see"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(200)
+
+
+class Shelf:
+    """Keeps results in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[KeptResult] = []
+
+    async def keep_result(self, result: KeptResult) -> None:
+        self.kept.append(result)
+
+
+class Broken:
+    reach = 10
+
+    def redact(self, text: str) -> str:
+        raise RuntimeError("out of order")
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def redactor() -> Redactor:
+    made = Redactor()
+    made.learn(SECRET)
+    return made
+
+
+@pytest.fixture
+def pipeline(redactor: Redactor, shelf: Shelf) -> Pipeline:
+    return Pipeline(redactor, shelf)
+
+
+async def test_a_result_that_cannot_be_masked_is_withheld_and_nothing_is_kept(shelf: Shelf) -> None:
+    output = ToolOutput(
+        text="top secret" * 10_000,
+        data={"a": "top secret"},
+        parts=(Part(kind="text", text="top secret" * 10_000), Part(kind="image", data=PNG)),
+    )
+    done = await Pipeline(Broken(), shelf).process(output, "i_1", "c_1")
+    assert done.error is not None
+    assert done.error.code == "MASKING_FAILED"
+    assert "top secret" not in repr(done)
+    assert shelf.kept == []
+
+
+@pytest.mark.case("RES-15")
+async def test_a_long_result_keeps_its_beginning_and_its_end_for_the_model(pipeline: Pipeline) -> None:
+    text = "begin " + "x" * limits.RESULT_CHARS + f" {SECRET} end"
+    done = await pipeline.process(ToolOutput(text=text), "i_1", "c_1")
+    assert done.text.startswith("begin")
+    assert done.text.endswith(" end")
+    assert SECRET not in done.text
+    assert len(done.text) < limits.RESULT_CHARS + 100
+
+
+@pytest.mark.case("RES-16", "RES-02")
+async def test_the_whole_of_a_long_text_is_kept_masked(pipeline: Pipeline, shelf: Shelf) -> None:
+    text = "x" * 50_000 + SECRET + "y" * 50_000
+    done = await pipeline.process(ToolOutput(text=text), "i_1", "c_1")
+    [kept] = shelf.kept
+    assert kept == KeptResult("i_1", "c_1", (Part(kind="text", text=text.replace(SECRET, "[redacted]")),))
+    assert done.data["content"] == [
+        {
+            "index": 0,
+            "kind": "text",
+            "text": "",
+            "mediaType": "",
+            "name": "",
+            "uri": "",
+            "bytes": 100_010,
+        }
+    ]
+    assert "cut" not in done.data
+
+
+async def test_a_short_result_is_in_the_timeline_and_nowhere_else(pipeline: Pipeline, shelf: Shelf) -> None:
+    plain = await pipeline.process(ToolOutput(text="short"), "i_1", "c_1")
+    assert plain == ToolOutput(text="short")
+    parts = (Part(kind="text", text="short"), Part(kind="link", uri="file:///a", name="a"))
+    listed = await pipeline.process(ToolOutput(text="short", parts=parts), "i_1", "c_1")
+    assert [part["text"] or part["uri"] for part in listed.data["content"]] == ["short", "file:///a"]
+    assert listed.parts == ()
+    # One longer text that the model gets whole is the item's own.
+    longer = "z" * 20_000
+    await pipeline.process(ToolOutput(text=longer, parts=(Part(kind="text", text=longer),)), "i_1", "c_1")
+    assert shelf.kept == []
+
+
+@pytest.mark.case("RES-01")
+async def test_every_piece_is_masked_before_it_is_kept(pipeline: Pipeline, shelf: Shelf) -> None:
+    output = ToolOutput(
+        text=f"a {SECRET}",
+        error=ToolError("TOOL_ERROR", f"b {SECRET}"),
+        data={SECRET: [SECRET, {"deep": SECRET}]},
+        parts=(
+            Part(kind="text", text=f"c {SECRET}", name=SECRET, media_type=SECRET),
+            Part(kind="json", text=f'{{"d": "{SECRET}"}}'),
+            Part(kind="link", uri=f"https://example.com/?key={SECRET}"),
+            Part(kind="resource", data=b"key=" + SECRET.encode() + bytes(range(256)), name="file"),
+        ),
+    )
+    done = await pipeline.process(output, "i_1", "c_1")
+    assert SECRET not in repr(done)
+    assert SECRET not in repr(shelf.kept)
+    assert shelf.kept[0].parts[3].data == b"key=[redacted]" + bytes(range(256))
+
+
+@pytest.mark.parametrize("place", range(-45, 46, 3))
+async def test_a_cut_never_leaves_half_of_a_secret(
+    pipeline: Pipeline, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    monkeypatch.setattr(limits, "RESULT_CHARS", 300)
+    monkeypatch.setattr(limits, "RESULT_KEPT", 3_000)
+    for edge in (200, 2_000, 10_000 - 100, 10_000 - 1_000):
+        text = ("." * 10_000)[: edge + place] + SECRET
+        text += "." * (10_000 - len(text))
+        done = await pipeline.process(ToolOutput(text=text), "i_1", "c_1")
+        for shown in (done.text, shelf.kept[-1].parts[0].text):
+            assert not any(SECRET[at : at + 4] in shown for at in range(len(SECRET) - 3)), shown
+
+
+@pytest.mark.case("attack:TOOL-11")
+async def test_what_is_kept_has_a_bound_and_says_that_it_was_cut(pipeline: Pipeline, shelf: Shelf) -> None:
+    text = "begin" + "x" * (limits.RESULT_KEPT + 1000) + "end"
+    done = await pipeline.process(ToolOutput(text=text, parts=(Part(kind="text", text=text),)), "i_1", "c_1")
+    [kept] = shelf.kept
+    assert kept.cut
+    assert done.data["cut"] is True
+    assert kept.parts[0].text.startswith("begin")
+    assert kept.parts[0].text.endswith("end")
+    assert len(kept.parts[0].text) <= limits.RESULT_KEPT + 100
+
+
+@pytest.mark.case("attack:TOOL-11")
+async def test_more_pieces_than_anyone_looks_at_are_cut(pipeline: Pipeline, shelf: Shelf) -> None:
+    parts = tuple(Part(kind="image", data=PNG + str(n).encode()) for n in range(limits.RESULT_PARTS + 5))
+    done = await pipeline.process(ToolOutput(text="many", parts=parts), "i_1", "c_1")
+    assert len(shelf.kept[0].parts) == len(done.data["content"]) == limits.RESULT_PARTS
+    assert done.data["cut"] is True
+
+
+async def test_a_file_that_does_not_fit_is_named_and_left_out(
+    pipeline: Pipeline, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RESULT_KEPT", 1_000)
+    parts = (Part(kind="image", data=PNG, name="small"), Part(kind="image", data=PNG * 10, name="large"))
+    done = await pipeline.process(ToolOutput(text="two", parts=parts), "i_1", "c_1")
+    assert [part["name"] for part in done.data["content"]] == ["small", "large"]
+    assert done.data["content"][1]["text"] == "A file of 2,080 bytes was left out: it is too large."
+    assert done.data["cut"] is True
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "media_type"),
+    [
+        (PNG, "image", "image/png"),
+        (b"\xff\xd8\xff\xe0JFIF", "image", "image/jpeg"),
+        (b"GIF89a\x01", "image", "image/gif"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image", "image/webp"),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "resource", "application/octet-stream"),
+        (b"<svg onload=alert(1)>", "resource", "application/octet-stream"),
+        (b"<!doctype html><script>", "resource", "application/octet-stream"),
+    ],
+)
+@pytest.mark.case("attack:TOOL-11")
+async def test_an_image_is_what_its_bytes_say(
+    pipeline: Pipeline, shelf: Shelf, data: bytes, kind: str, media_type: str
+) -> None:
+    output = ToolOutput(text="[image]", parts=(Part(kind="image", data=data, media_type="text/html"),))
+    done = await pipeline.process(output, "i_1", "c_1")
+    [part] = done.data["content"]
+    assert (part["kind"], part["mediaType"], part["bytes"]) == (kind, media_type, len(data))
+    assert shelf.kept[0].parts[0].media_type == media_type
+
+
+async def lag(work: asyncio.Task[object]) -> float:
+    """Return the longest that the event loop was held up while something was done."""
+    worst, last = 0.0, time.perf_counter()
+    while not work.done():
+        await asyncio.sleep(0.001)
+        now = time.perf_counter()
+        worst, last = max(worst, now - last), now
+    await work
+    return worst
+
+
+@pytest.mark.case("RES-18")
+async def test_huge_results_do_not_hold_up_the_loop(pipeline: Pipeline, redactor: Redactor, shelf: Shelf) -> None:
+    for number in range(10):
+        redactor.learn(f"another secret, number {number}")
+    huge = "€" + "lorem ipsum " * (50 * 1024 * 1024 // 12)
+    many = ["lorem ipsum " * (1024 * 1024 // 12) + str(n) for n in range(20)]
+    outputs = [ToolOutput(text=text, parts=(Part(kind="text", text=text),)) for text in (huge, *many)]
+
+    async def all_at_once() -> object:
+        return await asyncio.gather(*(pipeline.process(output, "i_1", "c_1") for output in outputs))
+
+    # A busy machine may hold up anything once; it does not do so twice in a row.
+    worst = min([await lag(asyncio.create_task(all_at_once())) for _ in range(2)])
+    assert worst < 0.1
+    assert len(shelf.kept) == 42

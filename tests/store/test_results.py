@@ -1,0 +1,81 @@
+"""Whole results of tool calls, on each database."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from pilothouse.store import schema
+from pilothouse.store.opening import OpenStore
+from pilothouse.store.store import Store
+from pilothouse.types.api import PartData, ResultPart
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import ItemCreated
+from pilothouse.types.items import Item
+from pilothouse.types.ports import KeptResult, Part
+from tests.support.records import OWNER, a_conversation, an_item
+
+PARTS = (
+    Part(kind="text", text="ünï" * 100_000),
+    Part(kind="image", data=bytes(range(256)) * 10, media_type="image/png", name="a picture"),
+    Part(kind="link", uri="https://example.com/"),
+)
+
+
+async def a_call(store: Store) -> Item:
+    conversation = await store.add_conversation(a_conversation())
+    item = an_item(conversation.id, "tool_call")
+    await store.append(conversation.id, [ItemCreated(item=item)], None)
+    return item
+
+
+@pytest.mark.case("RES-16")
+async def test_a_result_is_read_back_as_it_was_kept(store: Store) -> None:
+    call = await a_call(store)
+    assert await store.result(OWNER, call.id) is None
+    await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS, cut=True))
+    full = await store.result(OWNER, call.id)
+    assert full is not None
+    assert full.cut
+    assert full.parts == (
+        ResultPart(index=0, kind="text", text="ünï" * 100_000, bytes=500_000),
+        ResultPart(index=1, kind="image", media_type="image/png", name="a picture", bytes=2_560),
+        ResultPart(index=2, kind="link", uri="https://example.com/"),
+    )
+    picture = await store.result_part(OWNER, call.id, 1)
+    assert picture == PartData("image/png", "a picture", bytes(range(256)) * 10)
+    text = await store.result_part(OWNER, call.id, 0)
+    assert text == PartData("text/plain; charset=utf-8", "", ("ünï" * 100_000).encode())
+    assert await store.result_part(OWNER, call.id, 3) is None
+
+
+async def test_a_result_that_is_kept_again_replaces_the_first(store: Store) -> None:
+    call = await a_call(store)
+    await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))
+    await store.keep_result(KeptResult(call.id, call.conversation_id, (Part(kind="text", text="second"),)))
+    full = await store.result(OWNER, call.id)
+    assert full is not None
+    assert [part.text for part in full.parts] == ["second"]
+
+
+@pytest.mark.case("attack:WEB-17")
+async def test_a_result_of_someone_else_does_not_exist(store: Store) -> None:
+    call = await a_call(store)
+    await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))
+    for asked in (store.result("stranger", call.id), store.result_part("stranger", call.id, 1)):
+        with pytest.raises(PilothouseError) as refused:
+            await asked
+        assert refused.value.code == "not_found"
+
+
+async def test_results_go_with_their_conversation(opened: OpenStore) -> None:
+    store = opened.store
+    gone, stays = await a_call(store), await a_call(store)
+    for call in (gone, stays):
+        await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))
+    await store.change_conversation(
+        OWNER, gone.conversation_id, lambda now: msgspec.structs.replace(now, deleted_at=1.0)
+    )
+    assert await store.purge(2.0) == 1
+    left = await opened.database.read(lambda c: {row.item_id for row in c.execute(schema.results.select())})
+    assert left == {stays.id}
