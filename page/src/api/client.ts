@@ -1,6 +1,15 @@
 import createClient from "openapi-fetch";
 import type { paths } from "./schema";
-import type { Answer, ConfigPatch, ConversationSettings, ModelInput, NewMessage, Problem } from "./types";
+import type {
+  Answer,
+  ConfigPatch,
+  ConversationSettings,
+  ModelInput,
+  NewMessage,
+  Problem,
+  ServerInput,
+  ServerPatch,
+} from "./types";
 
 /** What went wrong, with a code of the server's, or "unreachable" when it did not answer. */
 export type PageProblem = Omit<Problem, "code"> & { code: Problem["code"] | "unreachable" };
@@ -102,6 +111,27 @@ export const api = {
   testModel: (id: string) => take(client.POST("/api/models/{id}/test", at(id))),
   testDraft: (model: ModelInput) => take(client.POST("/api/models/test", { body: model })),
   confirmKey: (id: string) => take(client.POST("/api/models/{id}/confirm-key", at(id))),
+
+  servers: () => take(client.GET("/api/servers")),
+  addServer: (server: ServerInput) => take(client.POST("/api/servers", { body: server })),
+  editServer: (id: string, server: ServerInput) => take(client.PUT("/api/servers/{id}", { ...at(id), body: server })),
+  patchServer: (id: string, patch: ServerPatch) => take(client.PATCH("/api/servers/{id}", { ...at(id), body: patch })),
+  removeServer: (id: string) => take(client.DELETE("/api/servers/{id}", at(id))),
+  consent: (id: string, fingerprint: string) =>
+    take(client.POST("/api/servers/{id}/consent", { ...at(id), body: { fingerprint } })),
+  retryServer: (id: string) => take(client.POST("/api/servers/{id}/retry", at(id))),
+  testServer: (id: string) => take(client.POST("/api/servers/{id}/test", at(id))),
+  serverTools: (id: string) => take(client.GET("/api/servers/{id}/tools", at(id))),
+  confirmTool: (id: string, name: string, fingerprint: string) =>
+    take(client.POST("/api/servers/{id}/tools/confirm", { ...at(id), body: { name, fingerprint } })),
+  serverLog: (id: string) => take(client.GET("/api/servers/{id}/log", at(id))),
+  serverStatus: () => take(client.GET("/api/servers/status")),
+  importServers: (text: string, origin: string) => take(client.POST("/api/servers/import", { body: { text, origin } })),
+  tools: () => take(client.GET("/api/tools")),
+  tryTool: (serverId: string, tool: string, args: Record<string, unknown>) =>
+    take(client.POST("/api/tools/try", { body: { serverId, tool, arguments: args } })),
+  traffic: (after: number) => take(client.GET("/api/traffic", { params: { query: { after } } })),
+  switchTraffic: (recording: boolean) => take(client.PUT("/api/traffic", { body: { recording } })),
 
   config: () => take(client.GET("/api/config")),
   changeConfig: (patch: ConfigPatch) => take(client.PATCH("/api/config", { body: patch })),

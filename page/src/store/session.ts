@@ -3,6 +3,7 @@ import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { currentRoute, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
 import { foldAll } from "./fold";
+import { isAboutServer, merged, toast } from "./servers";
 import { FeedSocket } from "./socket";
 import { getState, setState } from "./store";
 
@@ -34,7 +35,10 @@ function receive(frame: SocketFrame): void {
       return setState((now) => ({ conversations: listed(now.conversations, frame.conversation) }));
     case "models":
       return setState({ models: frame.models });
+    case "servers":
+      return setState((now) => ({ servers: merged(now.servers, frame.servers) }));
     case "notice":
+      if (isAboutServer(frame)) return toast(frame);
       return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
     case "lagged":
       if (getState().open?.conversation.id === frame.conversationId) void loadConversation(frame.conversationId);
@@ -69,6 +73,7 @@ function lists(state: PageState) {
     conversations: state.conversations.conversations,
     nextConversations: state.conversations.next,
     models: state.models,
+    servers: merged(getState().servers, state.servers),
     config: state.config,
   };
 }

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import type { Conversation, ConfigView, ConversationSettings, ModelList } from "../api/types";
+import type { Conversation, ConfigView, ConversationSettings, ModelList, ServerList } from "../api/types";
 import type { ConversationState } from "./conversation";
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "offline";
@@ -24,6 +24,8 @@ export interface AppState {
   /** The cursor for older conversations, or null when all are here. */
   nextConversations: string | null;
   models: ModelList;
+  /** The MCP servers, as they are at this moment. */
+  servers: ServerList;
   config: ConfigView | null;
   /** The open conversation; null on the start page. */
   open: ConversationState | null;
@@ -45,6 +47,7 @@ export const noSettings: ConversationSettings = {
   maxTokens: null,
   thinking: null,
   workingDirectory: null,
+  selection: null,
 };
 
 const initial: AppState = {
@@ -53,6 +56,7 @@ const initial: AppState = {
   conversations: [],
   nextConversations: null,
   models: { defaultModelId: null, models: [], problem: null },
+  servers: { servers: [], problem: null },
   config: null,
   open: null,
   opening: false,

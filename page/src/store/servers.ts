@@ -1,0 +1,23 @@
+import { notifications } from "@mantine/notifications";
+import type { ServerList } from "../api/types";
+import type { ServerNotice } from "./store";
+
+/** Take over what is new and keep what is the same, so that only rows that changed are drawn again. */
+export function merged(before: ServerList, now: ServerList): ServerList {
+  const known = new Map(before.servers.map((server) => [server.id, server]));
+  const servers = now.servers.map((server) => {
+    const old = known.get(server.id);
+    return old && JSON.stringify(old) === JSON.stringify(server) ? old : server;
+  });
+  return { servers, problem: now.problem };
+}
+
+/** Tell whether a notice is about one MCP server: it passes, where others stay until they are no longer true. */
+export const isAboutServer = ({ code }: ServerNotice): boolean => code.startsWith("mcp_");
+
+const colors = { info: "sea", warning: "yellow", error: "red" } as const;
+
+/** Show a notice at the edge of the page for a while. */
+export function toast({ level, message }: ServerNotice): void {
+  notifications.show({ color: colors[level], message, autoClose: 8_000 });
+}
