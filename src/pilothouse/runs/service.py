@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.agent import leftovers
-from pilothouse.runs import full_results, messages, selecting, titles
+from pilothouse.runs import messages, results, selecting, titles
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
@@ -238,13 +238,11 @@ class HostService(ModelCommands, ServerCommands):
 
     async def result(self, owner: str, item_id: str) -> FullResult:
         """Return a call's whole result, as far as it was kept."""
-        item = await self._call(owner, item_id)
-        return await self._records.result(owner, item_id) or full_results.of_item(item)
+        return await results.full_result(self._records, owner, item_id)
 
     async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
         """Return the bytes of a piece of a call's result."""
-        await self._call(owner, item_id)
-        return await self._records.result_part(owner, item_id, index)
+        return await results.result_part(self._records, owner, item_id, index)
 
     async def _call(self, owner: str, item_id: str) -> Item:
         item = await self._records.item(owner, item_id)
