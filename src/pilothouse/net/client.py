@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from pilothouse.net.compression import plain_bytes
 from pilothouse.net.errors import NetError, reason
 from pilothouse.net.watch import Watch
 from pilothouse.types import limits
@@ -37,13 +38,18 @@ class Reply:
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
-        self._bytes: AsyncGenerator[bytes, None] = response.aiter_bytes()
+        self._bytes: AsyncGenerator[bytes, None] = plain_bytes(response)
         self._watch = Watch()
         self.status = response.status_code
 
     def header(self, name: str) -> str:
         """Return a header's value, empty when it is absent."""
         return str(self._response.headers.get(name, ""))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return all headers, names in lower case."""
+        return {name.lower(): value for name, value in self._response.headers.items()}
 
     async def chunk(self, timeout: float) -> bytes | None:
         """Return the next bytes of the body, or None at its end."""
@@ -53,18 +59,20 @@ class Reply:
         except asyncio.CancelledError:
             if not self._watch.expired():
                 raise
-            raise NetError("silent", f"nothing came for {timeout:g} s") from None
+            raise NetError("silent", f"nothing came for {timeout:g} s", sent=True) from None
         except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise NetError("broken", reason(error)) from None
+            raise NetError("broken", reason(error), sent=True) from None
         finally:
             self._watch.end()
 
     async def read(self, limit: int, timeout: float) -> bytes:
         """Return the body's first `limit` bytes; what a server sends beyond is not read."""
-        body = b""
-        while len(body) < limit and (more := await self.chunk(timeout)) is not None:
-            body += more
-        return body[:limit]
+        parts: list[bytes] = []
+        size = 0
+        while size < limit and (more := await self.chunk(timeout)) is not None:
+            parts.append(more)
+            size += len(more)
+        return b"".join(parts)[:limit]
 
     async def aclose(self) -> None:
         """Close the connection, at once if the body is not at its end."""
@@ -101,11 +109,12 @@ async def send(
 
 
 class Fetched:
-    """A small answer, read whole."""
+    """A small answer, read whole; names of headers are in lower case."""
 
-    def __init__(self, status: int, body: bytes) -> None:
+    def __init__(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         self.status = status
         self.body = body
+        self.headers = headers or {}
 
 
 async def fetch(url: str, *, headers: Mapping[str, str] | None = None, timeout: float, limit: int) -> Fetched:
@@ -121,7 +130,7 @@ async def fetch(url: str, *, headers: Mapping[str, str] | None = None, timeout: 
         raise NetError("silent", f"nothing came for {timeout:g} s") from None
     if len(body) > limit:
         raise NetError("broken", f"it sent more than {limit // 1024} KB")
-    return Fetched(reply.status, body)
+    return Fetched(reply.status, body, reply.headers)
 
 
 async def close_clients() -> None:

@@ -4,31 +4,54 @@ from __future__ import annotations
 
 import socket
 import ssl
+from collections.abc import Iterator
 from typing import Literal
 
-# "url": not an address; "unreachable": no connection; "silent": nothing came in time; "broken": it broke off.
-NetProblem = Literal["url", "unreachable", "silent", "broken"]
+import httpx2
+
+# "url": not an address; "refused": we do not go there; "unknown": no such name; "certificate": nobody vouches for it;
+# "unreachable": no connection; "silent": nothing came in time; "broken": it broke off; "large": more than allowed.
+NetProblem = Literal["url", "refused", "unknown", "certificate", "unreachable", "silent", "broken", "large"]
 
 
 class NetError(Exception):
     """A failed request; the text says why in a few words and never holds a header, a key or a query."""
 
-    def __init__(self, problem: NetProblem, why: str) -> None:
+    def __init__(self, problem: NetProblem, why: str, *, sent: bool = False) -> None:
         super().__init__(why)
         self.problem: NetProblem = problem
         self.why = why
+        # Whether the other side may have the whole request.
+        self.sent = sent
+
+
+def fault(error: Exception, host: str, *, sent: bool = False) -> NetError:
+    """Return what an HTTP or WebSocket library's error means."""
+    causes = list(_causes(error))
+    why = reason(error)
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return NetError("unknown", f"the name {host} is not known")
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return NetError("certificate", why)
+    if any(isinstance(cause, TimeoutError) for cause in causes) and not sent:
+        return NetError("unreachable", "no connection came about in time")
+    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError | OSError) and not sent:
+        return NetError("unreachable", why)
+    return NetError("broken", why, sent=sent)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    for _ in range(10):
+        if seen is None:
+            return
+        yield seen
+        seen = seen.__cause__ or seen.__context__
 
 
 def reason(error: BaseException) -> str:
     """Return in a few words why a connection failed, from the innermost cause that is known."""
-    seen: BaseException | None = error
-    for _ in range(10):
-        if seen is None:
-            break
-        if words := _words(seen):
-            return words
-        seen = seen.__cause__ or seen.__context__
-    return "the connection failed"
+    return next((words for cause in _causes(error) if (words := _words(cause))), "the connection failed")
 
 
 def _words(error: BaseException) -> str:

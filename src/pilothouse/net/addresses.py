@@ -1,0 +1,146 @@
+"""Where an address leads: whether a host is out in the open, or inside where a stranger's word must not lead us."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from pilothouse.net.errors import NetError
+from pilothouse.types import limits
+from pilothouse.types.origins import is_loopback_host
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+# Clouds answer with credentials here, although the addresses look like any others.
+_METADATA = {ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")}
+# Its last 32 bits are an IPv4 address that a gateway goes on to.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_ISATAP = {0x00005EFE, 0x02005EFE}
+
+
+class Place(NamedTuple):
+    """The part of a URL that says whom to connect to, in one spelling."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+def place_of(url: str) -> Place:
+    """Return where a URL leads; raise NetError for one that two programs could read differently."""
+    if any(character <= " " or character in "\\\x7f" for character in url):
+        raise NetError("url", "the address holds a character that has no place in one")
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise NetError("url", "it is not a web address") from None
+    if "@" in parts.netloc:
+        raise NetError("url", "the address holds a user name")
+    return Place(parts.scheme, canonical_host(parts.hostname or ""), port)
+
+
+def canonical_host(host: str) -> str:
+    """Return a host in the spelling everything is compared in: numbers as an address, names in lower-case ASCII."""
+    try:
+        name = host.encode("idna").decode("ascii").lower().rstrip(".")
+    except UnicodeError:
+        raise NetError("url", "its host is not a name") from None
+    if not name or "%" in name:
+        raise NetError("url", "its host is not a name")
+    if ":" in name:
+        try:
+            return str(ipaddress.IPv6Address(name))
+        except ValueError:
+            raise NetError("url", "its host is not an address") from None
+    last = name.rpartition(".")[2]
+    if not (last.isdigit() or last.startswith("0x")):
+        return name
+    try:
+        # The lenient reading that connecting would use: decimal, octal, hexadecimal, fewer than four parts.
+        return str(ipaddress.IPv4Address(socket.inet_aton(name)))
+    except OSError:
+        raise NetError("url", "its host is not an address") from None
+
+
+def literal(host: str) -> Address | None:
+    """Return the address that a canonical host is, or None when it is a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_public(address: Address) -> bool:
+    """Return whether an address is out in the open, and every address packed into it too."""
+    if address in _NAT64:
+        return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return all(
+        one.is_global and not (one.is_multicast or one.is_reserved or one.is_unspecified or one in _METADATA)
+        for one in (address, *_packed(address))
+    )
+
+
+def is_intranet(address: Address) -> bool:
+    """Return whether an address is of a private network that is neither this machine nor the link it hangs on."""
+    inner = next(_packed(address), address)
+    away = inner.is_loopback or inner.is_link_local or inner.is_multicast or inner.is_unspecified
+    return not away and not (inner.is_reserved or inner in _METADATA)
+
+
+def _packed(address: Address) -> Iterator[Address]:
+    if isinstance(address, ipaddress.IPv4Address):
+        return
+    number = int(address)
+    if address.ipv4_mapped:
+        yield address.ipv4_mapped
+    elif address.sixtofour:
+        yield address.sixtofour
+    elif address.teredo:
+        yield from address.teredo
+    elif address in _NAT64 or (number >> 32) & 0xFFFFFFFF in _ISATAP or 1 < number < 1 << 32:
+        yield ipaddress.IPv4Address(number & 0xFFFFFFFF)
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a name; raise NetError that names it."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(limits.CONNECT_TIMEOUT):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError:
+        raise NetError("unreachable", f"looking up {host} took too long") from None
+    except (OSError, UnicodeError):
+        raise NetError("unknown", f"the name {host} is not known") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+async def checked(place: Place, *, near: Place, ask: Resolve = resolve) -> str:
+    """Return the address to connect to, looked up once; raise NetError when a stranger must not lead us there.
+
+    `near` is what the person typed: what is inside is allowed when it is that same host.
+    """
+    same = place.host == near.host
+    if is_loopback_host(place.host):
+        if same or is_loopback_host(near.host):
+            return place.host if literal(place.host) else (await ask(place.host, place.port))[0]
+        raise NetError("refused", f"{place.host} is this machine")
+    if address := literal(place.host):
+        if same or is_public(address):
+            return place.host
+        raise NetError("refused", f"{place.host} is a private address")
+    found = await ask(place.host, place.port)
+    for text in found:
+        one = ipaddress.ip_address(text.partition("%")[0])
+        # A name that the person typed may be of their own network; it never is this machine in disguise.
+        if not is_public(one) and not (same and is_intranet(one)):
+            raise NetError("refused", f"{place.host} leads to the private address {one}")
+    if not found:
+        raise NetError("unknown", f"the name {place.host} is not known")
+    return found[0]

@@ -1,0 +1,126 @@
+"""Requests to addresses that a server, a registry or a document named, and not the person.
+
+Such an address is looked up once, every address behind the name must be out in the open, and the connection goes
+to the address that was checked. Redirects are followed by hand, each step checked like the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+
+from pilothouse.net.addresses import Place, checked, literal, place_of, resolve
+from pilothouse.net.certificates import nobody, roots
+from pilothouse.net.client import Fetched, Method, Reply
+from pilothouse.net.errors import NetError, fault
+from pilothouse.net.proxies import proxy_for
+from pilothouse.types import limits
+
+_REDIRECTS = {301, 302, 303, 307, 308}
+# What may follow to another origin; anything else could be a credential.
+_HARMLESS = {"accept", "accept-language", "mcp-protocol-version", "user-agent"}
+
+
+async def request(
+    method: Method,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+    timeout: float = limits.GUARDED_TIMEOUT,
+    near: str,
+) -> Fetched:
+    """Send a request and read its answer of at most GUARDED_BYTES; `near` is the address that the person typed.
+
+    Raise NetError when the address leads inside, or anything else goes wrong.
+    """
+    typed = place_of(near)
+    sending = dict(headers or {})
+    try:
+        async with asyncio.timeout(timeout):
+            for _ in range(limits.REDIRECTS + 1):
+                place = _web_place(url)
+                address = await _address(url, place, typed)
+                got = await _once(method, _Hop(url, place, address), sending, content)
+                target = got.headers.get("location", "")
+                if got.status not in _REDIRECTS or not target:
+                    return got
+                following = urljoin(url, target)
+                sending = _for_next(method, place, _web_place(following), sending)
+                url = following
+    except TimeoutError:
+        raise NetError("silent", f"nothing came for {timeout:g} s", sent=True) from None
+    raise NetError("refused", f"it sent us on more than {limits.REDIRECTS} times")
+
+
+def _web_place(url: str) -> Place:
+    place = place_of(url)
+    if place.scheme not in ("http", "https"):
+        raise NetError("url", "it is not a web address")
+    return place
+
+
+class _Hop:
+    """One step: where to, and the address that was checked for it."""
+
+    def __init__(self, url: str, place: Place, address: str | None) -> None:
+        self.place = place
+        parts = urlsplit(url)
+        target = place.host if address is None else address
+        name = f"[{target}]" if ":" in target else target
+        self.url = parts._replace(netloc=f"{name}:{place.port}", fragment="").geturl()
+        shown = f"[{place.host}]" if ":" in place.host else place.host
+        usual = {"http": 80, "https": 443}[place.scheme]
+        self.host = shown if place.port == usual else f"{shown}:{place.port}"
+        self.proxy = proxy_for(url)
+
+
+async def _address(url: str, place: Place, near: Place) -> str | None:
+    """Return the checked address, or None where only the person's own proxy can look the name up."""
+    try:
+        return await checked(place, near=near, ask=resolve)
+    except NetError as error:
+        if error.problem == "unknown" and proxy_for(url) and not literal(place.host):
+            return None
+        raise
+
+
+async def _once(method: Method, hop: _Hop, headers: Mapping[str, str], content: bytes | None) -> Fetched:
+    transport = httpx2.AsyncHTTPTransport(verify=roots() if hop.place.scheme == "https" else nobody(), proxy=hop.proxy)
+    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
+        try:
+            sending = client.build_request(
+                method,
+                hop.url,
+                headers={"accept-encoding": "identity", **headers, "host": hop.host},
+                content=content,
+                # Anything but the typed name would be checked against the certificate otherwise.
+                extensions={"sni_hostname": hop.place.host},
+            )
+            sending.extensions["timeout"] = {"connect": limits.CONNECT_TIMEOUT}
+            reply = Reply(await client.send(sending, stream=True, follow_redirects=False))
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError):
+            raise NetError("url", "the address or a header is not valid") from None
+        except httpx2.HTTPError as error:
+            raise fault(error, hop.place.host) from None
+        try:
+            body = await reply.read(limits.GUARDED_BYTES + 1, limits.GUARDED_TIMEOUT)
+        finally:
+            await reply.aclose()
+    if len(body) > limits.GUARDED_BYTES:
+        raise NetError("large", f"it sent more than {limits.GUARDED_BYTES // 1024} KB", sent=True)
+    return Fetched(reply.status, body, reply.headers)
+
+
+def _for_next(method: Method, here: Place, there: Place, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what to send to the next address; raise NetError when it must not be followed."""
+    if here.scheme == "https" and there.scheme != "https":
+        raise NetError("refused", f"{here.host} sent us on to an address without encryption")
+    if here == there:
+        return dict(headers)
+    if method != "GET":
+        raise NetError("refused", f"{here.host} wanted the request sent on to {there.host}")
+    return {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
