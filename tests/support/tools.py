@@ -63,6 +63,7 @@ class ToolOf:
         self.effects = effects
         self.times = CallTimes(idle=timeout, total=timeout)
         self.server = server
+        self.qualified_name = name.replace("__", ".", 1)
         self.grant_key = name
         # Used instead of the action where a test looks at progress.
         self.reporting: Reporting | None = None

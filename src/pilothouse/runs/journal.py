@@ -91,6 +91,10 @@ class RunJournal:
         """Return the conversation's items in order."""
         return list(self._items.values())
 
+    def item(self, item_id: str) -> Item:
+        """Return one of them."""
+        return self._items[item_id]
+
     def new(
         self, kind: ItemKind, *, status: ItemStatus = "streaming", text: str = "", data: JsonObject | None = None
     ) -> Item:

@@ -35,6 +35,7 @@ class Think:
     effects: frozenset[Effect] = frozenset()
     times = CallTimes(idle=30.0, total=30.0)
     server = ""
+    qualified_name = NAME
     grant_key = NAME
 
     def __init__(self, tool_names: Callable[[], Sequence[str]]) -> None:

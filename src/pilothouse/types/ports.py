@@ -73,6 +73,10 @@ class CallContext(msgspec.Struct, frozen=True):
     unattended: bool
     # Set when the call goes on after it paused to ask something.
     resumed: Resumed | None = None
+    # What the person allowed beforehand for this run: `server.tool` or `server.*`.
+    allow: tuple[str, ...] = ()
+    # The grant keys of what the person allowed for the whole conversation.
+    granted: frozenset[str] = frozenset()
 
 
 class CallFeedback(Protocol):
@@ -131,6 +135,11 @@ class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec:
         """Return the tool as the model sees it."""
+        ...
+
+    @property
+    def qualified_name(self) -> str:
+        """Return its name for people: `server.tool`, or a built-in tool's own."""
         ...
 
     @property
@@ -227,7 +236,11 @@ class Journal(Protocol):
 
     @property
     def items(self) -> Sequence[Item]:
-        """Return the conversation's items as they are now, in order, text so far included."""
+        """Return the conversation's items as they are now, in order."""
+        ...
+
+    def item(self, item_id: str) -> Item:
+        """Return one of them."""
         ...
 
     def new(
