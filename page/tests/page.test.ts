@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { callTime, choicesOf, usageOf } from "../src/chat/data";
 import { usageFacts } from "../src/chat/Response";
 import { rowsOf } from "../src/chat/rows";
-import { phaseText } from "../src/chat/ToolCall";
+import { phaseText } from "../src/calls/phases";
 import { seconds } from "../src/chat/words";
 import { loadDraft, newKey, saveDraft } from "../src/composer/drafts";
 import { byDay, dayName } from "../src/conversations/days";

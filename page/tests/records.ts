@@ -1,4 +1,4 @@
-import type { Conversation, ConversationSnapshot, Item, Run } from "../src/api/types";
+import type { Conversation, ConversationSnapshot, Item, Run, ServerView } from "../src/api/types";
 import { fromSnapshot, type ConversationState } from "../src/store/conversation";
 import { noSettings } from "../src/store/store";
 
@@ -59,4 +59,38 @@ export function aRun(fields: Partial<Run> = {}): Run {
 /** Return a conversation's state holding these items, as of event `lastSeq`. */
 export function aState(items: Item[] = [], lastSeq = 1, fields: Partial<ConversationSnapshot> = {}): ConversationState {
   return fromSnapshot({ conversation: aConversation(), items, runs: [], lastSeq, hasEarlier: false, ...fields });
+}
+
+/** Return a server with some fields of its own. */
+export function aServer(fields: Partial<ServerView> = {}): ServerView {
+  return {
+    id: "s_1",
+    name: "Files",
+    slug: "files",
+    enabled: true,
+    state: "idle",
+    label: "Idle",
+    transport: "stdio",
+    wire: "auto",
+    package: { type: "npm", identifier: "server-files" },
+    source: { type: "manual" },
+    authType: "none",
+    address: "npx -y server-files",
+    settings: {},
+    secretNames: [],
+    toolCount: 2,
+    changedTools: 0,
+    quarantinedTools: 0,
+    protocolVersion: "",
+    serverVersion: "",
+    connectedAt: null,
+    lastUsedAt: null,
+    lastHealthCheck: null,
+    lastError: "",
+    fix: "",
+    restarts: 0,
+    process: null,
+    consent: null,
+    ...fields,
+  };
 }

@@ -97,6 +97,8 @@ export const api = {
   cancelRun: (id: string) => take(client.POST("/api/runs/{id}/cancel", at(id))),
   resumeRun: (id: string) => take(client.POST("/api/runs/{id}/resume", at(id))),
   cancelCall: (itemId: string) => take(client.POST("/api/calls/{id}/cancel", at(itemId))),
+  keepWaiting: (itemId: string) => take(client.POST("/api/calls/{id}/keep-waiting", at(itemId))),
+  result: (itemId: string) => take(client.GET("/api/calls/{id}/result", at(itemId))),
   answer: (itemId: string, answer: Answer) =>
     take(client.POST("/api/questions/{id}/answer", { ...at(itemId), body: answer })),
 

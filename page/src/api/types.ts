@@ -43,6 +43,7 @@ export type ServerPatch = Schemas["ServerPatch"];
 export type ServerState = ServerView["state"];
 export type ServerStatus = Schemas["ServerStatus"];
 export type ServerTest = Schemas["ServerTest"];
+export type Selection = Schemas["Selection"];
 export type ServerTool = Schemas["ServerTool"];
 export type ServerView = Schemas["ServerView"];
 export type SocketFrame = Schemas["SocketFrame"];

@@ -21,8 +21,8 @@ export function cut(text: string): string[] {
 }
 
 /** Text from elsewhere, as it is: its beginning, and all of it when asked for. */
-export function LongText({ text, label }: { text: string; label: string }) {
-  const [isWhole, setWhole] = useState(false);
+export function LongText({ text, label, ...given }: { text: string; label: string; isWhole?: boolean }) {
+  const [isWhole, setWhole] = useState(given.isWhole ?? false);
   const isLong = text.length > SHOWN_CHARS;
   const shown = isWhole || !isLong ? text : text.slice(0, SHOWN_CHARS);
   return (

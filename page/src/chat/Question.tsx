@@ -1,23 +1,12 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
-import { api } from "../api/client";
-import type { Answer, Item } from "../api/types";
+import type { Item } from "../api/types";
+import { Approval } from "../calls/Approval";
+import { Elicitation } from "../calls/Elicitation";
 import { QuestionIcon } from "../shell/icons";
-import { tell } from "../shell/messages";
 import classes from "./Chat.module.css";
 import { answerOf, choicesOf } from "./data";
-
-function useAnswer(item: Item) {
-  const [isSending, setSending] = useState(false);
-  const send = (answer: Answer) => {
-    setSending(true);
-    api
-      .answer(item.id, answer)
-      .catch(tell)
-      .finally(() => setSending(false));
-  };
-  return { isSending, send };
-}
+import { useAnswer } from "./useAnswer";
 
 function TextAnswer({ item }: { item: Item }) {
   const [value, setValue] = useState("");
@@ -63,6 +52,8 @@ function ChoiceAnswer({ item }: { item: Item }) {
 /** Something only the person can say; the run waits for it. */
 export function Question({ item }: { item: Item }) {
   const answer = answerOf(item);
+  if (answer === null && item.data.kind === "approval") return <Approval item={item} />;
+  if (answer === null && item.data.kind === "elicitation") return <Elicitation item={item} />;
   return (
     <section className={classes.question} data-open={answer === null || undefined} aria-label="Question">
       <p className={classes.questionText}>

@@ -8,7 +8,7 @@ import { loadEarlier, loadUntil } from "../store/actions";
 import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Pending } from "./Pending";
-import { rowsOf, type Row } from "./rows";
+import { holds, rowsOf, type Row } from "./rows";
 import { TimelineRow } from "./TimelineRow";
 import { useFollow } from "./useFollow";
 
@@ -46,7 +46,7 @@ function VirtualRows({ rows, target, scroller }: RowsProps) {
     useFlushSync: false,
   });
   useEffect(() => {
-    const at = target ? rows.findIndex((row) => row.key === target) : -1;
+    const at = target ? rows.findIndex((row) => holds(row, target)) : -1;
     if (at >= 0) virtualizer.scrollToIndex(at, { align: "start" });
   }, [target, virtualizer]);
   const shown = virtualizer.getVirtualItems();

@@ -1,15 +1,16 @@
 import { memo } from "react";
 import type { Item } from "../api/types";
+import togetherClasses from "../calls/Calls.module.css";
+import { ToolCall } from "../calls/ToolCall";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Compaction, Notice } from "./Notice";
 import { Question } from "./Question";
 import { Response } from "./Response";
 import { RunEnd } from "./RunEnd";
-import type { Row } from "./rows";
+import { holds, type Row } from "./rows";
 import { Sturdy } from "./Sturdy";
 import { Thinking } from "./Thinking";
-import { ToolCall } from "./ToolCall";
 import { UserMessage } from "./UserMessage";
 
 const views: Record<Item["kind"], (props: { item: Item }) => React.ReactNode> = {
@@ -36,6 +37,17 @@ function ItemRow({ itemId, isTarget }: { itemId: string; isTarget: boolean }) {
   );
 }
 
+/** Calls of one answer, side by side. */
+function CallsRow({ itemIds, target }: { itemIds: readonly string[]; target: string | null }) {
+  return (
+    <div className={togetherClasses.together}>
+      {itemIds.map((itemId) => (
+        <ItemRow key={itemId} itemId={itemId} isTarget={itemId === target} />
+      ))}
+    </div>
+  );
+}
+
 function EndRow({ runId, isLatest }: { runId: string; isLatest: boolean }) {
   const run = useApp((state) => state.open?.runs.get(runId));
   if (!run) return null;
@@ -48,14 +60,14 @@ function EndRow({ runId, isLatest }: { runId: string; isLatest: boolean }) {
 
 /** One line of the timeline. */
 export const TimelineRow = memo(
-  ({ row, target }: { row: Row; target: string | null }) =>
-    row.kind === "item" ? (
-      <ItemRow itemId={row.itemId} isTarget={row.itemId === target} />
-    ) : (
-      <EndRow runId={row.runId} isLatest={row.isLatest} />
-    ),
+  ({ row, target }: { row: Row; target: string | null }) => {
+    if (row.kind === "item") return <ItemRow itemId={row.itemId} isTarget={row.itemId === target} />;
+    if (row.kind === "calls") return <CallsRow itemIds={row.itemIds} target={target} />;
+    return <EndRow runId={row.runId} isLatest={row.isLatest} />;
+  },
   (a, b) => {
-    if (a.row.key !== b.row.key || (a.target === a.row.key) !== (b.target === b.row.key)) return false;
+    if (a.row.key !== b.row.key || holds(a.row, a.target) !== holds(b.row, b.target)) return false;
+    if (a.row.kind === "calls" && b.row.kind === "calls") return a.row.itemIds.length === b.row.itemIds.length;
     return a.row.kind !== "end" || b.row.kind !== "end" || a.row.isLatest === b.row.isLatest;
   },
 );

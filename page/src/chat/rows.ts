@@ -1,9 +1,16 @@
 import type { Item, Run } from "../api/types";
 
-/** A line of the timeline: an item, or how a run ended below its last item. */
+/** A line of the timeline: an item, the calls of one answer, or how a run ended below its last item. */
 export type Row =
   | { kind: "item"; key: string; itemId: string }
+  | { kind: "calls"; key: string; itemIds: readonly string[] }
   | { kind: "end"; key: string; runId: string; isLatest: boolean };
+
+/** Tell whether an item stands in this line. */
+export function holds(row: Row, itemId: string | null): boolean {
+  if (itemId === null || row.kind === "end") return false;
+  return row.kind === "calls" ? row.itemIds.includes(itemId) : row.itemId === itemId;
+}
 
 const needsWords = (run: Run) => run.status === "failed" || run.status === "interrupted" || run.status === "cancelled";
 
@@ -24,6 +31,15 @@ function lastItems(order: readonly string[], items: ReadonlyMap<string, Item>, r
   return last;
 }
 
+/** Put an item into the line of the calls before it, where it was asked for together with them. */
+function joined(last: Row | undefined, item: Item | undefined, items: ReadonlyMap<string, Item>): Row | null {
+  if (item?.kind !== "tool_call" || !last || last.kind === "end") return null;
+  const earlier = last.kind === "calls" ? [...last.itemIds] : [last.itemId];
+  const first = items.get(earlier[0] ?? "");
+  const isSame = first?.kind === "tool_call" && first.runId === item.runId && first.data.turn === item.data.turn;
+  return isSame ? { kind: "calls", key: last.key, itemIds: [...earlier, item.id] } : null;
+}
+
 /** Return the timeline's lines in order. */
 export function rowsOf(
   order: readonly string[],
@@ -38,7 +54,9 @@ export function rowsOf(
   }
   const rows: Row[] = [];
   for (const itemId of order) {
-    rows.push({ kind: "item", key: itemId, itemId });
+    const together = joined(rows[rows.length - 1], items.get(itemId), items);
+    if (together) rows[rows.length - 1] = together;
+    else rows.push({ kind: "item", key: itemId, itemId });
     const run = ends.get(itemId);
     if (run) rows.push({ kind: "end", key: `end-${run.id}`, runId: run.id, isLatest: run === latest });
   }

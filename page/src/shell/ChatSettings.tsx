@@ -6,6 +6,7 @@ import { useApp } from "../store/store";
 import { SlidersIcon } from "./icons";
 import { tell } from "./messages";
 import { currentModel } from "./ModelSelector";
+import { ToolChoice } from "./ToolChoice";
 
 const textOrDefault = (text: string) => text.trim() || null;
 const numberOrDefault = (value: string | number) => (value === "" || !Number.isFinite(Number(value)) ? null : Number(value));
@@ -89,11 +90,18 @@ function Fields({ settings }: { settings: ConversationSettings }) {
         onChange={(event) => edit({ workingDirectory: event.currentTarget.value })}
         onBlur={save}
       />
+      <ToolChoice
+        selection={draft.selection}
+        onChange={(selection) => {
+          edit({ selection });
+          save();
+        }}
+      />
     </Stack>
   );
 }
 
-/** What this conversation has of its own: prompt, temperature, length, thinking, folder. */
+/** What this conversation has of its own: prompt, temperature, length, thinking, folder, tools. */
 export function ChatSettings() {
   const [opened, setOpened] = useState(false);
   const id = useApp((state) => state.open?.conversation.id ?? "new");

@@ -1,0 +1,93 @@
+import { Button, Checkbox, Loader } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { Selection, ServerTool, ServerView } from "../api/types";
+import { useApp } from "../store/store";
+import { tell } from "./messages";
+import { choose, chosen, toggleTool, type Chosen } from "./selection";
+import classes from "./ToolChoice.module.css";
+
+interface ServerChoiceProps {
+  server: ServerView;
+  what: Chosen;
+  onChoose: (what: Chosen) => void;
+}
+
+function Tools({ server, what, onChoose }: ServerChoiceProps) {
+  const [tools, setTools] = useState<ServerTool[] | null>(null);
+  useEffect(() => {
+    api.serverTools(server.id).then(
+      (list) => setTools(list.tools.filter((tool) => tool.state === "offered")),
+      (error: unknown) => {
+        setTools([]);
+        tell(error);
+      },
+    );
+  }, [server.id]);
+  if (!tools) return <Loader size="xs" aria-label="Fetching the tools" />;
+  if (!tools.length) return <p className={classes.note}>No tools are known of this server yet.</p>;
+  const all = tools.map((tool) => tool.name);
+  return tools.map((tool) => (
+    <Checkbox
+      key={tool.name}
+      size="xs"
+      label={tool.title || tool.name}
+      checked={what === "all" || (what !== "none" && what.includes(tool.name))}
+      onChange={() => onChoose(toggleTool(what, all, tool.name))}
+    />
+  ));
+}
+
+function ServerChoice(props: ServerChoiceProps) {
+  const { server, what, onChoose } = props;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li>
+      <div className={classes.server}>
+        <Checkbox
+          label={server.name}
+          disabled={!server.enabled}
+          checked={what === "all"}
+          indeterminate={Array.isArray(what)}
+          onChange={() => onChoose(what === "none" ? "all" : "none")}
+        />
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          aria-expanded={isOpen}
+          aria-label={`Tools of ${server.name}`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {Array.isArray(what) ? `${what.length} of ${server.toolCount} tools` : `${server.toolCount} tools`}
+        </Button>
+      </div>
+      {isOpen && (
+        <div className={classes.tools}>
+          <Tools {...props} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** Which servers and tools this conversation uses. */
+export function ToolChoice({ selection, onChange }: { selection: Selection | null; onChange: (next: Selection | null) => void }) {
+  const servers = useApp((state) => state.servers.servers);
+  return (
+    <fieldset className={classes.choice}>
+      <legend>Tools</legend>
+      {servers.length === 0 && <p className={classes.note}>No MCP server is set up; Settings, MCP adds one.</p>}
+      <ul className={classes.list}>
+        {servers.map((server) => (
+          <ServerChoice
+            key={server.id}
+            server={server}
+            what={chosen(selection, server)}
+            onChoose={(what) => onChange(choose(selection, servers, server, what))}
+          />
+        ))}
+      </ul>
+    </fieldset>
+  );
+}

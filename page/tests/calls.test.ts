@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { fraction, isCut, parsed, partsOf, progressOf, secondsLeft } from "../src/calls/call";
+import { canCancel, phaseOf, phaseText } from "../src/calls/phases";
+import { holds, rowsOf } from "../src/chat/rows";
+import { choose, chosen, toggleTool } from "../src/shell/selection";
+import { anItem, aServer } from "./records";
+
+const call = (data: Record<string, unknown>, status: "streaming" | "waiting" | "cancelled" | "timed_out" = "streaming") =>
+  anItem({ kind: "tool_call", status, data });
+
+describe("a call's phase", () => {
+  it("has words for waiting on the person", () => {
+    expect(phaseText(call({ phase: "waiting_approval" }, "waiting"))).toBe("Waiting for your approval");
+    expect(phaseText(call({ phase: "input_required" }, "waiting"))).toBe("Waiting for your answer");
+  });
+
+  it("says when a server did not confirm that it stopped", () => {
+    expect(phaseText(call({ cancellation: "acknowledged" }, "cancelled"))).toBe("Cancelled");
+    expect(phaseText(call({ cancellation: "unanswered" }, "cancelled"))).toContain("may still be running");
+  });
+
+  it("tells a timeout in the words of the server", () => {
+    expect(phaseText(call({ error: { message: "Tool call timed out after 30s" } }, "timed_out"))).toBe(
+      "Tool call timed out after 30s",
+    );
+  });
+
+  it("can be cancelled before and while it executes, and not after", () => {
+    expect(["started", "args_received", "executing"].every((phase) => canCancel(phase as "started"))).toBe(true);
+    expect(canCancel("completed") || canCancel("waiting_approval")).toBe(false);
+  });
+
+  it("that nobody knows counts as started", () => {
+    expect(phaseOf(call({ phase: "dancing" }))).toBe("started");
+  });
+});
+
+describe("a call under way", () => {
+  it("offers more time only when its limit is near", () => {
+    const item = call({ phase: "executing", deadlineAt: 1_000, timeoutSeconds: 30 });
+    expect(secondsLeft(item, 980_000)).toBeNull();
+    expect(secondsLeft(item, 992_000)).toBe(8);
+    expect(secondsLeft(item, 1_005_000)).toBe(0);
+  });
+
+  it("shows progress as far as the server tells it", () => {
+    expect(progressOf(call({}))).toBeNull();
+    const told = progressOf(call({ progress: { done: 3, total: 4, message: "copying" } }));
+    expect(told && fraction(told)).toBe(0.75);
+    const vague = progressOf(call({ progress: { done: 3, total: null, message: "" } }));
+    expect(vague && fraction(vague)).toBeNull();
+  });
+});
+
+describe("a result", () => {
+  it("is read without trusting it", () => {
+    const parts = partsOf(call({ content: [{ kind: "image", index: 2, bytes: 10 }, { kind: "nonsense" }, null] }));
+    expect(parts.map((part) => [part.kind, part.index])).toEqual([
+      ["image", 2],
+      ["text", 1],
+      ["text", 2],
+    ]);
+  });
+
+  it("that is longer than what the timeline holds can be had in full", () => {
+    expect(isCut(call({ content: [{ kind: "text", index: 0, text: "ab", bytes: 2 }] }))).toBe(false);
+    expect(isCut(call({ content: [{ kind: "text", index: 0, text: "ab", bytes: 5_000 }] }))).toBe(true);
+    expect(isCut(call({ cut: true }))).toBe(true);
+  });
+
+  it("is a tree only when it is JSON with something in it", () => {
+    expect(parsed('{"a": 1}')).toEqual({ a: 1 });
+    expect(parsed("12")).toBeUndefined();
+    expect(parsed("{broken")).toBeUndefined();
+  });
+});
+
+describe("calls of one answer", () => {
+  it("share a line, and the next answer begins another", () => {
+    const items = new Map(
+      [
+        anItem({ id: "a", kind: "tool_call", data: { turn: "1.1" } }),
+        anItem({ id: "b", kind: "tool_call", data: { turn: "1.1" } }),
+        anItem({ id: "c", kind: "tool_call", data: { turn: "2.1" } }),
+      ].map((item) => [item.id, item]),
+    );
+    const rows = rowsOf(["a", "b", "c"], items, new Map());
+    expect(rows.map((row) => (row.kind === "calls" ? row.itemIds : row.key))).toEqual([["a", "b"], "c"]);
+    expect(rows.map((row) => holds(row, "b"))).toEqual([true, false]);
+  });
+});
+
+describe("the tools of a conversation", () => {
+  const one = aServer({ id: "1", name: "One" });
+  const two = aServer({ id: "2", name: "Two" });
+  const off = aServer({ id: "3", name: "Off", enabled: false });
+  const servers = [one, two, off];
+
+  it("are all that is enabled until something is chosen", () => {
+    expect(servers.map((server) => chosen(null, server))).toEqual(["all", "all", "none"]);
+  });
+
+  it("are named one by one once a server is left out, and the default again when it is back", () => {
+    const without = choose(null, servers, two, "none");
+    expect(without?.servers).toEqual([{ name: "One", tools: [] }]);
+    expect(chosen(without, two)).toBe("none");
+    expect(choose(without, servers, two, "all")).toBeNull();
+  });
+
+  it("can be single ones of a server", () => {
+    const some = toggleTool("all", ["read", "write"], "write");
+    expect(some).toEqual(["read"]);
+    expect(toggleTool(some, ["read", "write"], "write")).toBe("all");
+    expect(toggleTool(some, ["read", "write"], "read")).toBe("none");
+    expect(chosen(choose(null, servers, one, some), one)).toEqual(["read"]);
+  });
+});
