@@ -6,6 +6,7 @@ The model's name says what is asked for:
     burst-20000         so many tokens, as fast as the reader takes them
     paced-500-50        500 tokens, 50 a second; each is the sender's monotonic clock in nanoseconds
     text-20000-400      20,000 words of markdown, 400 a second
+    rounds-20-1         a call of the echo tool, 20 times, one in each answer, then a word
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 import uvloop
 
@@ -28,7 +29,7 @@ PARAGRAPH = (
 )
 
 
-def event(delta: dict[str, str], finish: str | None = None) -> bytes:
+def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
     """Return a chunk with the fields that OpenAI sends."""
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
     return framed(
@@ -51,11 +52,24 @@ def framed(chunk: object) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-def ending(count: int) -> bytes:
+def counted(count: int) -> dict[str, int]:
+    """Return what an answer of so many tokens cost."""
+    return {"prompt_tokens": 9, "completion_tokens": count, "total_tokens": count + 9}
+
+
+def ending(count: int, finish: str = "stop") -> bytes:
     """Return what follows the last token."""
-    usage = {"prompt_tokens": 9, "completion_tokens": count, "total_tokens": count + 9}
-    last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [], "usage": usage}
-    return event({}, "stop") + framed(last) + framed(b"[DONE]") + b"0\r\n\r\n"
+    last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [], "usage": counted(count)}
+    return event({}, finish) + framed(last) + framed(b"[DONE]") + b"0\r\n\r\n"
+
+
+def whole(message: dict[str, Any], finish: str) -> bytes:
+    """Return an answer that was not asked for as a stream."""
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
+    made = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_760_000_000, "model": "gpt-4o-mini"}
+    body = json.dumps({**made, "choices": [choice], "usage": counted(5)}).encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
+    return head + body
 
 
 def words() -> Iterator[str]:
@@ -93,10 +107,13 @@ class Exchange(asyncio.Protocol):
         lengths = [int(line[15:]) for line in head.split(b"\r\n") if line[:15].lower() == b"content-length:"]
         if found and lengths and len(body) >= lengths[0]:
             self._received = b""
-            self._streaming = self._loop.create_task(self._answer(json.loads(body)["model"]))
+            self._streaming = self._loop.create_task(self._answer(json.loads(body)))
 
-    async def _answer(self, model: str) -> None:
-        kind, count, *rate = model.split("-")
+    async def _answer(self, request: dict[str, Any]) -> None:
+        kind, count, *rate = str(request["model"]).split("-")
+        if kind == "rounds":
+            self._round(request, int(count), int(rate[0]))
+            return
         self._transport.write(HEAD + event({"role": "assistant", "content": ""}))
         if kind == "burst":
             await self._burst(int(count))
@@ -105,6 +122,27 @@ class Exchange(asyncio.Protocol):
             token = (lambda: f" {time.monotonic_ns()}") if kind == "paced" else (lambda: next(source))
             await self._paced(int(count), float(rate[0]), token)
         self._transport.write(ending(int(count)))
+
+    def _round(self, request: dict[str, Any], rounds: int, parallel: int) -> None:
+        """Answer with the next calls, or with a word when all were made; streamed or whole, as asked."""
+        made = sum(message["role"] == "tool" for message in request["messages"])
+        message: dict[str, Any] = {"role": "assistant", "content": None if made < rounds * parallel else "done"}
+        if made < rounds * parallel:
+            name = next(tool["function"]["name"] for tool in request["tools"] if "echo" in tool["function"]["name"])
+            message["tool_calls"] = [
+                {
+                    "index": number,
+                    "id": f"call_{made}_{number}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": '{"text":"hello"}'},
+                }
+                for number in range(parallel)
+            ]
+        finish = "tool_calls" if "tool_calls" in message else "stop"
+        if request.get("stream"):
+            self._transport.write(HEAD + event(message) + ending(5, finish))
+        else:
+            self._transport.write(whole(message, finish))
 
     async def _burst(self, count: int) -> None:
         frames = [event({"content": f" t{number:04d}"}) for number in range(count)]
