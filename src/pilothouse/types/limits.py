@@ -171,6 +171,18 @@ MODEL_LIST_BYTES = 8 * 1024 * 1024
 # Asking a remote provider for its list; the person waits for it.
 MODEL_LIST_TIMEOUT = 10.0
 
+# --- signing in to servers -----------------------------------------------------------------------
+# A person who went to sign in comes back within this, or begins anew.
+SIGN_IN_SECONDS = 600.0
+# A token is renewed this long before it ends: a request takes a while to arrive, and clocks differ.
+TOKEN_LEEWAY = 30.0
+# What a key signs about us is used at once; no one can use it later.
+ASSERTION_SECONDS = 120.0
+# A request is tried again after a refused token at most this often: renewed, signed in anew, widened.
+TOKEN_TRIES = 3
+# A server that wants ever more rights is not asked about for ever.
+SCOPE_STEPS = 5
+
 # --- tool timeouts -------------------------------------------------------------------------------
 # A tool is not given longer than the model itself could take to fill a quarter of its window, within these.
 ALIGNED_TIMEOUT_MIN = 60.0

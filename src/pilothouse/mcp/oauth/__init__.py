@@ -1,0 +1,1 @@
+"""The OAuth client: finds where to sign in, gets tokens, renews them, and gives them to their one server only."""

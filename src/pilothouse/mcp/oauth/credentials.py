@@ -1,0 +1,175 @@
+"""What was got for a server: kept under its address, bound to its issuer, renewed by one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Literal, Protocol
+
+import msgspec
+
+from pilothouse.mcp.oauth.addresses import same_issuer
+from pilothouse.mcp.oauth.errors import OAuthError
+from pilothouse.types import limits
+from pilothouse.types.json import encode_text
+from pilothouse.types.origins import origin_of
+from pilothouse.types.ports import Secrets
+
+ClientMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+
+
+class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who we are to an issuer."""
+
+    id: str
+    secret: str = ""
+    method: ClientMethod = "none"
+    # The issuer that knows us by this name; empty where the name is good everywhere or not bound yet.
+    issuer: str = ""
+    # For `private_key_jwt`: a private key as PEM, and how to sign with it.
+    key: str = ""
+    algorithm: Literal["ES256", "RS256"] = "ES256"
+    # Registered by ourselves: what with, and until when (epoch seconds, 0 for ever).
+    redirect_uri: str = ""
+    expires_at: float = 0.0
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An access token and what belongs to it."""
+
+    access: str
+    refresh: str = ""
+    # Epoch seconds: it must make sense after a restart. None when the issuer did not say.
+    expires_at: float | None = None
+    scopes: tuple[str, ...] = ()
+
+    def is_fresh(self) -> bool:
+        """Return whether it will hold until a request that is sent now arrives."""
+        return self.expires_at is None or time.time() < self.expires_at - limits.TOKEN_LEEWAY
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything needed to use and renew the tokens of one server, also after a restart."""
+
+    server_url: str
+    resource: str
+    issuer: str
+    token_endpoint: str
+    revocation_endpoint: str = ""
+    client: Client
+    # None after they were refused; the client stays known.
+    tokens: Tokens | None = None
+
+    def belongs_to(self, issuer: str) -> bool:
+        """Return whether it was got from this issuer."""
+        return same_issuer(self.issuer, issuer)
+
+
+class CredentialStore(Protocol):
+    """Keeps one credential per server address."""
+
+    async def get(self, server_url: str) -> Credential | None:
+        """Return what is kept for a server."""
+        ...
+
+    async def set(self, credential: Credential) -> None:
+        """Keep a credential in place of the server's last one."""
+        ...
+
+    async def delete(self, server_url: str) -> None:
+        """Forget a server's credential; nothing kept is fine."""
+        ...
+
+
+class SecretCredentials:
+    """Keeps credentials among the secrets, bound to the origin of their server."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    async def get(self, server_url: str) -> Credential | None:
+        """Return what is kept for a server."""
+        # A keyring may take its time.
+        text = await asyncio.to_thread(self._secrets.get, _name(server_url), origin_of(server_url))
+        try:
+            credential = msgspec.json.decode(text, type=Credential) if text else None
+        except msgspec.MsgspecError:
+            return None
+        return credential if credential and credential.server_url == server_url else None
+
+    async def set(self, credential: Credential) -> None:
+        """Keep a credential in place of the server's last one."""
+        url = credential.server_url
+        await asyncio.to_thread(self._secrets.put, _name(url), encode_text(credential), origin_of(url))
+
+    async def delete(self, server_url: str) -> None:
+        """Forget a server's credential; nothing kept is fine."""
+        await asyncio.to_thread(self._secrets.delete, _name(server_url))
+
+
+def _name(server_url: str) -> str:
+    return f"mcp-oauth.{hashlib.sha256(server_url.encode()).hexdigest()[:40]}"
+
+
+class _Turn:
+    """Who works on a server's credential now, and how the last one fared."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.failures = 0
+        self.error: OAuthError | None = None
+
+
+class Credentials:
+    """The credentials of all servers; shared by every connection, so that each is renewed once for all."""
+
+    def __init__(self, store: CredentialStore, *, learn: Callable[[str], None] = lambda value: None) -> None:
+        self._store = store
+        # Told every secret that comes in, so that it is never shown.
+        self._learn = learn
+        self._known: dict[str, Credential | None] = {}
+        self._turns: dict[str, _Turn] = {}
+
+    async def get(self, server_url: str) -> Credential | None:
+        """Return what is known for a server; the store is asked once."""
+        if server_url not in self._known:
+            found = await self._store.get(server_url)
+            if found is not None:
+                self._teach(found)
+            self._known.setdefault(server_url, found)
+        return self._known[server_url]
+
+    async def keep(self, credential: Credential) -> None:
+        """Store a credential, and only then let it be used."""
+        self._teach(credential)
+        await self._store.set(credential)
+        self._known[credential.server_url] = credential
+
+    async def forget(self, server_url: str) -> None:
+        """Delete a server's credential."""
+        self._known[server_url] = None
+        await self._store.delete(server_url)
+
+    @contextlib.asynccontextmanager
+    async def turn(self, server_url: str) -> AsyncIterator[None]:
+        """Work on a server's credential alone; who waited for a turn that failed gets the same failure."""
+        turn = self._turns.setdefault(server_url, _Turn())
+        before = turn.failures
+        async with turn.lock:
+            if turn.failures != before and turn.error is not None:
+                raise turn.error
+            try:
+                yield
+            except OAuthError as error:
+                turn.failures += 1
+                turn.error = error
+                raise
+
+    def _teach(self, credential: Credential) -> None:
+        tokens = credential.tokens
+        values = (credential.client.secret, tokens.access if tokens else "", tokens.refresh if tokens else "")
+        for value in filter(None, values):
+            self._learn(value)

@@ -1,0 +1,78 @@
+"""Finds out where tokens for a server come from, and believes nobody who speaks for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from pilothouse.mcp.oauth.addresses import canonical, checked, covers, root, same_issuer, well_known
+from pilothouse.mcp.oauth.challenge import Challenge
+from pilothouse.mcp.oauth.documents import IssuerDocument, Place, ResourceDocument
+from pilothouse.mcp.oauth.errors import OAuthError
+from pilothouse.mcp.oauth.web import Web, decoded
+from pilothouse.net.client import Fetched
+
+_ABOUT_RESOURCES = "oauth-protected-resource"
+_ABOUT_ISSUERS = "oauth-authorization-server"
+_ABOUT_OPENID = "openid-configuration"
+
+
+async def discover(server_url: str, challenge: Challenge, web: Web) -> Place:
+    """Return where to get a token for a server that refused a request with this challenge."""
+    document = await _resource(server_url, challenge, web)
+    if document is None or not document.authorization_servers:
+        # Before 2025-06-18 the server was its own issuer.
+        issuer = await _issuer(root(server_url), web)
+    else:
+        issuer = await _issuer(document.authorization_servers[0], web)
+    resource = (document.resource if document else None) or canonical(server_url)
+    return Place(server_url, resource, issuer, document.scopes_supported if document else None)
+
+
+async def _resource(server_url: str, challenge: Challenge, web: Web) -> ResourceDocument | None:
+    failed = ""
+    named = [challenge.resource_metadata] if challenge.resource_metadata else []
+    usual = [well_known(server_url, _ABOUT_RESOURCES), well_known(root(server_url), _ABOUT_RESOURCES)]
+    for url in dict.fromkeys([*named, *usual]):
+        fetched = await web.get(url, "description")
+        if fetched.status == 200 and (document := decoded(fetched, ResourceDocument)) is not None:
+            if document.resource and not covers(document.resource, server_url):
+                message = f"The server describes itself as {document.resource[:200]}, which is another place."
+                raise OAuthError(message, fix="Check the server's address.")
+            return document
+        if _is_trouble(fetched):
+            failed = f"{urlsplit(url).netloc} answered with {fetched.status}"
+    if failed:
+        # Trouble says nothing about whether there is a description: guessing would send people elsewhere.
+        raise OAuthError(f"Where to sign in could not be found out: {failed}.", fix="Try again later.")
+    return None
+
+
+async def _issuer(issuer: str, web: Web) -> IssuerDocument:
+    checked(issuer, "issuer")
+    for url in _issuer_documents(issuer):
+        fetched = await web.get(url, "issuer")
+        if fetched.status == 200 and (document := decoded(fetched, IssuerDocument)) is not None:
+            if not same_issuer(document.issuer, issuer):
+                message = (
+                    f"{urlsplit(issuer).netloc} describes itself as {document.issuer[:200]}: nobody signs in there."
+                )
+                raise OAuthError(message, fix="Tell the server's operator.")
+            return document
+        if _is_trouble(fetched):
+            raise OAuthError(f"The issuer {urlsplit(issuer).netloc} answered with {fetched.status}.", fix="Try later.")
+    raise OAuthError(
+        f"The server asks for a token, and {urlsplit(issuer).netloc} does not say how to get one.",
+        fix="Give the server a bearer token or a header, if its operator gave you one.",
+    )
+
+
+def _issuer_documents(issuer: str) -> Iterator[str]:
+    yield well_known(issuer, _ABOUT_ISSUERS)
+    yield well_known(issuer, _ABOUT_OPENID)
+    if urlsplit(issuer).path.strip("/"):
+        yield f"{issuer.rstrip('/')}/.well-known/{_ABOUT_OPENID}"
+
+
+def _is_trouble(fetched: Fetched) -> bool:
+    return fetched.status >= 500 or fetched.status == 429
