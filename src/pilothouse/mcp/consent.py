@@ -1,0 +1,241 @@
+"""Consent to start a local command: what the person is shown, what it is bound to, and that nobody can forge it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets as random
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.entries import SECRET, command_of
+from pilothouse.mcp.programs import (
+    INTERPRETERS,
+    FileFacts,
+    facts_of,
+    find_program,
+    may_be_changed_by_others,
+    script_of,
+)
+from pilothouse.types.ports import Secrets
+from pilothouse.types.servers import Consent, ServerEntry
+
+_KEY_NAME = "mcp_consent_key"
+_KEY_ORIGIN = "mcp:consent"
+_LOADERS = re.compile(
+    r"LD_(PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_.*|NODE_OPTIONS|NODE_PATH|PYTHON(PATH|STARTUP|HOME)|BASH_ENV|ENV|PATH|IFS"
+    r"|PERL5(OPT|LIB)|RUBYOPT|RUBYLIB|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|ASKPASS)|npm_config_.*|UV_.*INDEX.*|PIP_.*"
+)
+_CODE_FLAGS = {"-c", "-e", "-p", "--eval", "--print", "--call", "--require", "-r", "--import", "--from"}
+_MOUNTS = {"-v", "--volume", "--mount"}
+_POWERS = re.compile(r"--(privileged|cap-add|device|security-opt|entrypoint)(=.*)?")
+_SHARED = re.compile(r"--(net|network|pid|ipc|userns|uts)(=host)?")
+
+
+class Agreed(msgspec.Struct, frozen=True):
+    """Everything that a consent is bound to, as it was when the person agreed."""
+
+    argv: tuple[str, ...]
+    environment: tuple[str, ...]
+    folder: str
+    files: tuple[FileFacts, ...]
+
+    def fingerprint(self) -> str:
+        """Return the same for the same command, environment, folder and files."""
+        files = [(file.path, file.owner, file.sha256) for file in self.files]
+        return hashlib.sha256(msgspec.json.encode((self.argv, self.environment, self.folder, files))).hexdigest()
+
+
+class _Record(msgspec.Struct, frozen=True):
+    agreed: Agreed
+    seal: str
+
+
+def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, str] = os.environ) -> Agreed:
+    """Return what starting this server would do now; raise a ChannelError when it cannot be started at all."""
+    command, cwd = command_of(entry), entry.config.cwd
+    program = find_program(command[0], cwd, environ)
+    script = script_of(command, cwd)
+    before = {file.path: file for file in known.files} if known else {}
+    paths = [path for path in (program, script) if path is not None]
+    try:
+        files = tuple(facts_of(path, before.get(str(path))) for path in paths)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ChannelError(f"The program {program} cannot be read: {reason}.", sent=False) from None
+    # The value of a plain variable can be code as well; a secret is known by its name.
+    environment = tuple(
+        name if value.startswith(SECRET) else f"{name}={value}" for name, value in sorted(entry.config.env.items())
+    )
+    folder = str(Path(cwd).expanduser()) if cwd else str(Path.home())
+    return Agreed((str(program), *command[1:]), environment, folder, files)
+
+
+class Consents:
+    """The consents that were given, in a file that only whoever holds our key can write."""
+
+    def __init__(self, file: Path, secrets: Secrets) -> None:
+        self._file = file
+        self._secrets = secrets
+        self._key: bytes | None = None
+        self._records: dict[str, _Record] | None = None
+
+    def agreed(self, server_id: str) -> Agreed | None:
+        """Return what was agreed to for a server, if anything."""
+        record = self._load().get(server_id)
+        if record is None or not hmac.compare_digest(record.seal, self._seal(server_id, record.agreed)):
+            return None
+        return record.agreed
+
+    def give(self, server_id: str, agreed: Agreed) -> None:
+        """Keep that the person agreed."""
+        records = {**self._load(), server_id: _Record(agreed, self._seal(server_id, agreed))}
+        self._save(records)
+
+    def withdraw(self, server_id: str) -> None:
+        """Forget a consent."""
+        records = dict(self._load())
+        if records.pop(server_id, None) is not None:
+            self._save(records)
+
+    def _load(self) -> dict[str, _Record]:
+        if self._records is None:
+            try:
+                self._records = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _Record])
+            except (OSError, msgspec.MsgspecError):
+                # Without a record nothing was agreed to; the person is asked again.
+                self._records = {}
+        return self._records
+
+    def _save(self, records: dict[str, _Record]) -> None:
+        temporary = self._file.with_name(f".{self._file.name}.new")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(records))
+        os.replace(temporary, self._file)
+        self._records = records
+
+    def _seal(self, server_id: str, agreed: Agreed) -> str:
+        return hmac.new(self._sealing_key(), msgspec.json.encode((server_id, agreed)), "sha256").hexdigest()
+
+    def _sealing_key(self) -> bytes:
+        if self._key is None:
+            kept = self._secrets.get(_KEY_NAME, _KEY_ORIGIN)
+            if kept is None:
+                kept = random.token_hex(32)
+                self._secrets.put(_KEY_NAME, kept, _KEY_ORIGIN)
+            self._key = kept.encode()
+        return self._key
+
+
+def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
+    """Return what the person is asked to agree to, in full and with nothing hidden."""
+    return Consent(
+        fingerprint=now.fingerprint(),
+        argv=tuple(visible(word) for word in now.argv),
+        program=visible(now.files[0].path),
+        program_owner=now.files[0].owner,
+        environment=tuple(visible(line) for line in now.environment),
+        folder=visible(now.folder),
+        warnings=tuple(_warnings(entry, now)),
+        changes=tuple(_changes(before, now)) if before else (),
+    )
+
+
+def visible(text: str) -> str:
+    """Return text in which nothing is invisible: what does not print is written by its number."""
+    return "".join(char if _prints(char) else f"\\u{{{ord(char):04x}}}" for char in text)
+
+
+def _prints(char: str) -> bool:
+    return char == " " or unicodedata.category(char) not in {"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"}
+
+
+def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
+    if before.argv != now.argv:
+        yield from _word_changes(before.argv, now.argv)
+    for line in before.environment:
+        if line not in now.environment:
+            yield f"Environment: {visible(line)} is gone."
+    for line in now.environment:
+        if line not in before.environment:
+            yield f"Environment: {visible(line)} is new."
+    if before.folder != now.folder:
+        yield f"Folder: was {visible(before.folder)}, is {visible(now.folder)}."
+    old = {file.path: file for file in before.files}
+    for file in now.files:
+        known = old.get(file.path)
+        if known is not None and known.sha256 != file.sha256:
+            yield f"The content of {visible(file.path)} changed."
+        if known is not None and known.owner != file.owner:
+            yield f"The owner of {visible(file.path)} was {known.owner}, is {file.owner}."
+
+
+def _word_changes(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    for index in range(max(len(before), len(now))):
+        old = visible(before[index]) if index < len(before) else None
+        new = visible(now[index]) if index < len(now) else None
+        if old == new:
+            continue
+        what = "Program" if index == 0 else f"Argument {index}"
+        if old is None:
+            yield f"{what}: {new} is new."
+        elif new is None:
+            yield f"{what}: {old} is gone."
+        else:
+            yield f"{what}: was {old}, is {new}."
+
+
+def _warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
+    program, args = Path(now.argv[0]), now.argv[1:]
+    yield from _code_warnings(entry, program.name, args)
+    if program.name in {"docker", "podman"}:
+        yield from _container_warnings(args)
+    for word in args:
+        if any(not _prints(char) for char in word):
+            yield "An argument has characters that cannot be seen; they are written out here."
+        if re.search(r" {16,}", word) or len(word) > 1_000:
+            yield "An argument is unusually long or padded; read it to its end."
+        if re.search(r"[;|&`]|\$\(|>\s*/", word):
+            yield f"“{visible(word)[:60]}” looks like a shell command; it is passed on as plain text."
+    for line in now.environment:
+        if _LOADERS.fullmatch(line.partition("=")[0]):
+            yield f"The variable {visible(line.partition('=')[0])} can make the program load other code."
+    for file in now.files:
+        if may_be_changed_by_others(Path(file.path)):
+            yield f"Other accounts on this machine can change {visible(file.path)}."
+
+
+def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str]) -> Iterator[str]:
+    kinds = {"npm": "npm", "pypi": "PyPI"}
+    if where := kinds.get(entry.package.type):
+        yield f"Downloads a package from {where} and runs it with your rights."
+        if not re.search(r".@[\d]|==\d", entry.package.identifier):
+            yield "No version is given: what runs may change from start to start."
+        return
+    runner = program in {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "env", "xargs", "sudo"}
+    flagged = any(word.partition("=")[0] in _CODE_FLAGS for word in args)
+    if (INTERPRETERS.fullmatch(program.lower()) and flagged) or runner:
+        yield "Runs arbitrary code: what its arguments say is executed with your rights."
+    elif INTERPRETERS.fullmatch(program.lower()):
+        yield "Runs a script with your rights."
+
+
+def _container_warnings(args: Sequence[str]) -> Iterator[str]:
+    for index, word in enumerate(args):
+        following = args[index + 1] if index + 1 < len(args) else ""
+        name, _, value = word.partition("=")
+        if name in _MOUNTS:
+            yield f"Gives the container a part of this machine: {visible(value or following)}."
+        elif re.match(r"-v.", word):
+            yield f"Gives the container a part of this machine: {visible(word[2:])}."
+        if _POWERS.fullmatch(word):
+            yield f"Gives the container special powers: {visible(word)}."
+        if _SHARED.fullmatch(word) and "host" in (value, following):
+            yield f"Shares this machine's own {name.lstrip('-')} with the container."

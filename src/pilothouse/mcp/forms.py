@@ -1,0 +1,169 @@
+"""A server as a form or an import gives it, made into an entry and the secrets that go with it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+import msgspec
+
+from pilothouse.mcp.entries import (
+    AUTHORIZATION,
+    SECRET,
+    check_url,
+    checked,
+    default_wire,
+    derived_name,
+    secret_name,
+    secret_refs,
+    shown_url,
+)
+from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.servers import AuthType, ManualSource, Package, ServerEntry, ServerInput, ServerSettings, Source
+
+_ADDRESS = re.compile(r"(?i)^(https?|wss?)://\S+$")
+_VERSION = r"(@[\w.^~<>=*+-]+)?"
+_NPM = re.compile(rf"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][\w.~-]*{_VERSION}")
+_PYPI = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,-]+\])?([=@][\w.=]+)?")
+_IMAGE = re.compile(r"[a-z0-9][\w./:@-]*")
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """An entry that is not kept yet, the secrets to keep with it, and those that nothing refers to any more."""
+
+    entry: ServerEntry
+    secrets: dict[str, str]
+    dropped: tuple[str, ...] = ()
+
+
+def drafted(body: ServerInput, server_id: str, before: ServerEntry | None = None) -> Draft:
+    """Return what a form asks for; raise `bad_request` for what makes no sense."""
+    try:
+        return _draft(body, server_id, before)
+    except BadField as error:
+        raise PilothouseError("bad_request", error.message, fix="Correct it and try again.") from None
+
+
+def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Draft:
+    package, args, source = _target(body)
+    env, put_env = _values(server_id, "env", body.env, body.plain_env, before.config.env if before else {})
+    headers, put_headers = _values(
+        server_id, "header", _with_token(body), body.plain_headers, before.config.headers if before else {}
+    )
+    kept = before.config if before else ServerSettings()
+    config = msgspec.structs.replace(
+        kept,
+        args=args,
+        env=env,
+        headers=headers,
+        cwd=body.cwd or None,
+        url=package.identifier if package.type == "http" else "",
+        wire=body.wire if body.wire != "auto" or package.type != "http" else default_wire(package.identifier),
+        era=body.era,
+        subprotocols=body.subprotocols,
+        always_on=body.always_on,
+        per_conversation=body.per_conversation,
+        read_only=body.read_only,
+        off_tools=body.off_tools,
+        times=body.times,
+        tool_times=body.tool_times,
+        trusted_certificate=body.trusted_certificate,
+        roots=body.roots,
+    )
+    entry = ServerEntry(
+        id=server_id,
+        name=body.name.strip() or derived_name(package),
+        enabled=body.enabled,
+        source=before.source if before and before.package == package else source,
+        package=package,
+        transport="http" if package.type == "http" else "stdio",
+        auth_type=_auth_type(before, env, headers),
+        keyfile_path=before.keyfile_path if before else None,
+        config=config,
+    )
+    secrets = {**put_env, **put_headers}
+    gone = set(secret_refs(before).values()) - set(secret_refs(entry).values()) if before else set()
+    return Draft(checked(entry), secrets, tuple(sorted(gone)))
+
+
+def _target(body: ServerInput) -> tuple[Package, tuple[str, ...], Source]:
+    """Return what is run or reached; exactly one way of saying it is taken."""
+    given = [text for text in (body.command_line, body.command, body.url) if text and text.strip()]
+    if len(given) != 1:
+        raise BadField((), "Give either a command or a URL." if given else "A command or a URL is missing.")
+    text = given[0].strip()
+    if body.url or (body.command_line and _ADDRESS.fullmatch(text)):
+        check_url(text)
+        return Package(type="http", identifier=text), (), ManualSource(url=shown_url(text))
+    if body.command_line:
+        argv = split(text)
+        package, args = recognised(argv)
+        return package, (*args, *body.args), ManualSource(url=text)
+    package, args = recognised((text, *body.args))
+    return package, args, ManualSource(url=shlex.join((text, *body.args)))
+
+
+def split(line: str) -> tuple[str, ...]:
+    """Split a command line like a shell would; none ever sees it."""
+    try:
+        argv = tuple(shlex.split(line))
+    except ValueError:
+        raise BadField((), "A quotation mark in the command line is not closed.") from None
+    if not argv:
+        raise BadField((), "The command line is empty.")
+    return argv
+
+
+def recognised(argv: tuple[str, ...]) -> tuple[Package, tuple[str, ...]]:
+    """Return the package that a command runs in the usual way, and what follows it; else the command itself."""
+    program, rest = argv[0], argv[1:]
+    if program == "npx":
+        bare = rest[1:] if rest and rest[0] in {"-y", "--yes"} else rest
+        if bare and _NPM.fullmatch(bare[0]):
+            return Package(type="npm", identifier=bare[0]), bare[1:]
+    if program == "uvx" and rest and _PYPI.fullmatch(rest[0]):
+        return Package(type="pypi", identifier=rest[0]), rest[1:]
+    plain_docker = program == "docker" and rest[:1] == ("run",) and set(rest[1:3]) == {"-i", "--rm"}
+    if plain_docker and len(rest) > 3 and _IMAGE.fullmatch(rest[3]):
+        return Package(type="docker", identifier=rest[3]), rest[4:]
+    return Package(type="command", identifier=program), rest
+
+
+def _with_token(body: ServerInput) -> dict[str, str | None]:
+    if not body.token:
+        return body.headers
+    token = body.token.strip()
+    bearer = token if token.lower().startswith("bearer ") else f"Bearer {token}"
+    return {**body.headers, AUTHORIZATION: bearer}
+
+
+def _values(
+    server_id: str,
+    kind: str,
+    secret: Mapping[str, str | None],
+    plain: Mapping[str, str],
+    before: Mapping[str, str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the values as the entry keeps them, and the secrets behind them."""
+    values: dict[str, str] = {}
+    put: dict[str, str] = {}
+    for name, text in plain.items():
+        if text.startswith(SECRET) and before.get(name) != text:
+            raise BadField((), f"The value of “{name}” cannot begin with “{SECRET}”.")
+        values[name] = text
+    for name, given in secret.items():
+        kept = before.get(name)
+        # What stood in the file in plain text is moved to the secrets.
+        value = kept if given is None and kept is not None and not kept.startswith(SECRET) else given
+        reference = secret_name(server_id, kind, name)
+        if value is not None:
+            put[reference] = value
+        values[name] = kept if value is None and kept is not None else f"{SECRET}{reference}"
+    return values, put
+
+
+def _auth_type(before: ServerEntry | None, env: Mapping[str, str], headers: Mapping[str, str]) -> AuthType:
+    if before is not None and before.auth_type in {"keyfile", "oauth"}:
+        return before.auth_type
+    return "api_key" if any(value.startswith(SECRET) for value in (*env.values(), *headers.values())) else "none"

@@ -1,0 +1,48 @@
+"""What is kept in memory about a server for people to look at: its words, calls, states and errors."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Literal
+
+from pilothouse.types import limits
+from pilothouse.types.servers import Latency, LogLine, ServerState, StateChange
+
+LogSource = Literal["stderr", "logging", "stdout", "host"]
+
+
+class History:
+    """The newest of everything, bounded and without secrets."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
+        self.lines: deque[LogLine] = deque(maxlen=limits.SERVER_LOG_LINES)
+        self.calls: deque[Latency] = deque(maxlen=limits.SERVER_CALLS_KEPT)
+        self.states: deque[StateChange] = deque(maxlen=limits.SERVER_STATES_KEPT)
+        self.errors: deque[LogLine] = deque(maxlen=limits.SERVER_ERRORS_KEPT)
+
+    def line(self, source: LogSource, level: str, text: str) -> None:
+        """Keep what a server wrote, or what we have to say about it."""
+        said = self._redact(text[: limits.SERVER_LOG_CHARS])
+        self.lines.append(LogLine(at=time.time(), source=source, level=level, text=said))
+
+    def error(self, text: str) -> None:
+        """Keep what went wrong, in the log as well."""
+        self.line("host", "error", text)
+        self.errors.append(self.lines[-1])
+
+    def state(self, state: ServerState, reason: str = "") -> None:
+        """Keep that the server came into a state."""
+        if not self.states or self.states[-1].state != state:
+            self.states.append(StateChange(at=time.time(), state=state, reason=self._redact(reason)))
+
+    def call(self, tool: str, seconds: float, *, ok: bool) -> None:
+        """Keep how long a call took."""
+        self.calls.append(Latency(at=time.time(), tool=tool, seconds=round(seconds, 6), ok=ok))
+
+    def last_words(self) -> list[str]:
+        """Return the newest lines that the process wrote."""
+        said = [line.text for line in self.lines if line.source in ("stderr", "stdout")]
+        return said[-limits.LAST_WORDS :]

@@ -1,0 +1,73 @@
+"""Names of servers and tools: for people, for models, and never two alike."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from pilothouse.types import limits
+from pilothouse.types.servers import ServerEntry
+
+SEPARATOR = "__"
+# A server of such a name would make its calls look like those of our own tools.
+BUILT_IN = (
+    "think",
+    "user_collaboration",
+    "run_subagent",
+    "increase_max_iterations",
+    "list_system_prompts",
+    "list_mini_prompts",
+    "memory_operations",
+    "todo_operations",
+    "read_tool_result",
+    "recall_history",
+    "web_operations",
+    "document_operations",
+    "file_operations",
+    "terminal_operations",
+    "build_and_version_control",
+    "image_generation",
+)
+_OTHER = re.compile(r"[^a-z0-9_-]+")
+_NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def slug(name: str) -> str:
+    """Return a server's name as a prefix; two underscores never stand together in it, nor one at its end."""
+    made = re.sub("_{2,}", "_", _OTHER.sub("_", name.lower())).strip("_")
+    if not made.strip("-"):
+        made = f"server_{_short(name, 6)}"
+    return f"{made}_server" if made in BUILT_IN else made
+
+
+def slugs(entries: Iterable[ServerEntry]) -> dict[str, str]:
+    """Return the prefix of each server by its id; the later of two alike gets a mark of its own."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for entry in entries:
+        made = slug(entry.name)
+        if made in taken:
+            made = f"{made}_{_short(entry.id, 6)}"
+        taken.add(made)
+        found[entry.id] = made
+    return found
+
+
+def qualified_name(prefix: str, tool: str) -> str:
+    """Return a tool's name as people see it."""
+    return f"{prefix}.{tool}"
+
+
+def wire_name(prefix: str, tool: str) -> str:
+    """Return a tool's name as models see it; what does not fit is cut and marked, always in the same way."""
+    plain = f"{prefix}{SEPARATOR}{tool}"
+    fitting = _NOT_ON_THE_WIRE.sub("_", plain)
+    if fitting == plain and len(plain) <= limits.WIRE_NAME_CHARS:
+        return plain
+    mark = _short(plain, 8)
+    return f"{fitting[: limits.WIRE_NAME_CHARS - len(mark) - 1]}_{mark}"
+
+
+def _short(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]

@@ -1,0 +1,121 @@
+"""Programs of local servers as they are on this machine: found, owned by whom, and unchanged or not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.types import limits
+
+# Programs that run whatever their arguments say.
+INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|sh|bash|dash|zsh|fish|ksh|pwsh)[\d.]*")
+_CHUNK = 1024 * 1024
+
+
+class FileFacts(msgspec.Struct, frozen=True):
+    """A file as it was when someone agreed to it; the stamp spares reading it again while nothing touched it."""
+
+    path: str
+    owner: str
+    sha256: str
+    stamp: tuple[int, ...]
+
+
+def find_program(program: str, cwd: str | None, environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the absolute path of a program; raise a ChannelError when there is none.
+
+    A bare name is looked for in the absolute folders of PATH only, never in the current one.
+    """
+    if os.sep in program or program.startswith("~"):
+        path = Path(program).expanduser()
+        if not path.is_absolute():
+            if cwd is None:
+                raise ChannelError(
+                    f"The program {program} is given by half a path.", fix="Give the whole path.", sent=False
+                )
+            path = Path(cwd).expanduser() / path
+        if not _is_program(path):
+            fix = "Check the path, and that you may execute the file."
+            raise ChannelError(f"There is no program at {path}.", fix=fix, sent=False)
+        return Path(os.path.normpath(path))
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        found = Path(folder) / program
+        if os.path.isabs(folder) and _is_program(found):
+            return found
+    raise ChannelError(f"The program “{program}” was not found on this machine.", fix=_how_to_get(program), sent=False)
+
+
+def script_of(argv: Sequence[str], cwd: str | None) -> Path | None:
+    """Return the file that an interpreter is told to run, where there is one."""
+    if not INTERPRETERS.fullmatch(Path(argv[0]).name.lower().removesuffix(".exe")):
+        return None
+    words = [word for word in argv[1:] if word not in {"run", "--"}]
+    first = next((word for word in words if not word.startswith("-")), None)
+    before = words[: words.index(first)] if first is not None else words
+    if first is None or any(word in {"-c", "-e", "-m", "-p", "--eval", "--print"} for word in before):
+        return None
+    path = Path(first).expanduser()
+    path = path if path.is_absolute() else Path(cwd or Path.home()).expanduser() / path
+    return path if path.is_file() else None
+
+
+def facts_of(path: Path, known: FileFacts | None = None) -> FileFacts:
+    """Return what a file is now; it is read only if something touched it since `known`."""
+    info = path.stat()
+    stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_uid)
+    if known is not None and known.path == str(path) and known.stamp == stamp:
+        return known
+    return FileFacts(str(path), _owner(info.st_uid), _digest(path, info.st_size), stamp)
+
+
+def may_be_changed_by_others(path: Path) -> bool:
+    """Return whether another account may replace this file."""
+    if os.name != "posix":
+        return False
+    try:
+        places = [path, path.parent, path.resolve()]
+        modes = [place.stat().st_mode for place in places]
+    except OSError:
+        return True
+    return any(mode & stat.S_IWOTH and not mode & stat.S_ISVTX for mode in modes)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _digest(path: Path, size: int) -> str:
+    if size > limits.HASHED_FILE_BYTES:
+        return f"{size} bytes"
+    made = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            made.update(chunk)
+    return made.hexdigest()
+
+
+def _owner(uid: int) -> str:
+    try:
+        import pwd  # noqa: PLC0415
+
+        return pwd.getpwuid(uid).pw_name
+    except (ImportError, KeyError):
+        return str(uid)
+
+
+def _how_to_get(program: str) -> str:
+    known = {
+        "npx": "Install Node.js, which brings npx.",
+        "node": "Install Node.js.",
+        "uvx": "Install uv, which brings uvx.",
+        "uv": "Install uv.",
+        "docker": "Install Docker and start it.",
+    }
+    return known.get(program, "Install it, or give its whole path.")
