@@ -197,10 +197,9 @@ _ORDERS = re.compile(
 )
 
 
-def warnings(tool: JsonObject, others: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return what a careful reader would notice in a tool's texts; `others` are names of other servers' tools."""
+def warnings(tool: JsonObject) -> tuple[str, ...]:
+    """Return what a careful reader would notice in a tool's texts."""
     found: dict[str, None] = {}
-    mentioned = _mention(others)
     for place, text in texts(tool):
         if _HIDDEN.search(text):
             found[f"There are invisible characters in its {place}."] = None
@@ -208,11 +207,20 @@ def warnings(tool: JsonObject, others: Iterable[str] = ()) -> tuple[str, ...]:
             found[f"There is text far out of sight in its {place}."] = None
         if order := _ORDERS.search(text):
             found[f"Its {place} seems to give orders to the model: “{order[0][:80]}”."] = None
-        if mentioned is not None and (other := mentioned.search(text)):
-            found[f"Its {place} speaks of another server's tool: {other[0]}."] = None
     if len(str(tool.get("description") or "")) > limits.TOOL_DESCRIPTION_CHARS:
         found["Its description is very long; the model gets only the beginning."] = None
     return tuple(found)
+
+
+def mentions(tool: JsonObject, others: Iterable[str]) -> tuple[str, ...]:
+    """Return where a tool's texts speak of tools that belong to other servers."""
+    pattern = _mention(others)
+    if pattern is None:
+        return ()
+    found = ((place, pattern.search(text)) for place, text in texts(tool))
+    return tuple(
+        dict.fromkeys(f"Its {place} speaks of another server's tool: {hit[0]}." for place, hit in found if hit)
+    )
 
 
 def _mention(names: Iterable[str]) -> re.Pattern[str] | None:

@@ -1,0 +1,207 @@
+"""The tools of every server as they were last listed: kept on disk, so that they are offered before it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.mcp import quarantine
+from pilothouse.mcp.entries import command_of
+from pilothouse.mcp.fingerprints import definition, differences, fingerprint
+from pilothouse.mcp.names import qualified_name, wire_name
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+from pilothouse.types.servers import Era, ServerEntry, ServerTool, ToolState, Wire
+
+# Of the checks that a kept list went through; another number makes it go through them again.
+CHECKS = 1
+
+
+class Approved(msgspec.Struct, frozen=True):
+    """A tool's definition as it was first seen or last accepted."""
+
+    fingerprint: str
+    definition: JsonObject
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A tool as the server listed it."""
+
+    tool: JsonObject
+    fingerprint: str
+    # Why it is set aside; empty for a good one.
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What is remembered of a server from one start to the next."""
+
+    # Of the command or address the list came from; another one is another server.
+    source: str = ""
+    checks: int = CHECKS
+    listed_at: float | None = None
+    tools: tuple[Listed, ...] = ()
+    approved: dict[str, Approved] = {}
+    era: Era = "auto"
+    wire: Wire = "auto"
+    protocol_version: str = ""
+    server_version: str = ""
+    instructions: str = ""
+
+
+class Catalogue:
+    """Knows the tools of all servers; the files are in one folder, one for each server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kept: dict[str, Kept] = {}
+
+    def kept(self, entry: ServerEntry) -> Kept:
+        """Return what is remembered of a server as it is configured now."""
+        kept = self._kept.get(entry.id)
+        if kept is None:
+            kept = self._kept[entry.id] = self._read(entry.id)
+        if kept.source != source_of(entry):
+            # Another command or address: nothing that was learned holds, but what was approved is remembered.
+            kept = self._kept[entry.id] = Kept(source=source_of(entry), approved=kept.approved)
+        return kept
+
+    def known(self, entry: ServerEntry) -> bool:
+        """Return whether this server's tools were listed before."""
+        return self.kept(entry).listed_at is not None
+
+    def learn(self, entry: ServerEntry, tools: Sequence[JsonObject], facts: Kept) -> bool:
+        """Take up a new list and what else was found out; return whether the tools changed."""
+        before = self.kept(entry)
+        listed = _inspected(tools)
+        approved = dict(before.approved)
+        for each in listed:
+            name = each.tool.get("name")
+            if not each.reason and isinstance(name, str) and len(approved) < limits.SCHEMA_PIECES:
+                # What is seen for the first time is as good as approved: its calls still ask the person.
+                approved.setdefault(name, Approved(each.fingerprint, definition(each.tool)))
+        now = msgspec.structs.replace(
+            facts, source=source_of(entry), listed_at=time.time(), tools=listed, approved=approved
+        )
+        self._keep(entry.id, now)
+        return now.tools != before.tools
+
+    def remember(self, entry: ServerEntry, *, era: Era, wire: Wire) -> None:
+        """Keep how a server is spoken to."""
+        kept = self.kept(entry)
+        if (kept.era, kept.wire) != (era, wire):
+            self._keep(entry.id, msgspec.structs.replace(kept, era=era, wire=wire))
+
+    def accept(self, entry: ServerEntry, name: str, wanted: str) -> bool:
+        """Approve a tool's definition if it is still the one the person saw."""
+        kept = self.kept(entry)
+        each = next((each for each in kept.tools if each.tool.get("name") == name), None)
+        if each is None or each.reason or each.fingerprint != wanted:
+            return False
+        approved = {**kept.approved, name: Approved(each.fingerprint, definition(each.tool))}
+        self._keep(entry.id, msgspec.structs.replace(kept, approved=approved))
+        return True
+
+    def forget(self, server_id: str) -> None:
+        """Remove everything about a server."""
+        self._kept.pop(server_id, None)
+        self._path(server_id).unlink(missing_ok=True)
+
+    def tools(self, entry: ServerEntry, prefix: str, others: Iterable[str] = ()) -> list[ServerTool]:
+        """Return the tools of a server with the state of each; `others` are names of other servers' tools."""
+        kept, others = self.kept(entry), tuple(others)
+        return [_view(entry, prefix, each, kept, others) for each in kept.tools]
+
+    def state(self, entry: ServerEntry, name: str) -> tuple[ToolState | None, str]:
+        """Return the state and the fingerprint of a tool as it is now; None when the server has no such tool."""
+        kept = self.kept(entry)
+        each = next((each for each in kept.tools if each.tool.get("name") == name), None)
+        return (tool_state(entry, each, kept), each.fingerprint) if each is not None else (None, "")
+
+    def _read(self, server_id: str) -> Kept:
+        try:
+            kept = msgspec.json.decode(self._path(server_id).read_bytes(), type=Kept)
+        except (OSError, msgspec.MsgspecError):
+            # It can be had again: the server is asked.
+            return Kept()
+        if kept.checks != CHECKS:
+            tools = _inspected([each.tool for each in kept.tools])
+            kept = msgspec.structs.replace(kept, checks=CHECKS, tools=tools)
+        return kept
+
+    def _keep(self, server_id: str, kept: Kept) -> None:
+        self._kept[server_id] = kept
+        path = self._path(server_id)
+        temporary = path.with_name(f".{path.name}.new")
+        # A list that cannot be kept is asked for again at the next start.
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary.write_bytes(msgspec.json.encode(kept))
+            os.replace(temporary, path)
+
+    def _path(self, server_id: str) -> Path:
+        plain = re.sub(r"[^A-Za-z0-9_-]", "-", server_id)[:64]
+        return self._folder / f"{plain}.json"
+
+
+def source_of(entry: ServerEntry) -> str:
+    """Return the same for entries that lead to the same server."""
+    where = entry.config.url if entry.transport == "http" else "\0".join(command_of(entry))
+    return hashlib.sha256(where.encode()).hexdigest()[:32]
+
+
+def tool_state(entry: ServerEntry, each: Listed, kept: Kept) -> ToolState:
+    """Return whether a tool is offered, and if not, why."""
+    name = str(each.tool.get("name"))
+    if each.reason:
+        return "quarantined"
+    approved = kept.approved.get(name)
+    if approved is not None and approved.fingerprint != each.fingerprint:
+        return "changed"
+    annotations = each.tool.get("annotations") or {}
+    if name in entry.config.off_tools or (entry.config.read_only and annotations.get("readOnlyHint") is not True):
+        return "off"
+    return "offered"
+
+
+def _inspected(tools: Sequence[JsonObject]) -> tuple[Listed, ...]:
+    return tuple(
+        Listed(tool, fingerprint(tool), reason, () if reason else quarantine.warnings(tool))
+        for tool, reason in zip(tools, quarantine.reasons(tools), strict=True)
+    )
+
+
+def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, others: tuple[str, ...]) -> ServerTool:
+    tool, state = each.tool, tool_state(entry, each, kept)
+    name = str(tool.get("name") or "")
+    approved = kept.approved.get(name) if state == "changed" else None
+    reason = each.reason
+    if approved is not None:
+        reason = f"Its definition changed: {'; '.join(differences(approved.definition, tool))}."
+    schema, output, annotations = tool.get("inputSchema"), tool.get("outputSchema"), tool.get("annotations")
+    warnings = dict.fromkeys((*each.warnings, *(quarantine.mentions(tool, others) if others else ())))
+    return ServerTool(
+        server_id=entry.id,
+        server=entry.name,
+        name=name,
+        qualified_name=qualified_name(prefix, name),
+        wire_name=wire_name(prefix, name),
+        title=str(tool.get("title") or ""),
+        description=str(tool.get("description") or ""),
+        input_schema=schema if isinstance(schema, dict) else {},
+        output_schema=output if isinstance(output, dict) else None,
+        annotations=annotations if isinstance(annotations, dict) else {},
+        fingerprint=each.fingerprint,
+        state=state,
+        reason=reason,
+        warnings=tuple(warnings),
+        approved=approved.definition if approved is not None else None,
+    )
