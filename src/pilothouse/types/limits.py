@@ -66,6 +66,34 @@ UNPACK_BYTES = 256 * 1024
 GUARDED_TIMEOUT = 20.0
 GUARDED_BYTES = 1024 * 1024
 
+# --- MCP over the network ------------------------------------------------------------------------
+# One message; an embedded file or a long listing can be large, more is a mistake or an attack.
+MCP_MESSAGE_BYTES = 64 * 1024 * 1024
+# Many servers drop a spare connection after 5 s; using one at that moment loses the request.
+MCP_SPARE_SECONDS = 2.0
+# A peer that vanished without a word is noticed after PEER_IDLE + PEER_PROBE * PEER_PROBES seconds.
+PEER_IDLE = 15
+PEER_PROBE = 10
+PEER_PROBES = 3
+PEER_GONE = 45
+# A ping and its answer: after twice this a WebSocket is given up.
+SOCKET_PING = 15.0
+SOCKET_GOODBYE = 2.0
+# What is told without an answer is taken within this, or not at all.
+MCP_TELL_TIMEOUT = 30.0
+# The old transport names the address for messages as its first event.
+MCP_ENDPOINT_TIMEOUT = 10.0
+# Ending a session is a courtesy that closing does not wait long for.
+MCP_GOODBYE = 2.0
+# A request may be let in at the third try: no token yet, then one with too little reach.
+ACCESS_ROUNDS = 3
+# A broken event stream is taken up again after this, or after what the server asks for within these bounds.
+STREAM_RETRY_FIRST = 1.0
+STREAM_RETRY_MIN = 0.1
+STREAM_RETRY_MAX = 60.0
+# Times in a row that taking up a stream may fail.
+STREAM_RETRIES = 5
+
 # --- runs ----------------------------------------------------------------------------------------
 MAX_ITERATIONS = 50
 RUN_TOKEN_BUDGET = 2_000_000
@@ -74,6 +102,19 @@ REPEATED_CALLS = 4
 CALLS_PER_TURN = 32
 # After cancelling a call its tool gets this long to clean up before it is left behind.
 CANCEL_GRACE = 1.5
+# Arguments of one call; a file that a model writes is far smaller.
+ARGUMENT_BYTES = 4 * 1024 * 1024
+# Arguments up to this size are checked on the spot; larger ones must not hold up the others.
+CHECKED_AT_ONCE = 64 * 1024
+# How long arguments are checked against their schema before the call is refused.
+CHECKING_SECONDS = 2.0
+# What a paused call may ask at once, and what it may give us to keep until the answers are there.
+ASKS_PER_PAUSE = 16
+PAUSED_STATE_BYTES = 256 * 1024
+# Nothing of ours holds the event loop this long; whatever does is told with its stack.
+BLOCKED_LOOP = 2.0
+# How long the health of the server says that this happened.
+DEGRADED_FOR = 60.0
 # A run that takes the process down with it is not taken up for ever.
 MAX_RECOVERIES = 5
 # What of a result goes to the model.
