@@ -51,13 +51,14 @@ class Reply:
         """Return all headers, names in lower case."""
         return {name.lower(): value for name, value in self._response.headers.items()}
 
-    async def chunk(self, timeout: float) -> bytes | None:
+    async def chunk(self, timeout: float | None) -> bytes | None:
         """Return the next bytes of the body, or None at its end."""
-        self._watch.begin(timeout)
+        if timeout is not None:
+            self._watch.begin(timeout)
         try:
             return await anext(self._bytes, None)
         except asyncio.CancelledError:
-            if not self._watch.expired():
+            if timeout is None or not self._watch.expired():
                 raise
             raise NetError("silent", f"nothing came for {timeout:g} s", sent=True) from None
         except (httpx2.HTTPError, httpx2.StreamError) as error:
@@ -65,7 +66,7 @@ class Reply:
         finally:
             self._watch.end()
 
-    async def read(self, limit: int, timeout: float) -> bytes:
+    async def read(self, limit: int, timeout: float | None) -> bytes:
         """Return the body's first `limit` bytes; what a server sends beyond is not read."""
         parts: list[bytes] = []
         size = 0
