@@ -1,4 +1,4 @@
-"""The least that is an MCP server over stdio: one tool, `echo`. `echo_server.py [SECONDS_BEFORE_IT_ANSWERS | never]`."""
+"""The least that is an MCP server over stdio, with one tool: `echo_server.py [SECONDS_BEFORE_IT_ANSWERS | never]`."""
 
 import json
 import sys
