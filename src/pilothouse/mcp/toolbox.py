@@ -1,0 +1,146 @@
+"""The tools of a run: the built-in ones first, then those of the servers that it may use, always in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pilothouse.mcp.names import BUILT_IN
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import Tool, ToolSet
+from pilothouse.types.selection import Selection, ServerChoice
+from pilothouse.types.servers import ServerTool
+
+_GUIDE = (Path(__file__).parent / "guide.md").read_text().strip()
+
+
+class Offering(Protocol):
+    """A server with its tools as a run sees it."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def slug(self) -> str:
+        """Return the prefix of its tools."""
+        ...
+
+    @property
+    def offered(self) -> bool:
+        """Return whether it is switched on and may be started."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """Return what the server says about itself."""
+        ...
+
+    def listed(self) -> Sequence[ServerTool]:
+        """Return its tools as last listed, whatever their state."""
+        ...
+
+    def tools(self) -> Sequence[Tool]:
+        """Return the tools that can be called."""
+        ...
+
+    async def learned(self) -> None:
+        """Wait until its tools are known; raise a PilothouseError that says why they cannot be."""
+        ...
+
+
+class Toolbox:
+    """Finds the tools that a run may use; implements the port `ToolSource`."""
+
+    def __init__(self, built_in: Sequence[Tool], servers: Servers) -> None:
+        order = {name: index for index, name in enumerate(BUILT_IN)}
+        self._built_in = tuple(sorted(built_in, key=lambda tool: order.get(tool.spec.name, len(order))))
+        self._servers = servers
+
+    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+        """Return the tools of a selection, or the default ones; the default never waits for a server."""
+        servers = await self._servers.offerings()
+        if selection is None or selection.servers is None:
+            chosen: list[tuple[Offering, tuple[str, ...]]] = [(server, ()) for server in servers if server.offered]
+        else:
+            chosen = [(_named(choice, servers), choice.tools) for choice in selection.servers]
+            for server, _ in chosen:
+                await server.learned()
+        found = [tool for server, names in chosen for tool in _chosen(server, names)]
+        # By name: a server that lists its tools in another order changes no prompt.
+        ordered = {tool.spec.name: tool for tool in sorted(found, key=lambda tool: tool.spec.name)}
+        guide = _guide([server for server, _ in chosen], tuple(ordered.values()))
+        return ToolSet((*self._built_in, *ordered.values()), guide)
+
+
+class Servers(Protocol):
+    """Where the servers are."""
+
+    async def offerings(self) -> Sequence[Offering]:
+        """Return all servers in their order."""
+        ...
+
+
+def _named(choice: ServerChoice, servers: Iterable[Offering]) -> Offering:
+    wanted = choice.name.strip()
+    for server in servers:
+        if wanted == server.id or wanted.lower() in (server.name.lower(), server.slug):
+            if not server.offered:
+                message = f"The server “{server.name}” is switched off or waits for your consent."
+                raise PilothouseError("unknown_server", message, fix="Look at it in Settings, MCP.")
+            return server
+    known = ", ".join(server.name for server in servers) or "none"
+    raise PilothouseError("unknown_server", f"There is no server “{wanted}”.", fix=f"Configured servers: {known}.")
+
+
+def _chosen(server: Offering, names: Sequence[str]) -> list[Tool]:
+    tools = list(server.tools())
+    if not names:
+        return tools
+    wanted = {name: _listed(server, name) for name in names}
+    by_wire = {tool.spec.name: tool for tool in tools}
+    for listed in wanted.values():
+        if listed.wire_name not in by_wire:
+            why = listed.reason or "It is switched off."
+            message = f"The tool {listed.qualified_name} cannot be used now. {why}"
+            raise PilothouseError("unknown_server", message, fix="Look at it in Settings, MCP.")
+    return [by_wire[wire] for wire in dict.fromkeys(listed.wire_name for listed in wanted.values())]
+
+
+def _listed(server: Offering, name: str) -> ServerTool:
+    for tool in server.listed():
+        if name in (tool.name, tool.qualified_name, tool.wire_name):
+            return tool
+    message = f"The server “{server.name}” has no tool “{name}”."
+    raise PilothouseError("unknown_server", message, fix="Look at its tools in Settings, MCP.")
+
+
+def _guide(servers: Sequence[Offering], tools: Sequence[Tool]) -> str:
+    """Return what the system prompt says about the servers' tools: their names, and who wrote what."""
+    if not tools:
+        return ""
+    lines = [_GUIDE]
+    for server in servers:
+        own = [tool for tool in tools if tool.server == server.name]
+        if not own:
+            continue
+        lines.append(f"\n## Server “{server.name}”\n")
+        if said := server.instructions.strip()[: limits.GUIDE_INSTRUCTIONS_CHARS]:
+            quoted = "\n".join(f"> {line}" for line in said.splitlines())
+            lines.append(f"It says about itself:\n\n{quoted}\n")
+        lines += [f"- {tool.spec.name}: {_first_line(tool.spec.description)}" for tool in own]
+    guide = "\n".join(lines)
+    return guide if len(guide) <= limits.GUIDE_CHARS else f"{guide[: limits.GUIDE_CHARS]}…"
+
+
+def _first_line(description: str) -> str:
+    line = next(iter(description.strip().splitlines()), "")
+    return line if len(line) <= limits.GUIDE_TOOL_CHARS else f"{line[: limits.GUIDE_TOOL_CHARS]}…"
