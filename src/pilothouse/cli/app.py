@@ -9,6 +9,7 @@ import typer
 from pilothouse import __version__
 from pilothouse.cli.command import perform
 from pilothouse.cli.conversations_app import conversations_app
+from pilothouse.cli.mcp_app import mcp_app
 from pilothouse.cli.models_app import models_app
 from pilothouse.cli.options import AnyConversation, AnyModel, AsJson, Expose, Host, NoBrowser, Port, System, new_app
 
@@ -121,4 +122,5 @@ def doctor() -> None:
 
 
 app.add_typer(models_app, name="models")
+app.add_typer(mcp_app, name="mcp")
 app.add_typer(conversations_app, name="conversations")

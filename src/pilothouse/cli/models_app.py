@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pilothouse.cli.command import perform
+from pilothouse.cli.form_options import given, with_form
 from pilothouse.cli.model_form import ModelForm
 from pilothouse.cli.options import AsJson, ModelId, new_app
 
@@ -19,41 +17,19 @@ PROVIDERS = "anthropic-compatible, openai-compatible, openai-responses, ollama, 
 SOURCES = "Where its key comes from: env:NAME, secret:NAME, or empty for none."
 
 
-def _given(kind: Any, *names: str, **about: Any) -> inspect.Parameter:
-    """Return an option that is None, or False for a flag, unless it is given."""
-    option = typer.Option(*names, show_default=False, **about)
-    field = names[0].split("/")[0].removeprefix("--").replace("-", "_")
-    default = False if kind is bool else None
-    return inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
-
-
 # One for each field of the form.
 FORM = (
-    _given(str | None, "--name", help="The name to show."),
-    _given(str | None, "--provider", help=PROVIDERS),
-    _given(str | None, "--model", "-m", help="The provider's name of the model."),
-    _given(str | None, "--base-url", help="Where it is, if not at the provider's own address."),
-    _given(str | None, "--key-source", help=SOURCES),
-    _given(bool, "--key", help="Ask for the key, or read it from what is piped in, and keep it as a secret."),
-    _given(int | None, "--context-window", min=1, help="How many tokens it can take in."),
-    _given(int | None, "--max-tokens", min=1, help="The longest answer, in tokens."),
-    _given(bool | None, "--thinking/--no-thinking", help="Whether it can think first."),
-    _given(bool | None, "--images/--no-images", help="Whether it can see images."),
+    given(str | None, "--name", help="The name to show."),
+    given(str | None, "--provider", help=PROVIDERS),
+    given(str | None, "--model", "-m", help="The provider's name of the model."),
+    given(str | None, "--base-url", help="Where it is, if not at the provider's own address."),
+    given(str | None, "--key-source", help=SOURCES),
+    given(bool, "--key", help="Ask for the key, or read it from what is piped in, and keep it as a secret."),
+    given(int | None, "--context-window", min=1, help="How many tokens it can take in."),
+    given(int | None, "--max-tokens", min=1, help="The longest answer, in tokens."),
+    given(bool | None, "--thinking/--no-thinking", help="Whether it can think first."),
+    given(bool | None, "--images/--no-images", help="Whether it can see images."),
 )
-
-
-def _with_form(command: Callable[[Any, ModelForm], None]) -> Callable[..., None]:
-    """Give a command that takes a model's form an option for each of its fields."""
-
-    @functools.wraps(command)
-    def typed(model_id: Any, **fields: Any) -> None:
-        command(model_id, ModelForm(**fields))
-
-    first = next(iter(inspect.signature(command, eval_str=True).parameters.values()))
-    if first.annotation is not ModelId:
-        first = first.replace(default=None)
-    typed.__signature__ = inspect.Signature([first, *FORM])  # type: ignore[attr-defined]
-    return typed
 
 
 @models_app.command("list")
@@ -65,7 +41,7 @@ def list_models(json: AsJson = False) -> None:
 
 
 @models_app.command()
-@_with_form
+@with_form(ModelForm, FORM, needed=False)
 def add(
     model_id: Annotated[str | None, typer.Option("--id", help="The id to give it.", show_default=False)],
     form: ModelForm,
@@ -80,7 +56,7 @@ def add(
 
 
 @models_app.command()
-@_with_form
+@with_form(ModelForm, FORM, needed=True)
 def edit(model_id: ModelId, form: ModelForm) -> None:
     """Change what is given of a model, and keep the rest."""
     from pilothouse.cli import models as command

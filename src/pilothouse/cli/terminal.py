@@ -30,6 +30,26 @@ def plain_json(text: str) -> str:
     return _JSON_HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def exact(text: str) -> str:
+    """Return a text in which nothing is invisible or looks like something else: what a person is asked to agree to."""
+    return "".join(char if _is_seen(char) else f"\\u{{{ord(char):04x}}}" for char in text)
+
+
+def exact_json(text: str) -> str:
+    """Return the same JSON, over its lines, with everything escaped that cannot be seen."""
+    return "".join(char if char == "\n" or _is_seen(char) else _json_escape(char) for char in text)
+
+
+def _is_seen(char: str) -> bool:
+    # A variation selector prints, but only by changing what stands before it.
+    return char.isprintable() and not ("\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef")
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
 def _picture(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code == 0x0D:

@@ -91,7 +91,7 @@ class PilothouseError(Exception):
     @property
     def exit_code(self) -> int:
         """Return the command line's exit code for this failure."""
-        if self.code == "needs_answer":
+        if self.code in ("needs_answer", "needs_consent"):
             return 3
         if self.code == "cancelled":
             return 130

@@ -1,0 +1,144 @@
+"""`pilothouse mcp tools` and `pilothouse mcp call`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.cli.consent import agreed
+from pilothouse.cli.prompting import someone_is_there, yes
+from pilothouse.cli.servers import find
+from pilothouse.cli.tables import show_table
+from pilothouse.cli.terminal import exact_json, messages, one_line, output, plain_json
+from pilothouse.connection import connect_host
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.json import JsonObject, encode_text
+from pilothouse.types.servers import ServerTool, ServerView, ToolConfirmed, ToolTry
+
+
+async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
+    """List the tools of a server, or of all; with `confirm`, accept one's changed definition."""
+    async with connect_host() as api:
+        server = await find(api, name) if name is not None else None
+        if confirm is not None:
+            return await _confirm(api, server, confirm)
+        if server is not None and server.enabled and not server.tool_count and server.consent is None:
+            # Nobody has asked it yet.
+            await api.test_server(LOCAL_OWNER, server.id)
+        listed = await api.server_tools(LOCAL_OWNER, server.id if server is not None else None)
+    out = output()
+    if as_json:
+        out.write(plain_json(encode_text(listed)) + "\n")
+        return 0
+    rows = [(tool.qualified_name, _state(tool), tool.title or tool.description) for tool in listed.tools]
+    if rows:
+        show_table(out, ("tool", "", "what it does"), rows)
+    else:
+        messages().line("No tools are known. `pilothouse mcp test NAME` asks a server for its tools.")
+    for tool in listed.tools:
+        if tool.state in ("changed", "quarantined"):
+            messages().line(f"{one_line(tool.qualified_name)}: {one_line(tool.reason)}", "yellow")
+        for warning in tool.warnings:
+            messages().line(f"{one_line(tool.qualified_name)}: {one_line(warning)}", "yellow")
+    return 0
+
+
+def _state(tool: ServerTool) -> str:
+    return "" if tool.state == "offered" else tool.state
+
+
+async def _confirm(api: ClientApi, server: ServerView | None, name: str) -> int:
+    """Show what a tool was and is now, and accept it when the person does."""
+    if server is None:
+        raise PilothouseError("bad_request", "Which server's tool?", fix="pilothouse mcp tools SERVER --confirm TOOL")
+    tool = await _find_tool(api, server, name)
+    aside = messages()
+    if tool.state != "changed":
+        aside.line(f"The definition of {one_line(tool.qualified_name)} has not changed.")
+        return 0
+    now = {"description": tool.description, "inputSchema": tool.input_schema, "annotations": tool.annotations}
+    for label, definition in (("It was:", tool.approved), ("It is now:", now)):
+        aside.line(label, "bold")
+        aside.line(exact_json(json.dumps(definition, indent=2, ensure_ascii=False)))
+    if not someone_is_there(aside):
+        raise PilothouseError("needs_consent", "A changed tool is accepted at a terminal, or in the page.")
+    if not await yes("Accept it as it is now?", aside):
+        return 3
+    body = ToolConfirmed(name=tool.name, fingerprint=tool.fingerprint)
+    await api.confirm_tool(LOCAL_OWNER, server.id, body)
+    aside.line(f"{one_line(tool.qualified_name)} can be used again.")
+    return 0
+
+
+async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str | None) -> int:
+    """Call a tool by hand and print what it gives."""
+    prefix, dot, tool_name = name.partition(".")
+    if not dot or not tool_name:
+        raise PilothouseError(
+            "bad_request",
+            f"“{name}” does not name a tool.",
+            fix="Write SERVER.TOOL; `pilothouse mcp tools` lists them.",
+        )
+    async with connect_host() as api:
+        server = await agreed(api, await find(api, prefix), consent)
+        tool = await _find_tool(api, server, tool_name)
+        body = ToolTry(server_id=server.id, tool=tool.name, arguments=arguments_of(given, tool.input_schema))
+        trial = await api.try_tool(LOCAL_OWNER, body)
+    out, aside = output(), messages()
+    if as_json:
+        out.write(plain_json(encode_text(trial)) + "\n")
+    elif trial.ok:
+        out.line(trial.text)
+    else:
+        aside.line(trial.text, "red")
+    if aside.is_terminal:
+        aside.line(f"{trial.elapsed_ms / 1000:.2f} s", "dim")
+    return 0 if trial.ok else 1
+
+
+async def _find_tool(api: ClientApi, server: ServerView, name: str) -> ServerTool:
+    """Return a tool; a server that was never asked for its tools is asked now."""
+    for asked in (False, True):
+        if asked:
+            test = await api.test_server(LOCAL_OWNER, server.id)
+            if not test.ok:
+                raise PilothouseError("server_failed", f"{server.name}: {test.message}", fix=test.fix)
+        known = (await api.server_tools(LOCAL_OWNER, server.id)).tools
+        names = (name, f"{server.slug}.{name}")
+        found = next((tool for tool in known if tool.name in names or tool.qualified_name in names), None)
+        if found is not None:
+            return found
+    fix = f"It has: {', '.join(tool.name for tool in known)}." if known else "It offers no tools."
+    raise PilothouseError("unknown_server", f"{server.name} has no tool “{name}”.", fix=fix)
+
+
+def arguments_of(given: Sequence[str], schema: JsonObject) -> JsonObject:
+    """Return a tool's arguments: one JSON object, `-` for one that is piped in, or name=value for each."""
+    if len(given) == 1 and (given[0] == "-" or given[0].lstrip().startswith("{")):
+        text = given[0] if given[0] != "-" else sys.stdin.read(limits.BODY_BYTES)
+        try:
+            return msgspec.json.decode(text, type=JsonObject)
+        except msgspec.MsgspecError as error:
+            message = f"The arguments are not a JSON object: {error}."
+            raise PilothouseError("bad_request", message, fix="""For example: '{"path": "/tmp"}'""") from None
+    properties = schema.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    return dict(_argument(text, known) for text in given)
+
+
+def _argument(text: str, known: JsonObject) -> tuple[str, object]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise PilothouseError("bad_request", f"“{text}” is not name=value.", fix="Or give one JSON object.")
+    kind = known.get(name)
+    if isinstance(kind, dict) and kind.get("type") == "string":
+        return name, value
+    try:
+        return name, msgspec.json.decode(value)
+    except msgspec.MsgspecError:
+        return name, value

@@ -1,0 +1,190 @@
+"""`pilothouse mcp`: list, add, edit, remove, enable, disable, test and import."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pilothouse.cli.consent import agreed
+from pilothouse.cli.server_files import known_files, origin_of
+from pilothouse.cli.server_form import ServerForm, changed_server, new_server
+from pilothouse.cli.tables import show_table
+from pilothouse.cli.terminal import messages, one_line, output, plain_json
+from pilothouse.connection import connect_host
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.json import encode_text
+from pilothouse.types.servers import ImportRequest, ServerPatch, ServerView
+
+
+async def find(api: ClientApi, name: str) -> ServerView:
+    """Return the server of this name, prefix or id."""
+    servers = (await api.servers(LOCAL_OWNER)).servers
+    exactly = [one for one in servers if name in (one.id, one.slug, one.name)]
+    roughly = [one for one in servers if name.lower() in (one.slug, one.name.lower())]
+    if found := exactly or roughly:
+        return found[0]
+    names = ", ".join(one.slug for one in servers)
+    fix = f"There are: {names}." if names else "There are none yet. Add one: pilothouse mcp add --help"
+    raise PilothouseError("unknown_server", f"There is no MCP server “{name}”.", fix=fix)
+
+
+async def list_servers(*, as_json: bool) -> int:
+    """List the servers and the state of each."""
+    async with connect_host() as api:
+        servers = await api.servers(LOCAL_OWNER)
+    out, aside = output(), messages()
+    if as_json:
+        out.write(plain_json(encode_text(servers)) + "\n")
+        return 0
+    rows = [(one.slug, one.name, one.label, one.address) for one in servers.servers]
+    if rows:
+        show_table(out, ("prefix", "name", "state", "command or URL"), rows)
+    else:
+        aside.line("There are no MCP servers yet. Add one: pilothouse mcp add --help")
+    for one in servers.servers:
+        _tell_trouble(one)
+    if servers.problem is not None:
+        place = f", line {servers.problem.line}" if servers.problem.line else ""
+        aside.line(f"{servers.problem.file}{place}: {servers.problem.message}", "yellow")
+    return 0
+
+
+def _tell_trouble(one: ServerView) -> None:
+    """Say what waits for the person, and what to do about it."""
+    aside = messages()
+    if one.consent is not None:
+        aside.line(f"{one.slug}: waits for your consent. Look at it: pilothouse mcp enable {one.slug}", "yellow")
+    elif one.last_error and one.state in ("error", "disconnected", "reconnecting"):
+        aside.line(f"{one.slug}: {one_line(f'{one.last_error} {one.fix}')}", "yellow")
+    if one.changed_tools or one.quarantined_tools:
+        count = one.changed_tools + one.quarantined_tools
+        aside.line(f"{one.slug}: {count} tools wait for a look: pilothouse mcp tools {one.slug}", "yellow")
+
+
+async def add(target: Sequence[str] | None, form: ServerForm) -> int:
+    """Add a server, ask for consent where it is needed, and try it."""
+    body = new_server(target or (), form)
+    async with connect_host() as api:
+        made = await api.add_server(LOCAL_OWNER, body)
+        output().line(made.slug)
+        return await _try(api, await agreed(api, made))
+
+
+async def edit(name: str, form: ServerForm) -> int:
+    """Change what was given and keep the rest."""
+    async with connect_host() as api:
+        now = await find(api, name)
+        changed = await api.update_server(LOCAL_OWNER, now.id, changed_server(now, form))
+        output().line(f"{changed.slug}: {one_line(changed.address)}")
+        await agreed(api, changed)
+    return 0
+
+
+async def remove(name: str) -> int:
+    """Stop and remove a server."""
+    async with connect_host() as api:
+        server = await find(api, name)
+        await api.delete_server(LOCAL_OWNER, server.id)
+    messages().line(f"Removed {one_line(server.name)} and every secret kept for it.")
+    return 0
+
+
+async def enable(name: str, tools: Sequence[str], consent: str | None) -> int:
+    """Switch a server on, or tools of it; ask for consent where it is needed."""
+    async with connect_host() as api:
+        server = await find(api, name)
+        if tools:
+            return await _switch_tools(api, server, tools, on=True)
+        server = await agreed(api, await api.patch_server(LOCAL_OWNER, server.id, ServerPatch(enabled=True)), consent)
+        return await _try(api, server)
+
+
+async def disable(name: str, tools: Sequence[str]) -> int:
+    """Switch a server off, or tools of it."""
+    async with connect_host() as api:
+        server = await find(api, name)
+        if tools:
+            return await _switch_tools(api, server, tools, on=False)
+        server = await api.patch_server(LOCAL_OWNER, server.id, ServerPatch(enabled=False))
+    output().line(f"{server.slug}: {one_line(server.label)}")
+    return 0
+
+
+async def _switch_tools(api: ClientApi, server: ServerView, tools: Sequence[str], *, on: bool) -> int:
+    known = {tool.name for tool in (await api.server_tools(LOCAL_OWNER, server.id)).tools}
+    for name in tools:
+        if known and name not in known:
+            fix = f"It has: {', '.join(sorted(known))}."
+            raise PilothouseError("unknown_server", f"{server.name} has no tool “{name}”.", fix=fix)
+    off = set(server.settings.off_tools)
+    off = off - set(tools) if on else off | set(tools)
+    await api.patch_server(LOCAL_OWNER, server.id, ServerPatch(off_tools=tuple(sorted(off))))
+    output().line(f"{server.slug}: off are {', '.join(sorted(map(one_line, off))) or 'none'}")
+    return 0
+
+
+async def test(name: str, consent: str | None) -> int:
+    """Connect to a server and ask for its tools."""
+    async with connect_host() as api:
+        return await _try(api, await agreed(api, await find(api, name), consent))
+
+
+async def _try(api: ClientApi, server: ServerView) -> int:
+    """Say in one sentence how reaching a server went."""
+    result = await api.test_server(LOCAL_OWNER, server.id)
+    if result.ok:
+        output().line(f"{server.slug}: {one_line(result.message)}", "green")
+        return 0
+    messages().line(f"{server.slug}: {one_line(result.message)}", "red")
+    if result.fix:
+        messages().line(one_line(result.fix))
+    return 1
+
+
+async def import_file(file: Path | None) -> int:
+    """Add the servers of another program's file, or say which files there are."""
+    if file is None:
+        return _say_files()
+    request = ImportRequest(text=_read(file), origin=origin_of(file))
+    async with connect_host() as api:
+        report = await api.import_servers(LOCAL_OWNER, request)
+    out = output()
+    for one in report.servers:
+        style = "yellow" if one.outcome == "refused" else ""
+        out.line(f"{one_line(one.name)}: {one.outcome}{f'. {one_line(one.reason)}' if one.reason else ''}", style)
+    if not report.servers:
+        messages().line("There are no servers in that file.", "yellow")
+    if any(one.outcome == "added" for one in report.servers):
+        messages().line("Nothing was started. `pilothouse mcp list` says what waits for your consent.", "dim")
+    return 1 if any(one.outcome == "refused" for one in report.servers) else 0
+
+
+def _say_files() -> int:
+    found = known_files()
+    if not found:
+        messages().line("No settings file of another program was found. Name one: pilothouse mcp import FILE")
+        return 0
+    for program, path in found:
+        output().line(f"pilothouse mcp import {one_line(str(path))}    {program}")
+    return 0
+
+
+def _read(file: Path) -> str:
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(limits.SETTINGS_FILE_BYTES + 1)
+        else:
+            with file.expanduser().open("rb") as opened:
+                data = opened.read(limits.SETTINGS_FILE_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise PilothouseError("bad_request", f"{file} cannot be read: {reason}.") from None
+    if len(data) > limits.SETTINGS_FILE_BYTES:
+        raise PilothouseError("too_large", f"{file} is too large for a settings file.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PilothouseError("bad_request", f"{file} is not UTF-8 text.") from None
