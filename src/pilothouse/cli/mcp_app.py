@@ -10,8 +10,7 @@ import typer
 from pilothouse.cli.command import perform
 from pilothouse.cli.form_options import given, with_form
 from pilothouse.cli.options import AsJson, new_app
-from pilothouse.cli.server_form import ServerForm
-from pilothouse.types.servers import Era, Wire
+from pilothouse.cli.server_form import Era, ServerForm, Wire
 
 mcp_app = new_app("Add MCP servers, look at them, and use their tools.")
 

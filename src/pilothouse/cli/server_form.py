@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal
 
-import msgspec
-
-from pilothouse.types.errors import PilothouseError
-from pilothouse.types.servers import Era, ServerInput, ServerView, ToolTimes, Wire
-
-T = TypeVar("T")
-# How a value in the settings says that it is kept elsewhere.
-_KEPT = "secret:"
-_ADDRESSES = ("http://", "https://", "ws://", "wss://")
+# As in `types.servers`, which takes longer to import than all of `--help` may.
+Wire = Literal["auto", "streamable", "sse", "websocket"]
+Era = Literal["auto", "modern", "handshake"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,116 +34,3 @@ class ServerForm:
     read_only: bool | None = None
     root: Sequence[str] | None = None
     trust_certificate: str | None = None
-
-
-def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
-    """Return the server that a command line, a command with its arguments, or a URL stands for."""
-    words = [*target]
-    if form.command_line is not None or form.url is not None:
-        if words:
-            raise PilothouseError("bad_request", "The server is named twice.", fix="Give one command or one URL.")
-        return _filled(ServerInput(), form)
-    if not words:
-        raise PilothouseError(
-            "bad_request",
-            "A server needs a command or a URL.",
-            fix="For example: pilothouse mcp add npx -y @modelcontextprotocol/server-everything",
-        )
-    if len(words) > 1:
-        return _filled(ServerInput(command=words[0], args=tuple(words[1:])), form)
-    if words[0].lower().startswith(_ADDRESSES):
-        return _filled(ServerInput(url=words[0]), form)
-    return _filled(ServerInput(command_line=words[0]), form)
-
-
-def changed_server(now: ServerView, form: ServerForm) -> ServerInput:
-    """Return a server as it is, with what was given changed; secrets that are not given stay."""
-    kept = now.settings
-    there = ServerInput(
-        name=now.name,
-        enabled=now.enabled,
-        command_line=now.address if now.transport == "stdio" else None,
-        url=kept.url if now.transport == "http" else None,
-        wire=kept.wire,
-        era=kept.era,
-        env={name: None for name, value in kept.env.items() if value.startswith(_KEPT)},
-        plain_env={name: value for name, value in kept.env.items() if not value.startswith(_KEPT)},
-        headers={name: None for name, value in kept.headers.items() if value.startswith(_KEPT)},
-        plain_headers={name: value for name, value in kept.headers.items() if not value.startswith(_KEPT)},
-        cwd=kept.cwd,
-        subprotocols=kept.subprotocols,
-        always_on=kept.always_on,
-        per_conversation=kept.per_conversation,
-        read_only=kept.read_only,
-        off_tools=kept.off_tools,
-        times=kept.times,
-        tool_times=kept.tool_times,
-        trusted_certificate=kept.trusted_certificate,
-        roots=kept.roots,
-    )
-    return _filled(there, form)
-
-
-def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
-    """Return the input with what the form has; a command replaces a URL and the other way round."""
-    if form.url is not None:
-        there = msgspec.structs.replace(there, url=form.url, command_line=None, command=None, args=())
-    if form.command_line is not None:
-        there = msgspec.structs.replace(there, command_line=form.command_line, url=None, command=None, args=())
-    plain_env = _pairs(form.env, "=", "--env NAME=VALUE")
-    plain_headers = _pairs(form.header, ":", "--header 'Name: value'")
-    secret_env = {name: read_secret(name) for name in form.secret_env or ()}
-    secret_headers = {name: read_secret(name) for name in form.secret_header or ()}
-    given = {
-        "name": form.name,
-        "wire": form.wire,
-        "era": form.era,
-        "cwd": form.cwd,
-        "always_on": form.always_on,
-        "per_conversation": form.per_conversation,
-        "read_only": form.read_only,
-        "trusted_certificate": form.trust_certificate,
-        "roots": tuple(form.root) if form.root else None,
-        "token": read_secret("bearer token") if form.token else None,
-    }
-    return msgspec.structs.replace(
-        there,
-        env=_without(there.env, plain_env) | secret_env,
-        plain_env=_without(there.plain_env, secret_env) | plain_env,
-        headers=_without(there.headers, plain_headers) | secret_headers,
-        plain_headers=_without(there.plain_headers, secret_headers) | plain_headers,
-        times=_times(there.times, form),
-        **{name: value for name, value in given.items() if value is not None},
-    )
-
-
-def _without(values: Mapping[str, T], replaced: Mapping[str, str]) -> dict[str, T]:
-    return {name: value for name, value in values.items() if name not in replaced}
-
-
-def _times(now: ToolTimes, form: ServerForm) -> ToolTimes:
-    idle = now.idle if form.idle_timeout is None else form.idle_timeout
-    return ToolTimes(idle=idle, total=now.total if form.total_timeout is None else form.total_timeout)
-
-
-def _pairs(given: Sequence[str] | None, sign: str, shape: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in given or ():
-        name, found, value = text.partition(sign)
-        if not found or not name.strip():
-            raise PilothouseError("bad_request", f"“{text}” is not a name and a value.", fix=f"Write it as {shape}.")
-        pairs[name.strip()] = value.strip() if sign == ":" else value
-    return pairs
-
-
-def read_secret(what: str) -> str:
-    """Read a secret without showing it; it never stands in the shell's history or the list of processes."""
-    if sys.stdin.isatty():
-        from getpass import getpass
-
-        value = getpass(f"{what}: ")
-    else:
-        value = sys.stdin.readline()
-    if not value.strip():
-        raise PilothouseError("bad_request", f"The value of {what} is empty.", fix="Type it, or pipe it in.")
-    return value.strip()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pilothouse.cli.consent import agreed
 from pilothouse.cli.server_files import known_files, origin_of
-from pilothouse.cli.server_form import ServerForm, changed_server, new_server
+from pilothouse.cli.server_form import ServerForm
+from pilothouse.cli.server_input import changed_server, new_server
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output, plain_json
 from pilothouse.connection import connect_host
