@@ -54,9 +54,7 @@ async def _issuer(issuer: str, web: Web) -> IssuerDocument:
         fetched = await web.get(url, "issuer")
         if fetched.status == 200 and (document := decoded(fetched, IssuerDocument)) is not None:
             if not same_issuer(document.issuer, issuer):
-                message = (
-                    f"{urlsplit(issuer).netloc} describes itself as {document.issuer[:200]}: nobody signs in there."
-                )
+                message = f"{urlsplit(issuer).netloc} calls itself {document.issuer[:200]}; nobody signs in there."
                 raise OAuthError(message, fix="Tell the server's operator.")
             return document
         if _is_trouble(fetched):

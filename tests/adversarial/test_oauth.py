@@ -1,0 +1,373 @@
+"""Servers and issuers that lie on the way to a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import pytest
+
+from pilothouse.mcp.oauth.access import OAuthAccess
+from pilothouse.mcp.oauth.addresses import checked
+from pilothouse.mcp.oauth.challenge import Challenge
+from pilothouse.mcp.oauth.credentials import SecretCredentials
+from pilothouse.mcp.oauth.discovery import discover
+from pilothouse.mcp.oauth.errors import OAuthError
+from pilothouse.mcp.oauth.flows import Flows
+from pilothouse.mcp.oauth.grants import SignIn
+from pilothouse.mcp.oauth.web import Web
+from pilothouse.secrets.store import SecretStore
+from pilothouse.types import limits
+from tests.support.fake_issuer import Answer, Asked, Issuer, Resource, document, serving
+from tests.support.signing_in import Guest, Query, ask, known_client, signing_in
+
+BAD_ADDRESSES = [
+    "javascript:alert(1)",
+    "file:///etc/passwd",
+    "data:text/html,<script>alert(1)</script>",
+    "smb://host/share",
+    "$(calc)",
+    "http://issuer.example/authorize",
+    "-a Calculator",
+    "--renderer-cmd-prefix=calc",
+    "https://issuer.example@evil.example/authorize",
+    "https://issuer.example\\@evil.example/authorize",
+    "https://issuer.example\n.evil.example/",
+    "https://",
+    "",
+]
+
+
+@pytest.mark.case("OAUTH-01")
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+async def test_nobody_is_sent_to_an_address_that_is_not_https(address: str) -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"authorization_endpoint": address}
+        with pytest.raises(OAuthError, match="only https"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.guest.sent_to
+        assert not setting.issuer.requests("/register")
+
+
+@pytest.mark.case("OAUTH-02")
+async def test_an_address_with_odd_characters_is_opened_in_the_form_that_was_checked() -> None:
+    async with signing_in() as setting:
+        odd = f"{setting.issuer.url}/authorize?a=`id`&b='x' \"y\"&c=%zz&d=$(calc)|more^<>"
+        setting.issuer.about = {"authorization_endpoint": odd}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        opened = setting.guest.sent_to[0].url
+        assert not set(opened) & set(" `'\"|^<>\\{}")
+        assert checked(opened, "address") == opened
+        arrived = setting.issuer.requests("/authorize")[0].query
+        assert (arrived["a"], arrived["b"], arrived["d"]) == ("`id`", "'x' \"y\"", "$(calc)|more^<>")
+
+
+@pytest.mark.case("OAUTH-02")
+async def test_an_address_cannot_set_what_is_ours_to_say() -> None:
+    async with signing_in() as setting:
+        there = f"{setting.issuer.url}/authorize?redirect_uri=https://evil.example"
+        setting.issuer.about = {"authorization_endpoint": there}
+        with pytest.raises(OAuthError):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.guest.sent_to
+
+
+@pytest.mark.case("OAUTH-03")
+@pytest.mark.parametrize(
+    "target", ["file:///etc/passwd", "javascript:alert(1)", "http://10.0.0.1/", "//169.254.169.254"]
+)
+async def test_a_description_that_leads_on_to_a_bad_place_is_not_followed(target: str) -> None:
+    async with signing_in() as setting:
+        well_known = "/.well-known/oauth-authorization-server"
+        setting.issuer.instead[well_known] = Answer(302, b"", {"location": target})
+        with pytest.raises(OAuthError):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.guest.sent_to
+
+
+@pytest.mark.case("OAUTH-03")
+async def test_a_description_may_lead_on_to_a_good_place() -> None:
+    async with signing_in() as setting:
+        moved = f"{setting.issuer.url}/about"
+        setting.issuer.instead["/.well-known/oauth-authorization-server"] = Answer(302, b"", {"location": moved})
+        setting.issuer.instead["/about"] = document(setting.issuer.document)
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+
+
+@pytest.mark.case("OAUTH-04")
+@pytest.mark.parametrize("methods", [None, [], ["plain"]])
+async def test_nobody_signs_in_where_the_code_is_not_protected(methods: list[str] | None) -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"code_challenge_methods_supported": methods}
+        with pytest.raises(OAuthError, match="S256"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.guest.sent_to
+        assert not setting.issuer.requests("/token")
+
+
+@pytest.mark.case("OAUTH-05")
+async def test_an_issuer_that_speaks_for_another_is_refused() -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"issuer": "https://accounts.example"}
+        with pytest.raises(OAuthError, match="calls itself"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.guest.sent_to
+
+
+@pytest.mark.case("OAUTH-05")
+@pytest.mark.parametrize(("promised", "told"), [(True, None), (True, "other"), (None, "other"), (True, "slash")])
+async def test_a_code_from_another_issuer_goes_nowhere(promised: bool | None, told: str | None) -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"authorization_response_iss_parameter_supported": promised}
+        names = {"other": "https://evil.example", "slash": f"{setting.issuer.url}/"}
+        setting.issuer.redirect_extra = {"iss": names[told]} if told else {}
+        with pytest.raises(OAuthError, match="in the name of"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert setting.guest.sent_to
+        assert not setting.issuer.requests("/token")
+
+
+@pytest.mark.case("OAUTH-05")
+async def test_a_code_from_the_right_issuer_is_exchanged() -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"authorization_response_iss_parameter_supported": True}
+        setting.issuer.redirect_extra = {"iss": setting.issuer.url}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+
+
+@pytest.mark.case("OAUTH-05")
+async def test_the_client_of_one_issuer_is_never_shown_to_another() -> None:
+    other = Issuer()
+    async with signing_in() as setting, serving(other):
+        await ask(setting.access(), setting.resource.mcp)
+        first = setting.issuer.requests("/authorize")[0].query["client_id"]
+        setting.resource.issuer = other
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert setting.kept.issuer == other.url
+        seen = [asked.query.get("client_id") or asked.form.get("client_id") for asked in other.asked]
+        assert first not in seen
+
+
+@pytest.mark.case("OAUTH-05")
+async def test_a_given_client_stays_with_the_issuer_it_was_first_used_at() -> None:
+    other = Issuer()
+    async with signing_in() as setting, serving(other):
+        await ask(setting.access(client=known_client()), setting.resource.mcp)
+        setting.resource.issuer = other
+        with pytest.raises(OAuthError, match="belongs to"):
+            await ask(setting.access(client=known_client()), setting.resource.mcp)
+        assert not other.requests("/token")
+
+
+def _without_state(query: Query) -> Query:
+    return {name: value for name, value in query.items() if name != "state"}
+
+
+@pytest.mark.case("OAUTH-06")
+@pytest.mark.parametrize("state", ["wrong", None])
+async def test_a_redirect_with_a_wrong_or_missing_state_is_refused(state: str | None) -> None:
+    async with signing_in() as setting:
+        setting.guest.change = lambda query: {**query, "state": state} if state else _without_state(query)
+        with pytest.raises(OAuthError, match="not one that waits"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.issuer.requests("/token")
+
+
+@pytest.mark.case("OAUTH-06")
+def test_a_state_is_good_once_and_for_ten_minutes() -> None:
+    now = 0.0
+    flows = Flows(lambda: now)
+    used, late = flows.begin(), flows.begin()
+    assert flows.finish({"state": used.state}) is used
+    with pytest.raises(OAuthError):
+        flows.finish({"state": used.state})
+    now = limits.SIGN_IN_SECONDS
+    with pytest.raises(OAuthError):
+        flows.finish({"state": late.state})
+    with pytest.raises(OAuthError):
+        Flows().finish({"state": late.state})
+
+
+class Crossing(Guest):
+    """Two people who get each other's redirects."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = asyncio.Event()
+
+    async def authorize(self, sign_in: SignIn) -> Mapping[str, str]:
+        await super().authorize(sign_in)
+        mine = len(self.redirects) - 1
+        if mine:
+            self.both.set()
+        await self.both.wait()
+        return self.redirects[1 - mine]
+
+
+@pytest.mark.case("OAUTH-06")
+async def test_two_sign_ins_at_once_do_not_cross() -> None:
+    async with signing_in() as setting:
+        second = Resource(setting.issuer)
+        setting.guest = Crossing()
+        async with serving(second):
+            one = setting.access()
+            two = OAuthAccess(second.mcp, one._grant, setting.credentials)
+            got = await asyncio.gather(ask(one, setting.resource.mcp), ask(two, second.mcp), return_exceptions=True)
+        assert all(isinstance(outcome, OAuthError) for outcome in got)
+        assert not setting.issuer.requests("/token")
+
+
+@pytest.mark.case("OAUTH-07")
+async def test_a_stolen_code_is_useless_without_what_only_we_know() -> None:
+    async with signing_in() as setting:
+        stolen: list[Query] = []
+
+        def steal(query: Query) -> Query:
+            stolen.append(query)
+            return query
+
+        setting.guest.change = steal
+        await ask(setting.access(), setting.resource.mcp)
+        sent = setting.guest.sent_to[0].url
+        verifier = setting.issuer.requests("/token")[0].form["code_verifier"]
+        assert verifier not in sent
+        assert verifier not in str(stolen)
+
+
+@pytest.mark.case("OAUTH-08")
+async def test_a_token_is_sent_to_its_own_server_only() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        assert await access.headers(setting.resource.mcp)
+        assert await access.headers(f"{setting.issuer.url}/mcp") == {}
+        neighbour = OAuthAccess(f"{setting.resource.url}/other", access._grant, setting.credentials)
+        assert await neighbour.headers(f"{setting.resource.url}/other") == {}
+
+
+@pytest.mark.case("OAUTH-08")
+async def test_a_server_that_describes_another_is_refused() -> None:
+    async with signing_in() as setting:
+        setting.resource.about = {"resource": "https://bank.example/mcp"}
+        with pytest.raises(OAuthError, match="another place"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.issuer.asked
+
+
+@pytest.mark.case("OAUTH-08")
+async def test_a_server_may_describe_all_of_its_host() -> None:
+    async with signing_in() as setting:
+        setting.resource.about = {"resource": setting.resource.url}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert setting.issuer.requests("/token")[0].form["resource"] == setting.resource.url
+
+
+@pytest.mark.case("OAUTH-08")
+async def test_what_is_kept_for_an_address_is_not_found_for_another(tmp_path: object) -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        kept = setting.kept
+        secrets = SecretStore(tmp_path / "secrets", find=lambda: None, environ={})  # type: ignore[operator]
+        store = SecretCredentials(secrets)
+        await store.set(kept)
+        assert await store.get(kept.server_url) == kept
+        assert await store.get(f"{kept.server_url}/2") is None
+        await store.delete(kept.server_url)
+        assert await store.get(kept.server_url) is None
+
+
+@pytest.mark.case("OAUTH-11")
+async def test_a_server_that_refuses_every_token_is_given_up() -> None:
+    async with signing_in() as setting:
+        setting.resource.instead["/mcp"] = Answer(401, headers={"www-authenticate": "Bearer"})
+        assert await ask(setting.access(), setting.resource.mcp) == 401
+        assert len(setting.guest.sent_to) <= limits.TOKEN_TRIES
+        assert len(setting.resource.requests("/mcp")) <= limits.TOKEN_TRIES + 1
+
+
+@pytest.mark.case("OAUTH-11")
+async def test_more_rights_are_asked_for_once_and_shown_as_a_difference() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        setting.resource.needs = {"write"}
+
+        def allow(asked: Asked) -> Answer:
+            token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+            wide = len(setting.guest.sent_to) > 1
+            setting.resource.scopes[token] = {"read", "write"} if wide else {"read"}
+            return setting.resource.answer(asked)
+
+        setting.resource.instead["/mcp"] = allow
+        assert await ask(access, setting.resource.mcp) == 200
+        sign_in = setting.guest.sent_to[1]
+        assert sign_in.scopes == ("read", "write")
+        assert sign_in.added == ("write",)
+        assert sign_in.host == urlsplit(setting.issuer.url).netloc
+
+
+@pytest.mark.case("OAUTH-11")
+async def test_a_server_that_wants_ever_more_rights_is_given_up() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        demands = iter(range(100))
+
+        def wider(asked: Asked) -> Answer:
+            header = f'Bearer error="insufficient_scope", scope="right-{next(demands)}"'
+            return Answer(403, headers={"www-authenticate": header})
+
+        setting.resource.instead["/mcp"] = wider
+        assert [await ask(access, setting.resource.mcp) for _ in range(5)] == [403] * 5
+        assert len(setting.guest.sent_to) == 1 + limits.SCOPE_STEPS
+
+
+@pytest.mark.case("OAUTH-11")
+async def test_rights_that_the_token_has_already_are_not_asked_for_again() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        header = 'Bearer error="insufficient_scope", scope="read"'
+        setting.resource.instead["/mcp"] = Answer(403, headers={"www-authenticate": header})
+        assert await ask(access, setting.resource.mcp) == 403
+        assert len(setting.guest.sent_to) == 1
+
+
+@pytest.mark.case("OAUTH-12")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        document({"client_id": "x", "redirect_uris": ["https://evil.example/callback"]}, 201),
+        document({"client_id": "x", "padding": "y" * (limits.GUARDED_BYTES + 1)}, 201),
+        document({"client_id": "x", "token_endpoint_auth_method": "client_secret_basic"}, 201),
+        document({"client_id": "x", "token_endpoint_auth_method": "tls_client_auth"}, 201),
+        Answer(201, b"<html>"),
+        Answer(400),
+    ],
+    ids=["other redirect", "huge", "no secret", "unknown method", "html", "refused"],
+)
+async def test_a_registration_that_is_not_ours_is_refused(answer: Answer) -> None:
+    async with signing_in() as setting:
+        setting.issuer.instead["/register"] = answer
+        with pytest.raises(OAuthError):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.guest.sent_to
+
+
+@pytest.mark.case("OAUTH-12")
+@pytest.mark.parametrize("endpoint", ["registration_endpoint", "token_endpoint"])
+async def test_nothing_secret_goes_to_an_endpoint_without_encryption(endpoint: str) -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {endpoint: "http://issuer.example/here"}
+        with pytest.raises(OAuthError, match="only https"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.memory.kept
+
+
+@pytest.mark.case("NET-01")
+@pytest.mark.parametrize("inside", ["http://127.0.0.1:9/x", "https://10.0.0.1/x", "https://169.254.169.254/x"])
+async def test_a_server_out_in_the_open_cannot_lead_us_inside(inside: str) -> None:
+    server = "https://203.0.114.9/mcp"
+    with pytest.raises(OAuthError, match="could not be asked"):
+        await discover(server, Challenge(resource_metadata=inside), Web(server))

@@ -1,0 +1,286 @@
+"""The way to a token: found, signed in, kept, renewed, given back."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+from pilothouse.mcp.oauth.credentials import Client
+from pilothouse.mcp.oauth.errors import OAuthError, SignInNeeded
+from pilothouse.mcp.oauth.grants import AssertionGrant, ClientGrant, IdentityProvider
+from tests.support.fake_issuer import Answer, Asked, Issuer, document, serving
+from tests.support.signing_in import REDIRECT, ask, known_client, signing_in
+
+
+@pytest.mark.case("OAUTH-04", "OAUTH-08")
+async def test_a_person_signs_in_once_and_the_token_goes_with_every_request() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        assert [await ask(access, setting.resource.mcp) for _ in range(3)] == [200, 200, 200]
+        assert len(setting.guest.sent_to) == 1
+        asked = setting.issuer.requests("/authorize")[0].query
+        assert asked["code_challenge_method"] == "S256"
+        assert asked["resource"] == setting.resource.mcp
+        assert setting.issuer.requests("/token")[0].form["resource"] == setting.resource.mcp
+        assert setting.kept.tokens is not None
+        assert setting.kept.tokens.access in setting.learnt
+
+
+async def test_the_server_that_describes_itself_nowhere_is_its_own_issuer() -> None:
+    async with signing_in() as setting:
+        setting.resource.instead["/.well-known/oauth-protected-resource/mcp"] = Answer(404)
+        own = {**setting.issuer.document, "issuer": setting.resource.url}
+        setting.resource.instead["/.well-known/oauth-authorization-server"] = document(own)
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert setting.kept.issuer == setting.resource.url
+
+
+async def test_an_issuer_below_a_path_is_found_by_all_three_ways() -> None:
+    async with signing_in() as setting:
+        tenant = f"{setting.issuer.url}/tenant"
+        setting.resource.about = {"authorization_servers": [tenant]}
+        setting.issuer.about = {"issuer": tenant}
+        ways = ["/.well-known/oauth-authorization-server/tenant", "/.well-known/openid-configuration/tenant"]
+        setting.issuer.instead["/tenant/.well-known/openid-configuration"] = document(setting.issuer.document)
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        paths = [asked.path for asked in setting.issuer.asked]
+        assert paths[:3] == [*ways, "/tenant/.well-known/openid-configuration"]
+
+
+async def test_an_issuer_in_trouble_is_told_and_not_worked_around() -> None:
+    async with signing_in() as setting:
+        setting.resource.instead["/.well-known/oauth-protected-resource/mcp"] = Answer(503)
+        with pytest.raises(OAuthError, match="answered with 503"):
+            await ask(setting.access(), setting.resource.mcp)
+        assert not setting.issuer.asked
+
+
+async def test_our_own_address_is_preferred_to_being_registered() -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"client_id_metadata_document_supported": True}
+        url = "https://pilothouse.example/client.json"
+        assert await ask(setting.access(metadata_url=url), setting.resource.mcp) == 200
+        assert not setting.issuer.requests("/register")
+        assert setting.issuer.requests("/authorize")[0].query["client_id"] == url
+
+
+async def test_a_client_registered_beforehand_is_used_with_its_secret() -> None:
+    async with signing_in() as setting:
+        assert await ask(setting.access(client=known_client()), setting.resource.mcp) == 200
+        sent = setting.issuer.requests("/token")[0]
+        assert base64.b64decode(sent.headers["authorization"].removeprefix("Basic ")) == b"known:very-secret"
+        assert "client_secret" not in sent.form
+        assert not setting.issuer.requests("/register")
+
+
+async def test_an_issuer_that_registers_nobody_says_what_to_do() -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"registration_endpoint": None}
+        with pytest.raises(OAuthError, match="registered there beforehand") as told:
+            await ask(setting.access(), setting.resource.mcp)
+        assert "client id" in told.value.fix
+        assert not setting.guest.sent_to
+
+
+async def test_scopes_come_from_the_challenge_before_the_description() -> None:
+    async with signing_in() as setting:
+        setting.issuer.about = {"scopes_supported": ["read", "offline_access"]}
+        setting.resource.challenge = 'Bearer scope="write extra"'
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        asked = setting.issuer.requests("/authorize")[0].query
+        assert asked["scope"] == "write extra offline_access"
+        assert asked["prompt"] == "consent"
+
+
+async def test_where_nobody_names_scopes_none_are_asked_for() -> None:
+    async with signing_in() as setting:
+        setting.resource.about = {"scopes_supported": None}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert "scope" not in setting.issuer.requests("/authorize")[0].query
+
+
+async def test_after_a_restart_the_refresh_token_is_used_and_nobody_is_asked() -> None:
+    async with signing_in() as setting:
+        setting.issuer.expires_in = 1
+        await ask(setting.access(), setting.resource.mcp)
+        setting.restart()
+        before = len(setting.issuer.asked)
+        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+        assert [asked.path for asked in setting.issuer.asked[before:]] == ["/token"]
+        assert setting.issuer.requests("/token")[-1].form["grant_type"] == "refresh_token"
+        assert len(setting.guest.sent_to) == 1
+
+
+async def test_a_registration_that_the_issuer_forgot_is_made_anew() -> None:
+    async with signing_in() as setting:
+        setting.issuer.expires_in = 1
+        await ask(setting.access(), setting.resource.mcp)
+        setting.issuer.instead["/token"] = document({"error": "invalid_client"}, 401)
+        assert await setting.access(person=False).headers(setting.resource.mcp) == {}
+        del setting.issuer.instead["/token"]
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert len(setting.issuer.requests("/register")) == 2
+
+
+@pytest.mark.case("OAUTH-13")
+async def test_signing_out_revokes_both_tokens_and_forgets_them() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        tokens = setting.kept.tokens
+        assert tokens is not None
+        assert await access.sign_out()
+        assert setting.issuer.revoked == [tokens.refresh, tokens.access]
+        assert not setting.memory.kept
+        assert await access.headers(setting.resource.mcp) == {}
+
+
+@pytest.mark.case("OAUTH-13")
+async def test_signing_out_forgets_the_tokens_even_if_the_issuer_is_gone() -> None:
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        setting.issuer.instead["/revoke"] = Answer(lost=True)
+        assert not await access.sign_out()
+        assert not setting.memory.kept
+
+
+async def test_a_program_gets_tokens_for_itself() -> None:
+    async with signing_in() as setting:
+        access = setting.access(ClientGrant(known_client()))
+        assert await ask(access, setting.resource.mcp) == 200
+        form = setting.issuer.requests("/token")[0].form
+        assert form == {"grant_type": "client_credentials", "scope": "read", "resource": setting.resource.mcp}
+
+
+async def test_a_program_can_name_itself_by_a_key() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+    async with signing_in() as setting:
+        client = Client(id="robot", method="private_key_jwt", key=pem)
+        assert await ask(setting.access(ClientGrant(client)), setting.resource.mcp) == 200
+        head, body, signature = setting.issuer.requests("/token")[0].form["client_assertion"].split(".")
+        claims = json.loads(_decoded(body))
+        assert (claims["iss"], claims["sub"], claims["aud"]) == ("robot", "robot", setting.issuer.url)
+        raw = _decoded(signature)
+        der = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
+        key.public_key().verify(der, f"{head}.{body}".encode(), ec.ECDSA(hashes.SHA256()))
+
+
+async def test_a_key_that_cannot_sign_is_told_in_a_sentence() -> None:
+    async with signing_in() as setting:
+        client = Client(id="robot", method="private_key_jwt", key="not a key")
+        with pytest.raises(OAuthError, match="cannot sign with ES256"):
+            await ask(setting.access(ClientGrant(client)), setting.resource.mcp)
+
+
+async def test_an_organisation_vouches_for_its_people() -> None:
+    idp = Issuer()
+    async with signing_in() as setting, serving(idp):
+        idp.instead["/token"] = lambda asked: document({"access_token": "vouched", "token_type": "N_A"})
+
+        async def id_token() -> str:
+            return "who-I-am"
+
+        provider = IdentityProvider(token_endpoint=f"{idp.url}/token", client_id="at-idp", id_token=id_token)
+        access = setting.access(AssertionGrant(known_client(), provider.vouch))
+        assert await ask(access, setting.resource.mcp) == 200
+        exchanged = idp.requests("/token")[0].form
+        assert exchanged["audience"] == setting.issuer.url
+        assert exchanged["resource"] == setting.resource.mcp
+        assert exchanged["subject_token"] == "who-I-am"
+        assert setting.issuer.requests("/token")[0].form["assertion"] == "vouched"
+
+
+@pytest.mark.case("F-25", "OAUTH-10")
+async def test_a_token_that_ends_during_a_run_is_renewed_once_for_all_calls() -> None:
+    async with signing_in() as setting:
+        access, other = setting.access(), setting.access()
+        await ask(access, setting.resource.mcp)
+        setting.issuer.valid.clear()
+        calls = [ask(one, setting.resource.mcp) for one in (access, other) for _ in range(8)]
+        assert await asyncio.gather(*calls) == [200] * 16
+        renewals = [asked for asked in setting.issuer.requests("/token") if "refresh_token" in asked.form]
+        assert len(renewals) == 1
+        assert len(setting.guest.sent_to) == 1
+
+
+@pytest.mark.case("F-25", "OAUTH-10")
+async def test_when_renewing_fails_a_person_is_needed_and_no_one_tries_for_ever() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        setting.issuer.valid.clear()
+        setting.issuer.refreshable.clear()
+        access = setting.access(person=False)
+        for _ in range(3):
+            with pytest.raises(SignInNeeded, match="sign in again"):
+                await ask(access, setting.resource.mcp)
+        assert len(setting.issuer.requests("/token")) == 2
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert len(setting.issuer.requests("/register")) == 1
+
+
+@pytest.mark.case("F-25")
+async def test_a_renewal_that_gives_the_same_token_leads_to_signing_in() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        old = setting.kept.tokens
+        assert old is not None
+        setting.issuer.valid.clear()
+        same = {"access_token": old.access, "refresh_token": old.refresh, "expires_in": 3600}
+        setting.issuer.instead["/token"] = document(same)
+        with pytest.raises(SignInNeeded):
+            await ask(setting.access(person=False), setting.resource.mcp)
+        assert len(setting.issuer.requests("/token")) == 2
+
+
+@pytest.mark.case("OAUTH-10")
+async def test_a_renewal_whose_answer_was_lost_ends_in_signing_in_again() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        setting.issuer.valid.clear()
+
+        def spend_and_drop(asked: Asked) -> Answer:
+            setting.issuer.refreshable.pop(asked.form["refresh_token"])
+            return Answer(lost=True)
+
+        setting.issuer.instead["/token"] = spend_and_drop
+        access = setting.access(person=False)
+        with pytest.raises(OAuthError, match="could not be asked"):
+            await ask(access, setting.resource.mcp)
+        del setting.issuer.instead["/token"]
+        with pytest.raises(SignInNeeded):
+            await ask(access, setting.resource.mcp)
+        assert len(setting.issuer.requests("/token")) == 3
+
+
+async def test_an_issuer_out_of_order_costs_nobody_their_sign_in() -> None:
+    async with signing_in() as setting:
+        setting.issuer.expires_in = 1
+        await ask(setting.access(), setting.resource.mcp)
+        setting.issuer.instead["/token"] = Answer(503)
+        with pytest.raises(OAuthError, match="answered with 503"):
+            await setting.access(person=False).headers(setting.resource.mcp)
+        del setting.issuer.instead["/token"]
+        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+
+
+async def test_a_registration_names_where_people_come_back_to() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        sent = setting.issuer.requests("/register")[0].json
+        assert sent["redirect_uris"] == [REDIRECT]
+        assert sent["token_endpoint_auth_method"] == "none"
+        assert sent["application_type"] == "native"
+
+
+def _decoded(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))

@@ -1,0 +1,220 @@
+"""A server that wants tokens and the issuer that gives them, on two ports of this machine; both can misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+
+Headers = dict[str, str]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One request as it arrived; header names are in lower case."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: Headers
+    body: bytes
+
+    @property
+    def form(self) -> dict[str, str]:
+        return dict(parse_qsl(self.body.decode()))
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What is answered; no answer at all when `lost`, after the request was taken in."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    headers: Headers = {}
+    lost: bool = False
+
+
+def document(content: object, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(content).encode(), {"content-type": "application/json"})
+
+
+class _Server:
+    """Reads requests off a socket and has them answered."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        # By path; stands before the usual answer.
+        self.instead: dict[str, Answer | Callable[[Asked], Answer]] = {}
+        self.url = ""
+
+    def answer(self, asked: Asked) -> Answer:
+        raise NotImplementedError
+
+    def requests(self, path: str) -> list[Asked]:
+        return [asked for asked in self.asked if asked.path == path]
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            lines = (line.partition(":") for line in head[1:] if line)
+            headers = {name.lower(): value.strip() for name, _, value in lines}
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            method, target, _ = head[0].split(" ")
+            parts = urlsplit(target)
+            asked = Asked(method, parts.path, dict(parse_qsl(parts.query)), headers, body)
+            self.asked.append(asked)
+            special = self.instead.get(parts.path)
+            reply = special(asked) if callable(special) else special or self.answer(asked)
+            if not reply.lost:
+                extra = {"content-length": str(len(reply.body)), "connection": "close", **reply.headers}
+                shown = "".join(f"{name}: {value}\r\n" for name, value in extra.items())
+                writer.write(f"HTTP/1.1 {reply.status} X\r\n{shown}\r\n".encode() + reply.body)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+class Issuer(_Server):
+    """Registers, lets people in at once, gives tokens; rotates refresh tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Changes to the document about itself; None takes a field out.
+        self.about: dict[str, object] = {}
+        self.expires_in: float | None = 3600
+        self.gives_refresh = True
+        # What the redirect carries beside the code and the state.
+        self.redirect_extra: dict[str, str] = {}
+        self.valid: set[str] = set()
+        self.refreshable: dict[str, str] = {}
+        self.revoked: list[str] = []
+        self._codes: dict[str, dict[str, str]] = {}
+        self._count = 0
+
+    @property
+    def document(self) -> dict[str, object]:
+        usual: dict[str, object] = {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "registration_endpoint": f"{self.url}/register",
+            "revocation_endpoint": f"{self.url}/revoke",
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+            "scopes_supported": ["read", "write"],
+        }
+        return {name: value for name, value in {**usual, **self.about}.items() if value is not None}
+
+    def answer(self, asked: Asked) -> Answer:
+        match asked.path:
+            case "/.well-known/oauth-authorization-server":
+                return document(self.document)
+            case "/register":
+                return document({"client_id": self._next("client"), **asked.json}, 201)
+            case "/authorize":
+                return self._authorize(asked)
+            case "/token":
+                return self._token(asked.form)
+            case "/revoke":
+                self.revoked.append(asked.form["token"])
+                self.valid.discard(asked.form["token"])
+                return Answer()
+            case _:
+                return Answer(404)
+
+    def _authorize(self, asked: Asked) -> Answer:
+        code = self._next("code")
+        self._codes[code] = asked.query
+        back = {"code": code, "state": asked.query["state"], **self.redirect_extra}
+        return Answer(302, b"", {"location": f"{asked.query['redirect_uri']}?{urlencode(back)}"})
+
+    def _token(self, form: Mapping[str, str]) -> Answer:
+        scope = form.get("scope", "")
+        if form["grant_type"] == "authorization_code":
+            asked = self._codes.pop(form["code"], None)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest())
+            if asked is None or asked["code_challenge"] != digest.rstrip(b"=").decode():
+                return document({"error": "invalid_grant"}, 400)
+            scope = asked.get("scope", "")
+        elif form["grant_type"] == "refresh_token":
+            found = self.refreshable.pop(form["refresh_token"], None)
+            if found is None:
+                return document({"error": "invalid_grant", "error_description": "Refresh token is spent"}, 400)
+            scope = found
+        return document(self.tokens(scope))
+
+    def tokens(self, scope: str) -> dict[str, object]:
+        """Make new tokens that are good."""
+        access, refresh = self._next("access"), self._next("refresh")
+        self.valid.add(access)
+        made: dict[str, object] = {"access_token": access, "token_type": "Bearer", "scope": scope}
+        if self.gives_refresh:
+            self.refreshable[refresh] = scope
+            made["refresh_token"] = refresh
+        return made if self.expires_in is None else {**made, "expires_in": self.expires_in}
+
+    def _next(self, what: str) -> str:
+        self._count += 1
+        return f"{what}-{self._count}-of-{self.url.rpartition(':')[2]}"
+
+
+class Resource(_Server):
+    """An MCP server at `/mcp` as far as tokens matter: answers only requests with a good one."""
+
+    def __init__(self, issuer: Issuer) -> None:
+        super().__init__()
+        self.issuer = issuer
+        self.about: dict[str, object] = {}
+        self.challenge = 'Bearer error="invalid_token"'
+        # What a request must be allowed; more than the token has is a 403.
+        self.needs: set[str] = set()
+        self.scopes: dict[str, set[str]] = {}
+
+    @property
+    def mcp(self) -> str:
+        return f"{self.url}/mcp"
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.path == "/.well-known/oauth-protected-resource/mcp":
+            usual = {"resource": self.mcp, "authorization_servers": [self.issuer.url], "scopes_supported": ["read"]}
+            return document({**usual, **self.about})
+        if asked.path != "/mcp":
+            return Answer(404)
+        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        if token not in self.issuer.valid:
+            return Answer(401, headers={"www-authenticate": self.challenge})
+        if not self.needs <= self.scopes.get(token, set()):
+            asks = f'Bearer error="insufficient_scope", scope="{" ".join(sorted(self.needs))}"'
+            return Answer(403, headers={"www-authenticate": asks})
+        return document({"ok": True})
+
+
+@asynccontextmanager
+async def serving(server: _Server) -> AsyncIterator[None]:
+    """Serve on a free port of this machine."""
+    listening = await asyncio.start_server(server.handle, "127.0.0.1", 0)
+    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    try:
+        yield
+    finally:
+        listening.close()
+
+
+@asynccontextmanager
+async def protected() -> AsyncIterator[tuple[Resource, Issuer]]:
+    """A server and its issuer."""
+    issuer = Issuer()
+    resource = Resource(issuer)
+    async with serving(issuer), serving(resource):
+        yield resource, issuer

@@ -1,0 +1,108 @@
+"""What a connection does with an access, and what a person does who signs in; over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qsl, urlsplit
+
+from pilothouse.mcp.channel import Access, Refusal
+from pilothouse.mcp.oauth.access import OAuthAccess
+from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials
+from pilothouse.mcp.oauth.flows import Flows
+from pilothouse.mcp.oauth.grants import Grant, SignIn, SignInGrant
+from pilothouse.mcp.oauth.registration import Identity
+from pilothouse.net.client import close_clients, fetch
+from tests.support.fake_issuer import Issuer, Resource, protected
+
+PATIENCE = 10.0
+REDIRECT = "http://127.0.0.1:41999/callback"
+Query = dict[str, str]
+
+
+class Memory:
+    """A store that outlives a `Credentials`, as a disk would."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Credential] = {}
+
+    async def get(self, server_url: str) -> Credential | None:
+        return self.kept.get(server_url)
+
+    async def set(self, credential: Credential) -> None:
+        self.kept[credential.server_url] = credential
+
+    async def delete(self, server_url: str) -> None:
+        self.kept.pop(server_url, None)
+
+
+class Guest:
+    """Signs in wherever they are sent, like a browser with a person in front; remembers where that was."""
+
+    def __init__(self, change: Callable[[Query], Query] = lambda query: query) -> None:
+        self.change = change
+        self.sent_to: list[SignIn] = []
+        self.redirects: list[Query] = []
+
+    async def authorize(self, sign_in: SignIn) -> Mapping[str, str]:
+        self.sent_to.append(sign_in)
+        reply = await fetch(sign_in.url, timeout=PATIENCE, limit=1024)
+        self.redirects.append(dict(parse_qsl(urlsplit(reply.headers["location"]).query)))
+        return self.change(self.redirects[-1])
+
+
+async def ask(access: Access, url: str) -> int:
+    """Send a request as a connection does, and return the status it ends with."""
+    async with asyncio.timeout(PATIENCE):
+        for attempt in range(1, 20):
+            sent = await access.headers(url)
+            reply = await fetch(url, headers=sent, timeout=PATIENCE, limit=4096)
+            if reply.status not in (401, 403):
+                return reply.status
+            header = reply.headers.get("www-authenticate", "")
+            refusal = Refusal(status=reply.status, www_authenticate=header, url=url, sent=sent, attempt=attempt)
+            if not await access.challenged(refusal):
+                return reply.status
+    raise AssertionError("it never stopped trying")
+
+
+class Setting:
+    """A protected server, its issuer, a person, and what was kept of them."""
+
+    def __init__(self, resource: Resource, issuer: Issuer) -> None:
+        self.resource = resource
+        self.issuer = issuer
+        self.memory = Memory()
+        self.guest = Guest()
+        self.flows = Flows()
+        self.learnt: list[str] = []
+        self.credentials = Credentials(self.memory, learn=self.learnt.append)
+
+    def access(self, grant: Grant | None = None, *, person: bool = True, **identity: object) -> OAuthAccess:
+        who = Identity(redirect_uri=REDIRECT, **identity)  # type: ignore[arg-type]
+        usual = SignInGrant(who, self.guest if person else None, self.flows)
+        return OAuthAccess(self.resource.mcp, grant or usual, self.credentials)
+
+    def restart(self) -> None:
+        """Forget what only the process knew."""
+        self.credentials = Credentials(self.memory, learn=self.learnt.append)
+        self.flows = Flows()
+
+    @property
+    def kept(self) -> Credential:
+        return self.memory.kept[self.resource.mcp]
+
+
+@asynccontextmanager
+async def signing_in() -> AsyncIterator[Setting]:
+    async with protected() as (resource, issuer):
+        try:
+            yield Setting(resource, issuer)
+        finally:
+            await close_clients()
+
+
+def known_client() -> Client:
+    """A client that was registered beforehand."""
+    return Client(id="known", secret="very-secret", method="client_secret_basic")
