@@ -107,15 +107,6 @@ def test_a_run_that_used_its_tokens_asks_the_person() -> None:
 
 
 @pytest.mark.case("MOD-24")
-@pytest.mark.parametrize(
-    ("tool", "window", "expected"),
-    [(300.0, 4_000, 60.0), (300.0, 32_000, 160.0), (300.0, 1_000_000, 300.0), (900.0, 1_000_000, 600.0), (5.0, 1, 5.0)],
-)
-def test_a_tools_time_is_held_to_what_the_models_window_suggests(tool: float, window: int, expected: float) -> None:
-    assert budget.call_timeout(tool, window) == expected
-
-
-@pytest.mark.case("MOD-24")
 def test_the_window_counts_as_nearly_full_by_the_models_count_or_by_length() -> None:
     used = response(2, 1, usage={"input": 900, "output": 0})
     assert budget.nearly_full([ASKED, used], 1_000, 10)

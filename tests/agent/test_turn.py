@@ -10,6 +10,7 @@ import pytest
 from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
 from pilothouse.types import limits
 from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.stream import (
     CallArguments,
@@ -38,10 +39,15 @@ def a_call(index: int, call_id: str = "c", name: str = "think", raw: str = '{"a"
     ]
 
 
+def about(name: str, arguments: JsonObject | None) -> JsonObject:
+    said: JsonObject = {"tool": name}
+    return said if arguments is None else said | {"arguments": arguments, "display": f"Using {name}"}
+
+
 async def turn(bench: Bench, events: Sequence[StreamEvent], attempt: int = 1) -> tuple[Failed | None, list[Item]]:
     """Take a turn and return how it failed, and its items as the database has them."""
     before = {item.id for item in bench.journal.items}
-    writer = TurnWriter(bench.journal, TurnId(1, attempt), "m", lambda name, _: f"Using {name}")
+    writer = TurnWriter(bench.journal, TurnId(1, attempt), "m", about)
     failure = await take_turn(StreamOf(events), ModelRequest(messages=()), writer)
     return failure, [item for item in await bench.kept() if item.id not in before]
 

@@ -122,18 +122,16 @@ def check_run(run: Run, mine: Sequence[Item], runs: Sequence[Run], *, at_rest: b
 
 def _may_stay_open(run: Run, item: Item) -> bool:
     """Return whether an interrupted run may keep this for when it is resumed."""
-    waits = item.kind == "question" or (item.kind == "tool_call" and item.data.get("phase") == "args_received")
+    resting = item.data.get("phase") in ("args_received", "waiting_approval", "input_required")
+    waits = item.kind == "question" or (item.kind == "tool_call" and resting)
     return run.status == "interrupted" and waits
 
 
 def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     """R3 to R5: one result per call, none begun twice, none begun without the leave it asked for."""
-    begun = Counter(
-        event.item_id
-        for event in events
-        if isinstance(event, ItemUpdated) and event.seq and event.data.get("phase") == "executing"
-    )
-    repeated = [item_id for item_id, times in begun.items() if times > 1]
+    begun, paused = _came_to("executing", events), _came_to("input_required", events)
+    # A call that paused to ask something goes on with the answers.
+    repeated = [item_id for item_id, times in begun.items() if times > 1 + paused[item_id]]
     assert not repeated, f"calls were executed twice: {repeated}"
     calls = [item for item in items if item.kind == "tool_call"]
     ids = Counter(item.data["callId"] for item in calls)
@@ -142,9 +140,18 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
         if call.status in CLOSED and not call.data.get("cutOff"):
             assert call.text or call.status == "completed", f"{call.id} has no result"
     for question in items:
-        call_id = question.data.get("callItemId") if question.kind == "question" else None
+        call_id = question.data.get("callItemId") if question.data.get("kind") == "approval" else None
         if call_id in begun:
-            assert question.data.get("answer", {}).get("choice") == "allow", f"{call_id} ran without leave"
+            choice = question.data.get("answer", {}).get("choice")
+            assert choice in ("allow", "conversation"), f"{call_id} ran without leave"
+
+
+def _came_to(phase: str, events: Sequence[Event]) -> Counter[str]:
+    return Counter(
+        event.item_id
+        for event in events
+        if isinstance(event, ItemUpdated) and event.seq and event.data.get("phase") == phase
+    )
 
 
 def check_messages(messages: Sequence[Message]) -> None:

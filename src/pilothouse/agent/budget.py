@@ -1,4 +1,4 @@
-"""When a run has gone on long enough to ask the person, and how long a tool may take."""
+"""When a run has gone on long enough to ask the person."""
 
 from __future__ import annotations
 
@@ -61,12 +61,6 @@ def _repeated(mine: Sequence[Item]) -> str | None:
     if len(last) == limits.REPEATED_CALLS and len(shapes) == 1:
         return str(last[0].data.get("tool"))
     return None
-
-
-def call_timeout(tool_timeout: float, context_window: int) -> float:
-    """Return how long a call may take: its tool's limit, held to what the model's window suggests."""
-    model_timeout = min(context_window / 4 / 50, limits.ALIGNED_TIMEOUT_MAX)
-    return min(tool_timeout, max(limits.ALIGNED_TIMEOUT_MIN, model_timeout))
 
 
 def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from pilothouse.agent.execution import STOPPED, account
 from pilothouse.types.events import Event, ItemCompleted, ItemDelta, ItemUpdated
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import ENDED, RunStatus
 
 _OPEN = ("streaming", "waiting")
-_STOPPED = "Operation cancelled by user"
+# Phases of a call that nobody executes and that can go on from what the timeline has.
+_RESTING = ("args_received", "waiting_approval", "input_required")
 _DIED = "The program stopped while this was being written."
 _UNKNOWN = "The program stopped while this ran; it may or may not have happened. It was not repeated."
 
@@ -26,7 +28,7 @@ def interrupted(items: Sequence[Item]) -> list[Event]:
 
 
 def _interrupt(item: Item) -> Sequence[Event]:
-    if item.kind == "question" or (item.kind == "tool_call" and item.data.get("phase") == "args_received"):
+    if item.kind == "question" or (item.kind == "tool_call" and item.data.get("phase") in _RESTING):
         return ()
     if item.kind == "notice":
         return (ItemCompleted(item_id=item.id, status="completed"),)
@@ -64,7 +66,7 @@ def _cancel(item: Item) -> Sequence[Event]:
     if item.data.get("phase") == "started":
         # The model had not finished asking; there is no call to report to it.
         return (ItemCompleted(item_id=item.id, status="cancelled", data={"cutOff": True, "phase": "cancelled"}),)
-    return _end_call(item, "cancelled", "CANCELLED", _STOPPED)
+    return _end_call(item, "cancelled", "CANCELLED", STOPPED)
 
 
 def _end_call(item: Item, status: ItemStatus, code: str, message: str) -> Sequence[Event]:
@@ -72,9 +74,16 @@ def _end_call(item: Item, status: ItemStatus, code: str, message: str) -> Sequen
         "phase": status,
         "phases": {**item.data.get("phases", {}), status: time.time()},
         "isError": True,
+        "deadlineAt": None,
+        "elapsedMs": _elapsed(item),
         "error": {"code": code, "message": message, "retryable": False},
     }
     return (
-        ItemDelta(item_id=item.id, offset=0, text=message),
+        ItemDelta(item_id=item.id, offset=0, text=account(message, item.data.get("cancellation"))),
         ItemCompleted(item_id=item.id, status=status, data=data),
     )
+
+
+def _elapsed(item: Item) -> int:
+    began = item.data.get("phases", {}).get("executing")
+    return max(0, round((time.time() - began) * 1000)) if began is not None else 0

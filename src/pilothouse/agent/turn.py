@@ -22,7 +22,8 @@ from pilothouse.types.ports import Journal, Model
 _DECLINED = "The model declined to answer."
 _EMPTY = "The model gave an empty answer."
 
-Describe = Callable[[str, JsonObject], str]
+# From a tool's name and its arguments, once they are there, to what the call's item says about it.
+Describe = Callable[[str, JsonObject | None], JsonObject]
 
 
 class TurnId(msgspec.Struct, frozen=True):
@@ -133,7 +134,8 @@ class TurnWriter:
         if len(self._calls) >= limits.CALLS_PER_TURN:
             self._left_out += 1
             return
-        data = self._about() | {"tool": event.name, "callId": self._call_id(event.id), "argumentBytes": 0}
+        data = self._about() | {"callId": self._call_id(event.id), "argumentBytes": 0}
+        data |= self._describe(event.name, None)
         item = self._journal.new("tool_call", data=data | _phase("started"))
         await self._write(ItemCreated(item=item))
         self._calls[event.index] = _Call(item)
@@ -150,12 +152,9 @@ class TurnWriter:
         call = self._calls.get(event.index)
         if call is None:
             return
-        arguments = event.arguments
-        call.data = {"tool": event.name, "arguments": arguments, "argumentBytes": len(event.raw.encode())}
-        if arguments is None:
-            call.data["rawArguments"] = event.raw
-        else:
-            call.data["display"] = self._describe(event.name, arguments)
+        call.data = self._describe(event.name, event.arguments) | {"argumentBytes": len(event.raw.encode())}
+        if event.arguments is None:
+            call.data |= {"arguments": None, "rawArguments": event.raw}
         if event.opaque is not None:
             call.data["opaque"] = event.opaque
         self._journal.note(call.item.id, call.data | _phase("args_received"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from pilothouse.agent import leftovers
+from pilothouse.agent import leftovers, questions
 from pilothouse.agent.calls import Calls, CallSetting
 from pilothouse.agent.loop import Loop, Outcome, Plan
 from pilothouse.runs.feed import Feed
@@ -24,12 +24,16 @@ from pilothouse.types.items import Item
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolSet, ToolSource
 from pilothouse.types.records import Records
-from pilothouse.types.runs import Run, RunError, RunStatus
+from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
 
 _log = logging.getLogger(__name__)
 _SYSTEM = (Path(__file__).parent / "system_prompt.md").read_text().strip()
 
 Reason = Literal["cancel", "shutdown", "stale"]
+
+
+async def _nobody(_call_ids: Sequence[str]) -> None:
+    """Nothing outside this program waits for those answers."""
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -41,6 +45,10 @@ class Parts(msgspec.Struct, frozen=True):
     toolbox: ToolSource
     authorizer: Authorizer
     results: Results
+    # Whether the times of tools are held to what a model's window suggests.
+    align_times: Callable[[], bool] = lambda: True
+    # Told of calls that waited for an answer when their run was stopped.
+    release: Callable[[Sequence[str]], Awaitable[None]] = _nobody
     # The models that refused tools, by where they are; they are not offered any until the next start.
     without_tools: set[tuple[str, str]] = msgspec.field(default_factory=set)
 
@@ -56,6 +64,8 @@ class ActiveRun:
         self._calls: Calls | None = None
         self._task: asyncio.Task[Outcome] | None = None
         self._stopping: Reason | None = None
+        # Calls that wait for answers which will not come.
+        self._given_up: list[str] = []
 
     def stop(self, reason: Reason) -> None:
         """End the run: the person said so, the program ends, or another process has it."""
@@ -110,6 +120,8 @@ class ActiveRun:
             working_directory=settings.working_directory,
             unattended=run.options.unattended,
             context_window=opened.config.context_window,
+            allow=run.options.allow,
+            align=parts.align_times(),
         )
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
         loop = Loop(self._plan(conversation, opened, toolset), journal, self._calls)
@@ -161,8 +173,11 @@ class ActiveRun:
                 self.stop("stale")
             elif event.run.cancel_requested:
                 self.stop("cancel")
-        elif isinstance(event, ItemUpdated) and event.data.get("cancelRequested") and self._calls is not None:
-            self._calls.cancel(event.item_id)
+        elif isinstance(event, ItemUpdated) and self._calls is not None:
+            if event.data.get("cancelRequested"):
+                self._calls.cancel(event.item_id)
+            if event.data.get("keepWaitingAt"):
+                self._calls.keep_waiting(event.item_id)
 
     # --- its end ---
 
@@ -206,6 +221,8 @@ class ActiveRun:
             ),
         )
         store_is_well(self._parts.feed)
+        if self._given_up:
+            await self._parts.release(self._given_up)
         return ended
 
     def _settled(
@@ -215,6 +232,7 @@ class ActiveRun:
             return None
         if status == "waiting":
             status = _parked(run, left)
+        self._given_up = questions.paused(left) if status in ENDED and status != "interrupted" else []
         ended = msgspec.structs.replace(run, status=status, error=error, process=None)
         return ended, leftovers.settled(status, left)
 

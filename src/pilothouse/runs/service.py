@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.agent import leftovers
-from pilothouse.runs import messages, results, selecting, titles
+from pilothouse.agent import leftovers, questions
+from pilothouse.runs import answers, messages, results, selecting, titles
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
@@ -41,7 +41,6 @@ from pilothouse.types.events import Event
 from pilothouse.types.host import FeedBatch, ListChange
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run
 
@@ -198,7 +197,15 @@ class HostService(ModelCommands, ServerCommands):
     async def cancel_run(self, owner: str, run_id: str) -> Run:
         """Ask a run to stop; a run that has ended stays as it is."""
         run = await self._records.run(owner, run_id)
-        changed = await self._records.settle_run(run_id, _cancelled)
+        given_up: list[str] = []
+
+        def stop(now: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
+            given_up[:] = questions.paused(left) if now.status == "waiting" else []
+            return _cancelled(now, left)
+
+        changed = await self._records.settle_run(run_id, stop)
+        if given_up:
+            await self._admins.servers.release(given_up)
         if run.status == "waiting":
             await self._start_next(run.conversation_id)
         return changed or run
@@ -227,8 +234,14 @@ class HostService(ModelCommands, ServerCommands):
 
     async def cancel_call(self, owner: str, item_id: str) -> None:
         """Stop one tool call; its run goes on."""
-        await self._call(owner, item_id)
-        await self._records.mark_item(owner, item_id, {"cancelRequested": True})
+        item = await self._call(owner, item_id)
+        run = await self._records.settle_run(
+            item.run_id or "", lambda now, left: questions.call_cancelled(now, left, item_id)
+        )
+        if item.data.get("phase") == "input_required":
+            await self._admins.servers.release([item_id])
+        if run is not None and run.status == "queued":
+            await self._engine.start(run.id)
 
     async def keep_waiting(self, owner: str, item_id: str) -> None:
         """Give a running call more time before it times out."""
@@ -253,16 +266,14 @@ class HostService(ModelCommands, ServerCommands):
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
         question = await self._records.item(owner, item_id)
-        choices = [choice["id"] for choice in question.data.get("choices", ())]
-        if body.choice is not None and body.choice not in choices:
-            raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
-        if body.choice is None and (body.text is None or choices):
-            raise PilothouseError(
-                "bad_request", f"Choose one of: {', '.join(choices)}." if choices else "Say something."
-            )
-        answer: JsonObject = {"choice": body.choice} if body.choice is not None else {"text": body.text}
-        run = await self._records.answer_question(owner, item_id, answer)
-        await self._engine.start(run.id)
+        answer = await answers.checked(question, body)
+        run = await self._records.settle_run(
+            question.run_id or "", lambda now, left: questions.answered(now, left, item_id, answer)
+        )
+        if run is None:
+            raise PilothouseError("bad_request", "That is not a question.")
+        if run.status == "queued":
+            await self._engine.start(run.id)
         return run
 
     # --- sessions ---

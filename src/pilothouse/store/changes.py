@@ -12,7 +12,7 @@ from pilothouse.store.writer import Transaction
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import ConversationUpdated, ItemCompleted, ItemCreated, ItemUpdated, RunUpdated
+from pilothouse.types.events import ConversationUpdated, ItemCreated, ItemUpdated, RunUpdated
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Posting, Settle
@@ -125,23 +125,6 @@ def _put_run(tx: Transaction, run: Run) -> Run:
     updated = msgspec.structs.replace(run, updated_at=tx.now)
     tx.append(run.conversation_id, [RunUpdated(run=updated)])
     return updated
-
-
-def answer_question(tx: Transaction, owner: str, item_id: str, answer: JsonObject) -> Run:
-    """Complete a question with its first answer and queue the run that waits for it."""
-    item = rows.owned_item(tx.connection, owner, item_id)
-    _lock(tx, item.conversation_id)
-    item = rows.owned_item(tx.connection, owner, item_id)
-    if item.kind != "question" or item.run_id is None:
-        raise PilothouseError("bad_request", "That is not a question.")
-    if item.status in CLOSED:
-        raise PilothouseError("conflict", "This question has already been answered or withdrawn.")
-    run = rows.owned_run(tx.connection, owner, item.run_id)
-    done = ItemCompleted(item_id=item_id, status="completed", data={"answer": answer})
-    tx.append(item.conversation_id, [done])
-    if run.status != "waiting":
-        return run
-    return _put_run(tx, msgspec.structs.replace(run, status="queued", process=None))
 
 
 def mark_item(tx: Transaction, owner: str, item_id: str, data: JsonObject) -> Item:

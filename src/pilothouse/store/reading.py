@@ -73,7 +73,7 @@ def items(connection: sa.Connection, conversation_id: str, before: int | None, l
 
 
 def history(connection: sa.Connection, conversation_id: str) -> list[Item]:
-    """Return everything since the newest compaction, and the compaction itself."""
+    """Return everything since the newest compaction, the compaction itself, and the questions before it."""
     table = schema.items
     mine = table.c.conversation_id == conversation_id
     newest = connection.execute(
@@ -84,7 +84,9 @@ def history(connection: sa.Connection, conversation_id: str) -> list[Item]:
     ).scalar()
     query = sa.select(table.c.body).where(mine).order_by(table.c.position)
     if newest is not None:
-        query = query.where(table.c.position >= int(rows.item_decoder.decode(newest).data["keepFrom"]))
+        kept = table.c.position >= int(rows.item_decoder.decode(newest).data["keepFrom"])
+        # What the person allowed for the whole conversation outlives the words around it.
+        query = query.where(sa.or_(kept, table.c.kind == "question"))
     return [with_text(connection, rows.item_decoder.decode(body)) for (body,) in connection.execute(query)]
 
 

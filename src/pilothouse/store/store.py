@@ -149,10 +149,6 @@ class Store:
         """Return the oldest queued run of a conversation."""
         return await self._database.read(lambda c: reading.next_queued(c, conversation_id))
 
-    async def answer_question(self, owner: str, item_id: str, answer: JsonObject) -> Run:
-        """Keep the first answer to a question."""
-        return await self._writer.write(lambda tx: changes.answer_question(tx, owner, item_id, answer))
-
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""
         return await self._writer.write(lambda tx: changes.mark_item(tx, owner, item_id, data))

@@ -135,10 +135,6 @@ class Records(Protocol):
         """Return the oldest queued run of a conversation."""
         ...
 
-    async def answer_question(self, owner: str, item_id: str, answer: JsonObject) -> Run:
-        """Keep the first answer to a question and queue its run again."""
-        ...
-
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""
         ...

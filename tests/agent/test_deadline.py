@@ -1,0 +1,72 @@
+"""The clock of a call: silence, progress, the cap, and a person who wants to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from pilothouse.agent.deadline import Deadline, aligned
+from pilothouse.types.ports import CallTimes
+
+
+@pytest.mark.case("MOD-24", "TMO-04", "TMO-05")
+@pytest.mark.parametrize(
+    ("tool", "window", "expected"),
+    [(300.0, 4_000, 60.0), (300.0, 32_000, 160.0), (300.0, 1_000_000, 300.0), (900.0, 1_000_000, 600.0), (5.0, 1, 5.0)],
+)
+def test_a_tools_time_is_held_to_what_the_models_window_suggests(tool: float, window: int, expected: float) -> None:
+    assert aligned(CallTimes(tool, tool), window) == CallTimes(expected, expected)
+
+
+@pytest.mark.case("TMO-04")
+def test_the_cap_of_a_tool_that_tells_its_progress_stays() -> None:
+    assert aligned(CallTimes(30.0, 600.0), 4_000) == CallTimes(30.0, 600.0)
+    assert aligned(CallTimes(120.0, 600.0), 4_000) == CallTimes(60.0, 600.0)
+
+
+class Clocked:
+    """A deadline, and when it expired."""
+
+    def __init__(self, idle: float, total: float) -> None:
+        self.began = asyncio.get_running_loop().time()
+        self.expired: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self.deadline = Deadline(CallTimes(idle, total), self.note)
+
+    def note(self) -> None:
+        self.expired.set_result(asyncio.get_running_loop().time() - self.began)
+
+    async def after(self) -> float:
+        async with asyncio.timeout(5):
+            return await self.expired
+
+
+async def test_silence_ends_a_call() -> None:
+    clocked = Clocked(0.03, 9.0)
+    assert abs(clocked.deadline.at - time.time() - 0.03) < 0.02
+    assert await clocked.after() >= 0.03
+    assert clocked.deadline.allowed == 0.03
+
+
+async def test_progress_starts_the_clock_for_silence_anew_up_to_the_cap() -> None:
+    clocked = Clocked(0.06, 0.2)
+    while not clocked.expired.done():
+        clocked.deadline.restart()
+        await asyncio.sleep(0.01)
+    assert await clocked.after() >= 0.2
+    assert clocked.deadline.allowed == 0.2
+
+
+async def test_a_person_who_keeps_waiting_goes_beyond_the_cap() -> None:
+    clocked = Clocked(0.05, 0.05)
+    await asyncio.sleep(0.03)
+    clocked.deadline.extend()
+    assert await clocked.after() >= 0.08
+
+
+async def test_a_stopped_clock_never_expires() -> None:
+    clocked = Clocked(0.01, 0.01)
+    clocked.deadline.stop()
+    await asyncio.sleep(0.03)
+    assert not clocked.expired.done()
