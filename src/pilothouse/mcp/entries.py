@@ -178,9 +178,9 @@ def secret_refs(entry: ServerEntry) -> dict[str, str]:
 def written(entry: ServerEntry, before: JsonObject | None = None) -> JsonObject:
     """Return an entry as the file keeps it, with whatever else a person wrote into it by hand."""
     before = before or {}
-    made: JsonObject = msgspec.to_builtins(entry)
+    made: JsonObject = msgspec.json.decode(msgspec.json.encode(entry))
     made["enabled"] = entry.enabled
-    config: JsonObject = made.get("config") or {}
+    config: JsonObject = {key: value for key, value in made.get("config", {}).items() if value != {}}
     if entry.package.type == "http":
         config.pop("url", None)
     kept = before.get("config")

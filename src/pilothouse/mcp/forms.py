@@ -24,7 +24,7 @@ from pilothouse.types.servers import AuthType, ManualSource, Package, ServerEntr
 
 _ADDRESS = re.compile(r"(?i)^(https?|wss?)://\S+$")
 _VERSION = r"(@[\w.^~<>=*+-]+)?"
-_NPM = re.compile(rf"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][\w.~-]*{_VERSION}")
+_NPM = re.compile(rf"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~][\w.~-]*{_VERSION}")
 _PYPI = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,-]+\])?([=@][\w.=]+)?")
 _IMAGE = re.compile(r"[a-z0-9][\w./:@-]*")
 

