@@ -19,7 +19,9 @@ from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
+from pilothouse.types.models import CallStyle, ToolCalls
 from pilothouse.types.ports import Journal, OpenModel
+from pilothouse.types.selection import NativeTools
 from pilothouse.types.stream import Failed
 
 LIMIT_CHOICES = [{"id": budget.CONTINUE, "label": "Go on"}, {"id": budget.STOP, "label": "Stop here"}]
@@ -35,6 +37,8 @@ class Plan(msgspec.Struct, frozen=True):
     max_tokens: int | None
     temperature: float | None
     thinking: bool | None
+    tool_calls: ToolCalls = "auto"
+    native_tools: NativeTools = NativeTools()
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -53,8 +57,9 @@ class Loop:
         self._journal = journal
         self._calls = calls
         self._tools = plan.tools
+        self._call_style: CallStyle = "native" if plan.tool_calls == "auto" else plan.tool_calls
         self._compacted = False
-        # Whether the model turned out not to take tools; the run then went on without.
+        # Whether the model turned out not to take tools the usual way; the run went on with text, or without any.
         self.tools_refused = False
 
     async def run(self) -> Outcome:
@@ -99,9 +104,12 @@ class Loop:
                 return failure
 
     async def _may_retry(self, failure: Failed, tried_enough: bool) -> bool:
-        if failure.code == "tools_unsupported" and self._tools:
-            self._tools = ()
+        if failure.code == "tools_unsupported" and self._tools and not self.tools_refused:
             self.tools_refused = True
+            if self._plan.tool_calls == "auto":
+                self._call_style = "text"
+            else:
+                self._tools = ()
             return True
         if failure.code == "context_too_long" and not self._compacted:
             self._compacted = True
@@ -123,6 +131,8 @@ class Loop:
             max_tokens=plan.max_tokens,
             temperature=plan.temperature,
             thinking=plan.thinking,
+            call_style=self._call_style,
+            native_tools=plan.native_tools,
         )
 
     def _items(self) -> Sequence[Item]:

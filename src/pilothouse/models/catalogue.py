@@ -244,6 +244,10 @@ def _configured(body: ModelInput, model_id: str, before: ModelConfig | None) -> 
         "supportsImages": body.supports_images,
         "maxTokens": body.max_tokens,
     }
+    if body.tool_calls is not None:
+        raw["toolCalls"] = body.tool_calls
+    if body.native_tools is not None:
+        raw["nativeTools"] = msgspec.to_builtins(body.native_tools)
     if body.context_window is None:
         raw["contextWindow"] = before.context_window if before else usual_window(body.provider, body.model)
     try:

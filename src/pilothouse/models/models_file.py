@@ -22,7 +22,7 @@ LEGACY_VARIABLE = "PILOTHOUSE_LEGACY_SETTINGS"
 LEGACY_NAME = "appsettings.json"
 # Written even when they have their default, so that a person sees what there is to set.
 _ALWAYS = ("name", "provider", "baseUrl", "apiKeySource", "model", "contextWindow", "supportsThinking")
-_OPTIONAL = ("supportsImages", "maxTokens", "headers", "extra")
+_OPTIONAL = ("supportsImages", "maxTokens", "toolCalls", "nativeTools", "headers", "extra")
 
 
 class ModelsFile(msgspec.Struct, frozen=True):

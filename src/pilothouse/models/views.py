@@ -34,6 +34,8 @@ def model_view(config: ModelConfig, keys: Keys, *, is_default: bool) -> ModelVie
         supports_images=sees_images(config),
         max_tokens=config.max_tokens,
         is_default=is_default,
+        tool_calls=config.tool_calls,
+        native_tools=config.native_tools,
         note=EMBEDDED_NOTE if config.provider == "embedded" else "",
         context_label=context_label(config.context_window),
     )

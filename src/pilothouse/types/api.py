@@ -11,9 +11,9 @@ from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item
 from pilothouse.types.json import Frozen, JsonObject
-from pilothouse.types.models import FileProblem, FoundModel, ModelList
+from pilothouse.types.models import FileProblem, FoundModel, ModelList, ToolCalls
 from pilothouse.types.runs import Run
-from pilothouse.types.selection import Selection
+from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
 
 
@@ -191,6 +191,9 @@ class ModelInput(_Body, frozen=True):
     supports_thinking: bool = False
     supports_images: bool | None = None
     max_tokens: int | None = None
+    # None keeps what is set.
+    tool_calls: ToolCalls | None = None
+    native_tools: NativeTools | None = None
 
 
 class FoundModels(Frozen, frozen=True):

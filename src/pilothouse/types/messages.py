@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from pilothouse.types.json import JsonObject
+from pilothouse.types.models import CallStyle
+from pilothouse.types.selection import NativeTools
 
 
 class _Block(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True, kw_only=True):
@@ -87,3 +89,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     thinking: bool | None = None
     # A JSON schema that the whole answer must satisfy, on wires that can enforce one.
     answer_schema: JsonObject | None = None
+    # How the tools above are offered and called.
+    call_style: CallStyle = "native"
+    # The provider's own tools; what is None here is as the model's configuration has it.
+    native_tools: NativeTools = NativeTools()

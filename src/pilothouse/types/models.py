@@ -8,11 +8,16 @@ import msgspec
 
 from pilothouse.types import limits
 from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.selection import NativeTools
 
 Provider = Literal[
     "anthropic-compatible", "openai-compatible", "openai-responses", "ollama", "gemini", "embedded", "scripted"
 ]
 KeyKind = Literal["none", "env", "secret", "literal"]
+# How a model calls tools: as its provider does, in lines of text, or in JSON that its server enforces.
+CallStyle = Literal["native", "text", "constrained"]
+# "auto" is the provider's way, and lines of text once the provider said that this model has none.
+ToolCalls = Literal["auto", "native", "text", "constrained"]
 
 
 class ModelConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
@@ -28,6 +33,9 @@ class ModelConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omi
     supports_thinking: bool = False
     supports_images: bool | None = None
     max_tokens: int | None = None
+    tool_calls: ToolCalls = "auto"
+    # The provider's own tools, unless a conversation or a message says otherwise.
+    native_tools: NativeTools = NativeTools()
     # Sent with every request, for gateways that want more than a key.
     headers: dict[str, str] = {}
     # Merged into every request body, for what a provider has and we do not name.
@@ -64,6 +72,8 @@ class ModelView(Frozen, frozen=True):
     supports_images: bool
     max_tokens: int | None
     is_default: bool
+    tool_calls: ToolCalls = "auto"
+    native_tools: NativeTools = NativeTools()
     # What this model is good for, where that needs saying (the embedded one).
     note: str = ""
     # "128K context".

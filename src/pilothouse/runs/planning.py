@@ -1,0 +1,55 @@
+"""From a conversation's settings, a message's wishes and a model to what a run asks the model for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pilothouse.agent.loop import Plan
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.models import ModelConfig, ToolCalls
+from pilothouse.types.ports import OpenModel, ToolSet
+from pilothouse.types.runs import Run
+from pilothouse.types.selection import Selection
+
+_SYSTEM = (Path(__file__).parent / "system_prompt.md").read_text().strip()
+
+
+def selection_of(run: Run, conversation: Conversation) -> Selection | None:
+    """Return what the message asked for, else what the conversation is set to; None for the default."""
+    return run.options.selection or conversation.settings.selection
+
+
+def plan(run: Run, conversation: Conversation, opened: OpenModel, toolset: ToolSet, *, refused_tools: bool) -> Plan:
+    """Return what a run asks its model for; `refused_tools` when its provider said that it takes none."""
+    settings, config = conversation.settings, opened.config
+    selection = selection_of(run, conversation) or Selection()
+    tool_calls = _tool_calls(config, refused_tools)
+    offered = _offered(config, selection, toolset, helpless=refused_tools and tool_calls == "native")
+    system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
+    return Plan(
+        run_id=run.id,
+        opened=opened,
+        system=f"{system}\n\n{offered.guide}".strip(),
+        tools=tuple(tool.spec for tool in offered.tools),
+        max_tokens=settings.max_tokens or config.max_tokens,
+        temperature=settings.temperature,
+        thinking=settings.thinking if config.supports_thinking else None,
+        tool_calls=tool_calls,
+        native_tools=selection.native_tools,
+    )
+
+
+def _tool_calls(config: ModelConfig, refused: bool) -> ToolCalls:
+    if config.tool_calls == "auto" and config.provider == "embedded":
+        return "constrained"
+    return "text" if config.tool_calls == "auto" and refused else config.tool_calls
+
+
+def _offered(config: ModelConfig, selection: Selection, toolset: ToolSet, *, helpless: bool) -> ToolSet:
+    if helpless:
+        return ToolSet(())
+    if config.provider == "embedded":
+        # So small a model is only confused by tools that nobody asked for.
+        named = selection.servers is not None
+        return ToolSet(tuple(tool for tool in toolset.tools if tool.server) if named else ())
+    return toolset
