@@ -16,13 +16,15 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import page_build  # noqa: E402
+from scripts import foreign, page_build  # noqa: E402
 from tests.support import chromium  # noqa: E402  the tests' own search, so that both look in the same places
 
 BIN = ROOT / ".venv" / "bin"
 REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes; each runs by itself so that its timing is its own.
-HEAVY = ("behaviour", "adversarial", "faults", "browser")
+HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
+# The suites that talk to programs which are not ours.
+FOREIGN = ("conformance", "behaviour")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 
@@ -103,7 +105,9 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("page types", lambda: page("run", "--silent", "types", "--", "--check")),
         ("page tests", lambda: page("run", "--silent", "test")),
         ("chromium", browser_is_there),
+        ("servers of others", foreign.install),
         ("unit", lambda: pytest("unit", *units, *WORKERS)),
+        suite("conformance"),
         suite("behaviour", *WORKERS),
         suite("adversarial", *WORKERS),
         suite("faults", "-n", "2"),
@@ -146,10 +150,15 @@ def report(outcomes: Sequence[Outcome]) -> int:
     return 1 if broken or failed else 0
 
 
+def _named(suites: Sequence[str], arguments: Sequence[str]) -> bool:
+    return any(name in part for name in suites for part in arguments)
+
+
 def main(arguments: list[str]) -> int:
     """Run everything, the inner loop, or what pytest is asked for."""
     if arguments and arguments not in (["fast"], ["full"]):
-        ready = page() and (browser_is_there() if any("browser" in part for part in arguments) else True)
+        ready = page() and (browser_is_there() if _named(("browser",), arguments) else True)
+        ready = ready and (foreign.install() if _named(FOREIGN, arguments) else True)
         return subprocess.run([BIN / "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)

@@ -16,7 +16,7 @@ from packaging.version import Version
 from tests.support.source import ROOT, everything_of_ours
 
 REQUIREMENTS = ROOT / "requirements"
-NODE_PROJECTS = ("page", "requirements/chromium")
+NODE_PROJECTS = ("page", "requirements/chromium", "tests/conformance", "tests/servers")
 REASONS = ROOT / "docs" / "dependencies.md"
 # Written in pieces, or this file would break its own rule.
 REGISTRIES = [
