@@ -12,7 +12,7 @@ import { commandEntries, conversationEntries, modelEntries, type Entry } from ".
 const tabs: Record<SettingsTab, string> = {
   general: "Settings: General",
   models: "Settings: Models",
-  mcp: "Settings: MCP and profiles",
+  mcp: "Settings: MCP servers and profiles",
   terminal: "Settings: Terminal",
   skills: "Settings: Skills",
 };

@@ -1,8 +1,9 @@
 const named: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0" };
 
-// Control signs, and the ones that are not seen or turn the direction of what follows. A plain space is seen.
+// Control signs, the ones that are not seen or turn the direction of what follows, and spaces enough to push
+// something out of sight. A single space is seen.
 const unseen =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029\u00a0\u115f\u1160\u1680\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\uffa0\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
+  / {3,}|[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029\u00a0\u115f\u1160\u1680\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\uffa0\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
 
 /** A piece of a text; one that is `escaped` stands for a sign that could not be seen. */
 export interface Piece {
@@ -11,6 +12,7 @@ export interface Piece {
 }
 
 function spelled(sign: string): string {
+  if (sign.startsWith(" ")) return `␣×${sign.length}`;
   const code = sign.codePointAt(0) ?? 0;
   return named[sign] ?? `\\u{${code.toString(16).padStart(4, "0")}}`;
 }

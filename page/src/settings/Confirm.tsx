@@ -5,12 +5,13 @@ import { tell } from "../shell/messages";
 interface ConfirmProps {
   question: string;
   action: string;
+  cancel?: string;
   onConfirm: () => Promise<unknown>;
   children: (ask: () => void) => ReactElement;
 }
 
 /** Asks once, beside the button that was pressed. */
-export function Confirm({ question, action, onConfirm, children }: ConfirmProps) {
+export function Confirm({ question, action, cancel = "Keep", onConfirm, children }: ConfirmProps) {
   const [opened, setOpened] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const confirm = () => {
@@ -31,7 +32,7 @@ export function Confirm({ question, action, onConfirm, children }: ConfirmProps)
         </Text>
         <Group gap="xs" justify="flex-end">
           <Button size="compact-sm" variant="default" onClick={() => setOpened(false)}>
-            Keep
+            {cancel}
           </Button>
           <Button size="compact-sm" color="red" loading={isBusy} onClick={confirm}>
             {action}

@@ -1,8 +1,10 @@
-import { Button, Radio, SegmentedControl, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
+import { Button, Radio, SegmentedControl, Switch, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
+import { api } from "../api/client";
 import type { ConfigView } from "../api/types";
 import { CopyButton } from "../shell/CopyButton";
 import { tell } from "../shell/messages";
+import { navigate, roomPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
 import { HotkeyField } from "./HotkeyField";
@@ -83,7 +85,38 @@ function Facts({ config }: { config: ConfigView }) {
   );
 }
 
-/** What is not about models: restarts, colours, the hotkey, facts, signing out. */
+/** The switch of the traffic panel, and the way to it. */
+function Traffic() {
+  const [recording, setRecording] = useState<boolean | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    // After a number that is never reached: only whether it is on is of interest here.
+    api.traffic(Number.MAX_SAFE_INTEGER).then((page) => isCurrent && setRecording(page.recording), () => undefined);
+    return () => {
+      isCurrent = false;
+    };
+  }, []);
+  const change = (on: boolean) => {
+    setRecording(on);
+    api.switchTraffic(on).then((page) => setRecording(page.recording), tell);
+  };
+  return (
+    <>
+      <Switch
+        label="Record MCP messages"
+        description="Every message to and from the servers, in memory only, with secrets masked."
+        disabled={recording === null}
+        checked={recording ?? false}
+        onChange={(event) => change(event.currentTarget.checked)}
+      />
+      <Button variant="default" size="xs" onClick={() => navigate(roomPath("traffic"))}>
+        Open the traffic panel
+      </Button>
+    </>
+  );
+}
+
+/** What is not about models: restarts, colours, the hotkey, debugging, facts, signing out. */
 export function GeneralTab() {
   const config = useApp((state) => state.config);
   useEffect(() => void loadConfig().catch(tell), []);
@@ -99,6 +132,9 @@ export function GeneralTab() {
       </Part>
       <Part title="Global hotkey">
         <HotkeyField saved={config.globalHotkey} />
+      </Part>
+      <Part title="Debugging">
+        <Traffic />
       </Part>
       <Part title="This server">
         <Facts config={config} />

@@ -2,8 +2,8 @@ import { ActionIcon, Button, Tabs, Title } from "@mantine/core";
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { useCommands, type Command } from "../shell/commands";
 import { CloseIcon, RetryIcon } from "../shell/icons";
-import { conversationPath, navigate, settingsPath, settingsTabs, type SettingsTab } from "../shell/router";
-import { getState } from "../store/store";
+import { navigate, settingsPath, settingsTabs, type SettingsTab } from "../shell/router";
+import { leave } from "../shell/start";
 import { GeneralTab } from "./GeneralTab";
 import { McpTab } from "./McpTab";
 import { ModelsTab } from "./ModelsTab";
@@ -17,12 +17,6 @@ const names: Record<SettingsTab, string> = {
   terminal: "Terminal",
   skills: "Skills",
 };
-
-/** Go back to the conversation that was open, or to the start page. */
-function leave(): void {
-  const { open } = getState();
-  navigate(open ? conversationPath(open.conversation.id) : "/");
-}
 
 /** Says what a tab will have. */
 function Later({ children }: { children: string }) {

@@ -10,13 +10,14 @@ import { AppBar } from "./AppBar";
 import classes from "./App.module.css";
 import { handleKey, useCommands, type Command } from "./commands";
 import { tell } from "./messages";
-import { currentRoute, navigate, onRoute, settingsPath, useRoute } from "./router";
+import { currentRoute, navigate, onRoute, roomPath, settingsPath, useRoute } from "./router";
 import { ServerNotice } from "./ServerNotice";
 import { Shortcuts } from "./Shortcuts";
 import { Failed, Loading, SignedOut } from "./Standstill";
 import { hasDraft, sendDraft, startNew } from "./start";
 
 const Settings = lazy(() => import("../settings/Settings"));
+const Rooms = lazy(() => import("../servers/Rooms"));
 const Palette = lazy(() => import("../palette/Palette"));
 
 /** Below this width the list of conversations is a drawer. */
@@ -31,6 +32,13 @@ function focusSearch(): void {
   focus();
   requestAnimationFrame(focus);
 }
+
+const roomCommands: Command[] = [
+  { id: "add-server", title: "Add an MCP server", group: "MCP", run: () => navigate(`${settingsPath("mcp")}?add=1`) },
+  { id: "tools", title: "Available tools", keys: ["alt+t"], group: "MCP", run: () => navigate(roomPath("tools")) },
+  { id: "status", title: "Status of the MCP servers", group: "MCP", run: () => navigate(roomPath("status")) },
+  { id: "traffic", title: "MCP traffic", group: "MCP", run: () => navigate(roomPath("traffic")) },
+];
 
 function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): void {
   const commands = useMemo<Command[]>(
@@ -64,6 +72,7 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
       { id: "keys", title: "Keyboard shortcuts", keys: ["?"], group: "Page", run: () => open("keys") },
       { id: "settings", title: "Settings", group: "Page", run: () => navigate(settingsPath("general")) },
       { id: "models", title: "Manage models", group: "Page", run: () => navigate(settingsPath("models")) },
+      ...roomCommands,
     ],
     [open, isNarrow],
   );
@@ -96,7 +105,9 @@ function Page() {
         <ServerNotice />
         <main id="main" className={classes.main} tabIndex={-1}>
           <Suspense fallback={<Loading />}>
-            {route.page === "settings" ? <Settings tab={route.tab} /> : <Chat itemId={route.itemId} />}
+            {route.page === "settings" && <Settings tab={route.tab} />}
+            {route.page === "room" && <Rooms room={route.room} />}
+            {route.page === "chat" && <Chat itemId={route.itemId} />}
           </Suspense>
         </main>
       </div>

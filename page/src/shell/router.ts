@@ -3,9 +3,14 @@ import { useSyncExternalStore } from "react";
 export const settingsTabs = ["general", "models", "mcp", "terminal", "skills"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
+/** Rooms about the MCP servers, beside the chat. */
+export const rooms = ["tools", "status", "traffic"] as const;
+export type Room = (typeof rooms)[number];
+
 export type Route =
   | { page: "chat"; conversationId: string | null; itemId: string | null }
-  | { page: "settings"; tab: SettingsTab };
+  | { page: "settings"; tab: SettingsTab }
+  | { page: "room"; room: Room };
 
 /** Return what an address names; anything unknown is the start page. */
 export function parseRoute(path: string, query = ""): Route {
@@ -13,12 +18,15 @@ export function parseRoute(path: string, query = ""): Route {
   if (first === "settings") {
     return { page: "settings", tab: settingsTabs.find((tab) => tab === second) ?? "general" };
   }
+  const room = rooms.find((name) => name === first);
+  if (room && !second) return { page: "room", room };
   const itemId = new URLSearchParams(query).get("item");
   return { page: "chat", conversationId: first === "c" && second ? decodeURIComponent(second) : null, itemId };
 }
 
 export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
 export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}?item=${encodeURIComponent(itemId)}`;
+export const roomPath = (room: Room) => `/${room}`;
 export const settingsPath = (tab: SettingsTab) => `/settings/${tab}`;
 
 const listeners = new Set<() => void>();

@@ -1,4 +1,5 @@
-import { navigate } from "./router";
+import { getState } from "../store/store";
+import { conversationPath, navigate } from "./router";
 
 /** Put the cursor into the box for the next message. */
 export function focusComposer(): void {
@@ -23,4 +24,10 @@ export function sendDraft(): void {
 export function startNew(): void {
   navigate("/");
   focusComposer();
+}
+
+/** Go back to the conversation that was open, or to the start page. */
+export function leave(): void {
+  const { open } = getState();
+  navigate(open ? conversationPath(open.conversation.id) : "/");
 }

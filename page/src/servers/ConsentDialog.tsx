@@ -1,0 +1,118 @@
+import { Button, Modal } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { useState } from "react";
+import { api, errorText } from "../api/client";
+import type { Consent, ServerView } from "../api/types";
+import { Failure, Warning } from "../settings/Warning";
+import { changeServers } from "./actions";
+import classes from "./Dialogs.module.css";
+import { useKept } from "./useKept";
+import { visible } from "./visible";
+
+/** A text with nothing hidden in it: what cannot be seen is spelled out. */
+function Plain({ text }: { text: string }) {
+  return (
+    <code className={classes.plain}>
+      {visible(text).map((piece, at) => (piece.escaped ? <mark key={at}>{piece.text}</mark> : <span key={at}>{piece.text}</span>))}
+      {text === "" && <mark>empty</mark>}
+    </code>
+  );
+}
+
+function Sentences({ title, lines }: { title: string; lines: readonly string[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <Warning title={title}>
+      <ul className={classes.sentences}>
+        {lines.map((line) => (
+          <li key={line}>
+            <Plain text={line} />
+          </li>
+        ))}
+      </ul>
+    </Warning>
+  );
+}
+
+function Command({ consent }: { consent: Consent }) {
+  const [program, ...args] = consent.argv;
+  return (
+    <>
+      <h3 className={classes.subtitle}>The whole command</h3>
+      <ol className={classes.argv} aria-label="The whole command">
+        <li>
+          <Plain text={program ?? ""} />
+        </li>
+        {args.map((arg, at) => (
+          <li key={at}>
+            <Plain text={arg} />
+          </li>
+        ))}
+      </ol>
+      <dl className={classes.facts}>
+        <dt>Program</dt>
+        <dd>
+          <Plain text={consent.program} />
+        </dd>
+        <dt>Owned by</dt>
+        <dd>{consent.programOwner || "unknown"}</dd>
+        <dt>Folder</dt>
+        <dd>{consent.folder ? <Plain text={consent.folder} /> : "the data folder’s own"}</dd>
+        <dt>Environment</dt>
+        <dd>{consent.environment.length ? <Plain text={consent.environment.join(", ")} /> : "nothing of its own"}</dd>
+      </dl>
+    </>
+  );
+}
+
+function Asking({ server, consent, onClose }: { server: ServerView; consent: Consent; onClose: () => void }) {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const agree = () => {
+    setBusy(true);
+    setProblem("");
+    changeServers(api.consent(server.id, consent.fingerprint))
+      .then(onClose, (error: unknown) => setProblem(errorText(error)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <div className={classes.stack}>
+      <p className={classes.lead}>
+        This starts a program on the machine where Pilothouse runs, with the same rights as Pilothouse. Start it only if
+        you know where it comes from.
+      </p>
+      <Sentences title="Changed since you agreed" lines={consent.changes} />
+      <Sentences title="Look twice" lines={consent.warnings} />
+      <Command consent={consent} />
+      <Failure message={problem} />
+      <div className={classes.actions}>
+        <span className={classes.space} />
+        <Button variant="default" data-autofocus onClick={onClose}>
+          Not now
+        </Button>
+        <Button loading={isBusy} onClick={agree}>
+          Start this server
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Shows a command in full before it starts for the first time, or after it changed. */
+export function ConsentDialog({ server, onClose }: { server: ServerView | null; onClose: () => void }) {
+  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
+  const shown = useKept(server);
+  return (
+    <Modal
+      opened={server !== null}
+      onClose={onClose}
+      title={`Start “${shown?.name ?? ""}”?`}
+      size="lg"
+      fullScreen={isNarrow}
+      closeOnClickOutside={false}
+    >
+      {shown?.consent && <Asking key={shown.consent.fingerprint} server={shown} consent={shown.consent} onClose={onClose} />}
+      {shown && !shown.consent && <p className={classes.lead}>There is nothing to agree to any more.</p>}
+    </Modal>
+  );
+}

@@ -1,0 +1,75 @@
+import { Checkbox, Tooltip } from "@mantine/core";
+import { memo, useState } from "react";
+import type { ServerView } from "../api/types";
+import { tell } from "../shell/messages";
+import { ServerDetails } from "./ServerDetails";
+import classes from "./Servers.module.css";
+import { StatusChip } from "./StatusChip";
+import { waiting } from "./words";
+
+/** What a row can open. */
+export type Opening = "consent" | "tools" | "log";
+
+export interface ServerRowProps {
+  server: ServerView;
+  isSelected: boolean;
+  onSelect: (id: string | null) => void;
+  onToggle: (server: ServerView, enabled: boolean) => Promise<void>;
+  onOpen: (kind: Opening) => void;
+}
+
+function Enabled({ server, onToggle }: Pick<ServerRowProps, "server" | "onToggle">) {
+  // The tick shows at once; what the server kept has the last word.
+  const [wanted, setWanted] = useState<boolean | null>(null);
+  const change = (enabled: boolean) => {
+    setWanted(enabled);
+    onToggle(server, enabled)
+      .catch(tell)
+      .finally(() => setWanted(null));
+  };
+  return (
+    <Checkbox
+      aria-label={`Use ${server.name}`}
+      className={classes.tick}
+      checked={wanted ?? server.enabled}
+      onChange={(event) => change(event.currentTarget.checked)}
+    />
+  );
+}
+
+function Row(props: ServerRowProps) {
+  const { server, isSelected, onSelect, onOpen } = props;
+  const attention = waiting(server);
+  return (
+    <li className={classes.row} data-server={server.id} data-selected={isSelected || undefined} aria-label={server.name}>
+      <div className={classes.line}>
+        <Enabled {...props} />
+        <Tooltip
+          label={server.lastError}
+          disabled={!server.lastError}
+          multiline
+          maw={420}
+          events={{ hover: true, focus: true, touch: false }}
+        >
+          <button
+            type="button"
+            className={classes.pick}
+            aria-expanded={isSelected}
+            onClick={() => onSelect(isSelected ? null : server.id)}
+          >
+            <span className={classes.who}>
+              <span className={classes.name}>{server.name}</span>
+              <span className={classes.address}>{server.address}</span>
+            </span>
+            {attention && <span className={classes.attention}>{attention}</span>}
+            <StatusChip state={server.state} label={server.label} />
+          </button>
+        </Tooltip>
+      </div>
+      {isSelected && <ServerDetails server={server} onOpen={onOpen} />}
+    </li>
+  );
+}
+
+/** One server in the list; only those that changed are drawn again. */
+export const ServerRow = memo(Row, (before, now) => before.server === now.server && before.isSelected === now.isSelected);

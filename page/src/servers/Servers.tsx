@@ -1,0 +1,134 @@
+import { TextInput } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { ServerView } from "../api/types";
+import { SearchIcon } from "../shell/icons";
+import { tell } from "../shell/messages";
+import { navigate, settingsPath } from "../shell/router";
+import { Place, Warning } from "../settings/Warning";
+import { useApp } from "../store/store";
+import { changeServers, loadServers, needsConsent } from "./actions";
+import { ConsentDialog } from "./ConsentDialog";
+import { ImportDialog } from "./ImportDialog";
+import { LogDialog } from "./LogDialog";
+import { RoomLinks } from "./RoomLinks";
+import { ServerForm } from "./ServerForm";
+import { ServerRow, type Opening } from "./ServerRow";
+import classes from "./Servers.module.css";
+import { Toolbar } from "./Toolbar";
+import { ToolsDialog } from "./ToolsDialog";
+
+/** From this many servers on, a field finds them. */
+const MANY = 8;
+
+/** Which dialog is open, and for which server. */
+type Opened = { kind: Opening | "form" | "import"; id: string | null } | null;
+
+const fits = (server: ServerView, query: string) =>
+  `${server.name} ${server.address} ${server.label}`.toLowerCase().includes(query.trim().toLowerCase());
+
+/** Other parts of the page send people here with "?add=1" or "?server=ID". */
+function asked(): { add: boolean; server: string | null } {
+  const query = new URLSearchParams(location.search);
+  return { add: query.has("add"), server: query.get("server") };
+}
+
+function FileProblem() {
+  const problem = useApp((state) => state.servers.problem);
+  const isTold = useApp((state) => state.config?.problem?.message === state.servers.problem?.message);
+  if (!problem || isTold) return null;
+  return (
+    <Warning title="Some servers in the settings file cannot be read">
+      <Place {...problem} />
+      <p>{problem.message} The last good version stays in force.</p>
+    </Warning>
+  );
+}
+
+interface DialogsProps {
+  opened: Opened;
+  servers: readonly ServerView[];
+  onOpen: (opened: Opened) => void;
+}
+
+function Dialogs({ opened, servers, onOpen }: DialogsProps) {
+  const close = () => onOpen(null);
+  const server = servers.find(({ id }) => id === opened?.id) ?? null;
+  const of = (kind: Opening) => (opened?.kind === kind ? server : null);
+  // What was just saved may have to be looked at before it starts.
+  const saved = (made: ServerView) => (needsConsent(made) ? onOpen({ kind: "consent", id: made.id }) : close());
+  return (
+    <>
+      <ServerForm server={opened?.kind === "form" ? (server ?? "new") : null} onClose={close} onSaved={saved} />
+      <ConsentDialog server={of("consent")} onClose={close} />
+      <ToolsDialog server={of("tools")} onClose={close} />
+      <LogDialog server={of("log")} onClose={close} />
+      <ImportDialog opened={opened?.kind === "import"} onClose={close} />
+    </>
+  );
+}
+
+/** The MCP servers: which there are, how they are, and everything that can be done with one. */
+export function Servers() {
+  const servers = useApp((state) => state.servers.servers);
+  const [query, setQuery] = useState("");
+  const [selected, setSelected] = useState<string | null>(() => asked().server);
+  const [opened, setOpened] = useState<Opened>(() => (asked().add ? { kind: "form", id: null } : null));
+  useEffect(() => {
+    void loadServers().catch(tell);
+    // The address asked once; a reload must not ask again.
+    navigate(settingsPath("mcp"), "replace");
+  }, []);
+  const shown = servers.filter((server) => fits(server, query));
+  const chosen = shown.find(({ id }) => id === selected) ?? null;
+  const toggle = async (server: ServerView, enabled: boolean) => {
+    const now = await changeServers(api.patchServer(server.id, { enabled }));
+    if (needsConsent(now)) setOpened({ kind: "consent", id: now.id });
+  };
+  return (
+    <section aria-label="MCP servers" className={classes.section}>
+      <div className={classes.sectionHead}>
+        <h2 className={classes.sectionTitle}>MCP servers</h2>
+        <RoomLinks current={null} />
+      </div>
+      <p className={classes.explained}>
+        Programs and services whose tools a model may use. A local program starts only after you have seen its command.
+      </p>
+      <FileProblem />
+      {servers.length > MANY && (
+        <TextInput
+          size="xs"
+          aria-label="Find a server"
+          placeholder={`Find among ${servers.length} servers`}
+          leftSection={<SearchIcon size={15} />}
+          value={query}
+          onChange={(event) => setQuery(event.currentTarget.value)}
+        />
+      )}
+      <div className={classes.box}>
+        <ul className={classes.rows}>
+          {shown.map((server) => (
+            <ServerRow
+              key={server.id}
+              server={server}
+              isSelected={server.id === selected}
+              onSelect={setSelected}
+              onToggle={toggle}
+              onOpen={(kind) => setOpened({ kind, id: server.id })}
+            />
+          ))}
+        </ul>
+        {shown.length === 0 && (
+          <p className={classes.none}>{servers.length ? "No server fits." : "No servers yet. Add one with +."}</p>
+        )}
+        <Toolbar
+          chosen={chosen}
+          onAdd={() => setOpened({ kind: "form", id: null })}
+          onEdit={() => chosen && setOpened({ kind: "form", id: chosen.id })}
+          onImport={() => setOpened({ kind: "import", id: null })}
+        />
+      </div>
+      <Dialogs opened={opened} servers={servers} onOpen={setOpened} />
+    </section>
+  );
+}

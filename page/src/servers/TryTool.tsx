@@ -1,0 +1,81 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import { api, errorText } from "../api/client";
+import type { ServerTool, ToolTrial } from "../api/types";
+import { LongText } from "../chat/LongText";
+import { seconds } from "../chat/words";
+import { SchemaForm } from "../forms/SchemaForm";
+import { JsonTree } from "../json/JsonTree";
+import { rasterUrl } from "../markdown/raster";
+import { CheckIcon, CrossCircleIcon } from "../shell/icons";
+import { Failure } from "../settings/Warning";
+import classes from "./Tools.module.css";
+
+/** Return text as data when it is a JSON object or list, else undefined. */
+function dataOf(text: string): object | undefined {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+function Part({ part }: { part: Record<string, unknown> }) {
+  if (part.type === "text") return null;
+  const url = part.type === "image" && typeof part.data === "string" ? rasterUrl(part.data) : null;
+  if (url) return <img className={classes.image} src={url} alt="Result of the tool" />;
+  return <JsonTree value={part} label={`Result part: ${String(part.type)}`} />;
+}
+
+function Result({ trial }: { trial: ToolTrial }) {
+  const data = trial.structured ?? dataOf(trial.text);
+  return (
+    <div className={classes.result}>
+      <p role="status" className={classes.outcome} data-ok={trial.ok}>
+        {trial.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
+        {trial.ok ? "Completed" : "Failed"} in {seconds(trial.elapsedMs)}
+      </p>
+      {data !== undefined && <JsonTree value={data} label="Result as data" />}
+      {trial.text && <LongText text={trial.text} label="Result" />}
+      {trial.content.map((part, at) => (
+        <Part key={at} part={part} />
+      ))}
+      {!trial.text && trial.content.length === 0 && data === undefined && <p className={classes.quiet}>The result is empty.</p>}
+    </div>
+  );
+}
+
+/** Calls a tool by hand, with a form made from its schema. */
+export function TryTool({ tool }: { tool: ServerTool }) {
+  const [isOpen, setOpen] = useState(false);
+  const [isRunning, setRunning] = useState(false);
+  const [trial, setTrial] = useState<ToolTrial | null>(null);
+  const [problem, setProblem] = useState("");
+  const run = (given: Record<string, unknown>) => {
+    setRunning(true);
+    setTrial(null);
+    setProblem("");
+    api
+      .tryTool(tool.serverId, tool.name, given)
+      .then(setTrial, (error: unknown) => setProblem(errorText(error)))
+      .finally(() => setRunning(false));
+  };
+  if (!isOpen) {
+    return (
+      <div>
+        <Button size="compact-sm" variant="default" onClick={() => setOpen(true)}>
+          Try it
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <section className={classes.trial} aria-label={`Try ${tool.qualifiedName}`}>
+      <p className={classes.quiet}>This calls the tool for real, without a model and without asking again.</p>
+      <SchemaForm schema={tool.inputSchema} submitLabel={isRunning ? "Running…" : "Run"} disabled={isRunning} allowJson onSubmit={run} />
+      <Failure message={problem} />
+      {trial && <Result trial={trial} />}
+    </section>
+  );
+}
