@@ -64,6 +64,8 @@ class ChannelError(Exception):
         self.status = status
         # Seconds after which the server asked to be tried again.
         self.retry_after: float | None = None
+        # The SHA-256 fingerprint of the certificate that nobody vouches for.
+        self.certificate = ""
 
 
 class Channel(Protocol):

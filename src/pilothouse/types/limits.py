@@ -69,6 +69,8 @@ GUARDED_BYTES = 1024 * 1024
 # --- MCP over the network ------------------------------------------------------------------------
 # One message; an embedded file or a long listing can be large, more is a mistake or an attack.
 MCP_MESSAGE_BYTES = 64 * 1024 * 1024
+# What is kept of something that is no message, to be looked at.
+GARBAGE_BYTES = 2_000
 # Many servers drop a spare connection after 5 s; using one at that moment loses the request.
 MCP_SPARE_SECONDS = 2.0
 # A peer that vanished without a word is noticed after PEER_IDLE + PEER_PROBE * PEER_PROBES seconds.
@@ -85,8 +87,8 @@ MCP_TELL_TIMEOUT = 30.0
 MCP_ENDPOINT_TIMEOUT = 10.0
 # Ending a session is a courtesy that closing does not wait long for.
 MCP_GOODBYE = 2.0
-# A request may be let in at the third try: no token yet, then one with too little reach.
-ACCESS_ROUNDS = 3
+# A request is let in at the third try or never: no token yet, then one with too little reach. One more, for renewals.
+ACCESS_ROUNDS = 4
 # A broken event stream is taken up again after this, or after what the server asks for within these bounds.
 STREAM_RETRY_FIRST = 1.0
 STREAM_RETRY_MIN = 0.1
@@ -308,3 +310,11 @@ GUIDE_CHARS = 12_000
 IMPORT_BYTES = 1024 * 1024
 # A person waits for a tool tried by hand, or for a server's test, at most this long.
 TRY_TIMEOUT = 120.0
+
+# --- in a terminal -------------------------------------------------------------------------------
+# How often the line about tool calls at work moves: it looks alive, and costs nothing.
+TERMINAL_TICK = 0.2
+# A server that says all the time that its tools changed is asked this often at most.
+RELIST_EVERY = 1.0
+# Local servers that run side by side; beyond this the one that nobody used for longest is stopped.
+SERVERS_RUNNING = 10

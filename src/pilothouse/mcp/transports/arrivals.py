@@ -1,0 +1,69 @@
+"""What came over the network, as messages: single, in a batch, or wrapped the way some gateways do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from pilothouse.mcp.channel import Garbage, Incoming, Message, RequestId
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+
+_WRAPPERS = ("data", "payload", "message", "body")
+# A wrapper in a wrapper in a text is as deep as any gateway goes.
+_DEPTH = 6
+
+
+def arrivals(data: bytes, answering: RequestId | None = None) -> list[Incoming]:
+    """Return the messages in a text; `answering` is the request that it can only be the answer to."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return [_garbage(data, f"not JSON: {error}", answering)]
+    found = list(_messages(value, _DEPTH))
+    if not found:
+        return [_garbage(data, "not a JSON-RPC message", answering)]
+    return [Message(_addressed(one, answering), len(data) // len(found)) for one in found]
+
+
+def answers(arrived: Incoming, request_id: RequestId) -> bool:
+    """Return whether this settles a request."""
+    if isinstance(arrived, Message):
+        # Some servers send a number back as a text.
+        return "method" not in arrived.value and str(arrived.value.get("id")) == str(request_id)
+    return arrived.id == request_id
+
+
+def _garbage(data: bytes, why: str, answering: RequestId | None) -> Garbage:
+    return Garbage(data[: limits.GARBAGE_BYTES].decode("utf-8", "replace"), why, answering)
+
+
+def _messages(value: object, depth: int) -> Iterator[JsonObject]:
+    if depth == 0:
+        return
+    if isinstance(value, list):
+        for one in value:
+            yield from _messages(one, depth - 1)
+    elif isinstance(value, str):
+        yield from _messages(_inner(value), depth - 1)
+    elif isinstance(value, dict):
+        if value.keys() & {"method", "result", "error"}:
+            yield value
+        else:
+            wrapped = (value[name] for name in _WRAPPERS if name in value)
+            yield from next((found for one in wrapped if (found := list(_messages(one, depth - 1)))), [])
+
+
+def _inner(text: str) -> object:
+    try:
+        return msgspec.json.decode(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _addressed(message: JsonObject, answering: RequestId | None) -> JsonObject:
+    """Return an answer under the id of its request where the way it came says which that is."""
+    if answering is None or "method" in message or message.get("id") is not None:
+        return message
+    return {**message, "id": answering}

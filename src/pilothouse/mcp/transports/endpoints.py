@@ -1,0 +1,41 @@
+"""Where a gateway of the old transport takes messages: what it says, and where others take them all the same."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+_SESSION = re.compile(r"[?&](session_?id)=([^&#\s\"']+)", re.IGNORECASE)
+# A bare line may hold more than the address: "endpoint /message?sessionId=1".
+_ADDRESS = re.compile(r"[^\s\"'<>]*[?&]session_?id=[^\s\"'<>]+", re.IGNORECASE)
+
+
+def named_in(text: str) -> str:
+    """Return the address with a session in a line of a stream, empty when there is none."""
+    found = _ADDRESS.search(text)
+    if found:
+        return found[0]
+    # "sessionId=1", without the question mark.
+    loose = re.search(r"session_?id=[^\s\"'&]+", text, re.IGNORECASE)
+    return f"?{loose[0]}" if loose else ""
+
+
+def candidates(url: str, endpoint: str) -> list[str]:
+    """Return where to send messages, best first: the address that was named, then where other gateways take them."""
+    base = _base(url)
+    session = _SESSION.search(endpoint)
+    first = urljoin(url, endpoint)
+    if endpoint.startswith("?"):
+        first = f"{base}/sse{endpoint}"
+    found = [first]
+    if session:
+        found.append(f"{base}/sse?sessionid={session[2]}")
+    query = f"?sessionId={session[2]}" if session else ""
+    found += [f"{base}/message{query}", f"{base}/rpc{query}", f"{base or url}{query}"]
+    return list(dict.fromkeys(found))
+
+
+def _base(url: str) -> str:
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/").removesuffix("/sse")
+    return parts._replace(path=path, query="", fragment="").geturl()

@@ -1,0 +1,112 @@
+"""What went wrong on the way to a server, in one sentence and with what to try.
+
+Of an address only the host is named: paths and queries of hosted servers often hold a token.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.net.addresses import Place, place_of
+from pilothouse.net.certificates import shown_by
+from pilothouse.net.errors import NetError
+from pilothouse.net.reachability import is_offline
+from pilothouse.types import limits
+
+_PATHS = "Many servers answer at an address that ends in /mcp or /sse."
+_AWAY = {502, 503, 504}
+
+
+async def from_net(error: NetError, url: str) -> ChannelError:
+    """Return what a failed connection means; for a certificate that nobody vouches for, show which it is."""
+    if error.problem == "url":
+        return ChannelError(f"The address cannot be used: {error.why}.", fix="Correct it.", sent=False)
+    place = place_of(url)
+    if error.problem in ("unknown", "unreachable") and is_offline(place.host):
+        return ChannelError("Network unavailable. Check connection.", sent=False)
+    if error.problem == "certificate":
+        return await _certificate(error, place)
+    message, fix = _words(error, place)
+    return ChannelError(message, fix=fix, sent=error.sent)
+
+
+def _words(error: NetError, place: Place) -> tuple[str, str]:
+    host = place.host
+    match error.problem:
+        case "unknown":
+            return f"The name {host} is not known.", "Check the address for a typing mistake."
+        case "unreachable":
+            return (
+                f"No connection to {host} on port {place.port}: {error.why}.",
+                "Start the server, or correct its address.",
+            )
+        case "silent":
+            return f"{host} does not answer: {error.why}.", "Try again, or check that the server is well."
+        case "refused":
+            return f"{host} leads elsewhere: {error.why}.", "Use that address if it is the right one."
+        case "large":
+            return f"{host} sent too much: {error.why}.", "Ask the tool for less."
+        case _:
+            return f"The connection to {host} broke: {error.why}.", "Try again, or check that the server is well."
+
+
+async def _certificate(error: NetError, place: Place) -> ChannelError:
+    fingerprint = await shown_by(place.host, place.port)
+    fix = "Renew the server's certificate."
+    if fingerprint:
+        fix = f"If this is your server, trust exactly this certificate by its SHA-256 fingerprint {fingerprint}."
+    problem = ChannelError(f"{place.host} is not trusted: {error.why}.", fix=fix, sent=False)
+    problem.certificate = fingerprint
+    return problem
+
+
+def from_status(status: int, headers: Mapping[str, str], body: bytes, url: str) -> ChannelError:
+    """Return what an answer means that is not MCP."""
+    wait = _retry_after(headers.get("retry-after", ""))
+    message, fix = _status_words(status, place_of(url).host, wait, looks_like_a_page(headers, body))
+    # What was refused at the door was not carried out.
+    error = ChannelError(message, fix=fix, sent=status not in (401, 403, 404, 405, 429, 503), status=status)
+    error.retry_after = wait
+    return error
+
+
+def _status_words(status: int, host: str, wait: float | None, page: bool) -> tuple[str, str]:
+    if status == 401:
+        return "Authentication failed. Check your API key.", "Enter the key or token that the server expects."
+    if status == 403:
+        return f"{host} refuses access (403).", "Check that this key or account may use the server."
+    if status == 429:
+        return f"Rate limited. Try again in {math.ceil(wait or limits.RETRY_FIRST_WAIT)} seconds.", ""
+    if status in _AWAY:
+        return f"{host} is not available at the moment ({status}).", "Try again in a while."
+    if page:
+        return f"{host} answers with a web page, not as an MCP server.", f"Check the address. {_PATHS}"
+    if status in (404, 405):
+        return f"{host} has no MCP server at this address ({status}).", f"Check the path. {_PATHS}"
+    if status >= 500:
+        return f"{host} failed ({status}).", "Try again, or ask whoever runs the server."
+    return f"{host} answers {status} and not as an MCP server does.", f"Check the address. {_PATHS}"
+
+
+def looks_like_a_page(headers: Mapping[str, str], body: bytes) -> bool:
+    """Return whether an answer is meant for a browser."""
+    start = body[:200].lstrip().lower()
+    return "html" in headers.get("content-type", "").lower() or start.startswith((b"<!doctype html", b"<html"))
+
+
+def _retry_after(value: str) -> float | None:
+    """Return the seconds of a Retry-After header, bounded by how long anybody waits for one server."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    if not math.isfinite(seconds):
+        return None
+    return min(max(seconds, 0.0), limits.RETRY_MAX_WAIT)

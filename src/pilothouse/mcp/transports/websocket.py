@@ -1,0 +1,140 @@
+"""WebSocket: one connection, a message per frame in both directions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pilothouse.mcp.channel import ChannelError, Deliver, Outgoing, Refusal, RequestId
+from pilothouse.mcp.transports.arrivals import arrivals
+from pilothouse.mcp.transports.problems import from_net, from_status
+from pilothouse.mcp.transports.target import Found, Target
+from pilothouse.net.addresses import place_of
+from pilothouse.net.errors import NetError
+from pilothouse.net.websocket import NotUpgraded, Upgrade, WebSocket, open_websocket
+from pilothouse.types import limits
+
+log = logging.getLogger("pilothouse.mcp")
+
+# What servers speak MCP under; one that knows neither opens the connection all the same.
+SUBPROTOCOLS = ("mcp", "jsonrpc")
+_SCHEMES = {"http": "ws", "https": "wss"}
+# A wrong path shows as one of these; anything else is an answer to take seriously.
+_ELSEWHERE = {200, 301, 302, 307, 308, 400, 404, 405, 426, 501}
+
+
+def addresses(url: str) -> list[str]:
+    """Return where the WebSocket may be: the address as one, then the usual path under it."""
+    parts = urlsplit(url)
+    parts = parts._replace(scheme=_SCHEMES.get(parts.scheme, parts.scheme), fragment="")
+    path = parts.path.rstrip("/")
+    found = [parts.geturl()]
+    if not path.endswith("/ws"):
+        found.append(parts._replace(path=f"{path}/ws").geturl())
+    return found
+
+
+class WebSocketChannel:
+    """A server behind a WebSocket; `ping` is how often it is asked for a sign of life."""
+
+    def __init__(self, target: Target, *, ping: float = limits.SOCKET_PING) -> None:
+        self._target = target
+        self._ping = ping
+        self.found = Found("websocket", target.url)
+        self._closed: asyncio.Future[ChannelError | None] = asyncio.get_running_loop().create_future()
+        self._socket: WebSocket | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def closed(self) -> asyncio.Future[ChannelError | None]:
+        """Return what is done when the connection ended."""
+        return self._closed
+
+    async def open(self, deliver: Deliver) -> None:
+        """Connect, under the usual path when there is no WebSocket at the address itself."""
+        self._deliver = deliver
+        failures: list[NotUpgraded] = []
+        for url in addresses(self._target.url):
+            try:
+                self._socket = await self._connect(url)
+            except NotUpgraded as error:
+                failures.append(error)
+                if error.status not in _ELSEWHERE:
+                    break
+            except NetError as error:
+                raise await from_net(error, url) from None
+            else:
+                self.found = Found("websocket", url)
+                self._reading = asyncio.create_task(self._read(self._socket))
+                return
+        raise self._refused(failures[0])
+
+    async def send(self, message: Outgoing) -> None:
+        """Send one message."""
+        if self._closed.done() or self._socket is None:
+            raise ChannelError("The connection is closed.", sent=False)
+        try:
+            await self._socket.send(message.body)
+        except NetError as error:
+            raise await from_net(error, self.found.url) from None
+
+    def abandon(self, request_id: RequestId) -> None:
+        """Do nothing: the answer shares the connection with all others."""
+
+    async def close(self) -> None:
+        """Say goodbye and close."""
+        socket, self._socket = self._socket, None
+        if not self._closed.done():
+            self._closed.set_result(None)
+        if socket is not None:
+            await socket.aclose()
+        if self._reading is not None:
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _connect(self, url: str) -> WebSocket:
+        subprotocols = self._target.subprotocols or SUBPROTOCOLS
+        attempt = 1
+        while True:
+            granted = await self._target.access.headers(url) if self._target.access else {}
+            headers = {**self._target.headers, **granted}
+            log.debug("WebSocket at %s as %s with headers %s", place_of(url).host, subprotocols, sorted(headers))
+            try:
+                return await open_websocket(
+                    Upgrade(
+                        url, headers, subprotocols, self._target.certificate, self._target.connect_timeout, self._ping
+                    )
+                )
+            except NotUpgraded as error:
+                if attempt >= limits.ACCESS_ROUNDS or not await self._let_in(error, url, granted, attempt):
+                    raise
+            attempt += 1
+
+    async def _let_in(self, error: NotUpgraded, url: str, granted: Mapping[str, str], attempt: int) -> bool:
+        access = self._target.access
+        if access is None or error.status not in (401, 403):
+            return False
+        challenge = error.headers.get("www-authenticate", "")
+        refusal = Refusal(status=error.status, www_authenticate=challenge, url=url, sent=granted, attempt=attempt)
+        return await access.challenged(refusal)
+
+    def _refused(self, failed: NotUpgraded) -> ChannelError:
+        if failed.status in _ELSEWHERE:
+            return ChannelError(
+                f"{place_of(self._target.url).host} opens no WebSocket at this address ({failed.status}).",
+                fix="Check the path; many servers have it at /ws.",
+                sent=False,
+                status=failed.status,
+            )
+        return from_status(failed.status, failed.headers, failed.body, self._target.url)
+
+    async def _read(self, socket: WebSocket) -> None:
+        try:
+            while True:
+                for arrived in arrivals(await socket.receive()):
+                    self._deliver(arrived)
+        except NetError as error:
+            problem = await from_net(error, self.found.url)
+        if not self._closed.done():
+            self._closed.set_result(problem)
