@@ -1,0 +1,232 @@
+import { describe, expect, it, test } from "vitest";
+import type { ServerTool, ServerView, TrafficMessage } from "../src/api/types";
+import { split, understand } from "../src/servers/commandLine";
+import { definitionText, difference } from "../src/servers/diff";
+import { byTool, columns } from "../src/servers/latencies";
+import { check, draftOf, newDraft, newPair, toInput } from "../src/servers/serverDraft";
+import { filtered } from "../src/servers/ToolsRoom";
+import { fitting, grown, noFilter } from "../src/servers/traffic";
+import { visible } from "../src/servers/visible";
+import { age, latency, originOf, toneOf, waiting } from "../src/servers/words";
+import { parseRoute } from "../src/shell/router";
+import { isAboutServer, merged } from "../src/store/servers";
+
+/** Return a server with some fields of its own. */
+function aServer(fields: Partial<ServerView> = {}): ServerView {
+  return {
+    id: "s_1",
+    name: "Files",
+    slug: "files",
+    enabled: true,
+    state: "connected",
+    label: "Connected (3 tools)",
+    transport: "stdio",
+    wire: "auto",
+    package: { type: "npm", identifier: "server-files" },
+    source: { type: "manual" },
+    authType: "none",
+    address: "npx -y server-files '/my folder'",
+    settings: {},
+    secretNames: [],
+    toolCount: 3,
+    changedTools: 0,
+    quarantinedTools: 0,
+    protocolVersion: "2025-11-25",
+    serverVersion: "1",
+    connectedAt: 1,
+    lastUsedAt: null,
+    lastHealthCheck: null,
+    lastError: "",
+    fix: "",
+    restarts: 0,
+    process: null,
+    consent: null,
+    ...fields,
+  };
+}
+
+describe("a typed line", () => {
+  test.each([
+    ["npx -y pkg /a", ["npx", "-y", "pkg", "/a"]],
+    [`a 'b c' "d \\"e\\" $f" g\\ h`, ["a", "b c", 'd "e" $f', "g h"]],
+    ["a '' b", ["a", "", "b"]],
+    ["  ", []],
+    ["a 'b", null],
+    ["a\\", null],
+  ])("%s is split as a shell would", (line, words) => expect(split(line)).toEqual(words));
+
+  test.each([
+    ["npx -y @scope/server /folder", "The npm package @scope/server, started by npx, with 1 argument."],
+    ["uvx --from git+https://x mcp-server-git", "The PyPI package mcp-server-git, started by uvx, with no arguments."],
+    ["docker run -i --rm -e KEY ghcr.io/x/y", "The container image ghcr.io/x/y, started by docker, with no arguments."],
+    ["/opt/server --stdio -v", "The program /opt/server, with 2 arguments."],
+    ["https://mcp.example.com/mcp", "The server at mcp.example.com, over HTTP."],
+    ["wss://example.com", "The server at example.com, over WebSocket."],
+  ])("%s is understood", (line, sentence) => expect(understand(line)).toMatchObject({ sentence, notes: [] }));
+
+  test.each([
+    ["https://user:pw@example.com", "password"],
+    ["ftp://example.com", "begins with"],
+    ['{"mcpServers": {}}', "Import"],
+    ["KEY=1 npx x", "KEY"],
+    ["npx 'x", "quote"],
+  ])("%s is told what is wrong with it", (line, part) => {
+    const meant = understand(line);
+    expect(meant.kind === "bad" && meant.why).toContain(part);
+  });
+
+  it("says that no shell is used, and that a connection is not encrypted", () => {
+    expect(understand("a | b")).toMatchObject({ notes: [expect.stringContaining("No shell")] });
+    expect(understand("http://example.com")).toMatchObject({ notes: [expect.stringContaining("not encrypted")] });
+    expect(understand("http://127.0.0.1:3000/mcp")).toMatchObject({ notes: [] });
+    expect(understand("example.com/mcp")).toMatchObject({ notes: [expect.stringContaining("https://")] });
+  });
+});
+
+describe("the form of a server", () => {
+  it("keeps secrets that were not touched, and what it does not show", () => {
+    const settings = {
+      env: { TOKEN: "secret:mcp_1_TOKEN", MODE: "fast" },
+      off_tools: ["write"],
+      roots: ["/a"],
+      always_on: true,
+      times: { idle: 5 },
+    };
+    const input = toInput(draftOf(aServer({ settings })));
+    expect(input).toMatchObject({
+      commandLine: "npx -y server-files '/my folder'",
+      env: { TOKEN: null },
+      plainEnv: { MODE: "fast" },
+      offTools: ["write"],
+      roots: ["/a"],
+      alwaysOn: true,
+      times: { idle: 5, total: null },
+    });
+    expect(input.url).toBeUndefined();
+  });
+
+  it("keeps, replaces and removes a token", () => {
+    const settings = { url: "https://x.example/mcp", headers: { Authorization: "secret:t", "X-Team": "a" } };
+    const draft = draftOf(aServer({ transport: "http", settings }));
+    expect(draft.headers.map(({ name }) => name)).toEqual(["X-Team"]);
+    expect(toInput(draft)).toMatchObject({ url: "https://x.example/mcp", token: null, plainHeaders: { "X-Team": "a" } });
+    expect(toInput({ ...draft, token: " new " }).token).toBe("new");
+    expect(toInput({ ...draft, keptToken: "remove" }).token).toBe("");
+  });
+
+  it("checks before anything is sent, a sentence for each field", () => {
+    const draft = {
+      ...newDraft(),
+      line: "npx x",
+      cwd: "relative",
+      env: [newPair({ name: "A-B", value: "1" })],
+      idle: 10,
+      total: 5,
+    } as const;
+    expect(Object.keys(check({ ...draft, env: [...draft.env] }))).toEqual(["env", "cwd", "total"]);
+    expect(check({ ...newDraft(), line: "" }).line).toBe("Write a command or an address.");
+    expect(check({ ...newDraft(), line: "npx x", env: [newPair(), newPair({ name: "A", value: "1" })] })).toEqual({});
+    expect(check({ ...newDraft(), line: "npx x", env: [newPair({ name: "A" })] }).env).toContain("value");
+    const twice = [newPair({ name: "X", value: "1" }), newPair({ name: "x", value: "2" })];
+    expect(check({ ...newDraft(), line: "https://x.example", headers: twice }).headers).toContain("twice");
+    expect(check({ ...draftOf(aServer()), name: " " }).name).toBe("Give the server a name.");
+  });
+});
+
+describe("what cannot be seen", () => {
+  const spelled = (text: string) => visible(text).map((piece) => (piece.escaped ? `[${piece.text}]` : piece.text)).join("");
+  test.each([
+    ["plain text", "plain text"],
+    ["a\nb\tc", "a[\\n]b[\\t]c"],
+    ["a\u202eb", "a[\\u{202e}]b"],
+    ["a\u200bb\u{e0041}", "a[\\u{200b}]b[\\u{e0041}]"],
+    [`x${" ".repeat(4000)}; curl`, "x[␣×4000]; curl"],
+    ["\u001b[2J", "[\\u{001b}][2J"],
+    ["日本 é 🚢", "日本 é 🚢"],
+  ])("is spelled out", (text, shown) => expect(spelled(text)).toBe(shown));
+});
+
+describe("a changed tool", () => {
+  it("shows the lines that went and came, with a little around them", () => {
+    const before = ["a", "b", "c", "d", "e", "f", "g"].join("\n");
+    const now = ["a", "b", "c", "d", "X", "f", "g"].join("\n");
+    expect(difference(before, now).map((line) => (line ? line.kind[0] + line.text : "…"))).toEqual(
+      ["…", "sc", "sd", "ge", "nX", "sf", "sg"],
+    );
+    expect(difference(before, before)).toEqual([null]);
+  });
+
+  it("is compared without what says nothing, in one order", () => {
+    const one = definitionText({ name: "t", description: "", inputSchema: { b: 1, a: 2 }, outputSchema: null });
+    expect(one).toBe(definitionText({ inputSchema: { a: 2, b: 1 }, name: "t", fingerprint: "x" }));
+  });
+});
+
+describe("calls over time", () => {
+  const call = (tool: string, at: number, seconds: number, ok = true) => ({ tool, at, seconds, ok });
+  const calls = [call("a", 2, 0.2), call("b", 1, 1, false), call("a", 3, 0.4), call("a", 4, 0.1)];
+  it("are gathered by tool", () => {
+    expect(byTool(calls)).toMatchObject([
+      { tool: "a", calls: 3, failures: 0, median: 0.2, slow: 0.4, last: { at: 4 } },
+      { tool: "b", calls: 1, failures: 1, median: 1 },
+    ]);
+  });
+  it("become columns with a gap where another tool was called", () => {
+    expect(columns(calls, ["a", "b"])).toEqual([
+      [1, 2, 3, 4],
+      [null, 200, 400, 100],
+      [1000, null, null, null],
+    ]);
+  });
+});
+
+describe("words", () => {
+  it("name a state's colour as the list shows it", () => {
+    expect(["connected", "connecting", "error", "disabled", "idle"].map((state) => toneOf(state as never))).toEqual(
+      ["good", "busy", "bad", "off", "idle"],
+    );
+  });
+  it("tell ages, times and what waits", () => {
+    expect([age(5), age(125), age(12_000), age(200_000)]).toEqual(["5 s", "2 min", "3 h 20 min", "2 days"]);
+    expect([latency(0.0004), latency(0.038), latency(1.2)]).toEqual(["0.4 ms", "38 ms", "1.20 s"]);
+    expect(waiting(aServer({ changedTools: 2, quarantinedTools: 1 }))).toBe("2 changed, 1 quarantined");
+    expect(originOf(aServer({ source: { type: "manual", imported_from: "Cursor" } }))).toBe("Imported from Cursor");
+  });
+});
+
+describe("the state", () => {
+  it("keeps servers that did not change, so that their rows are not drawn again", () => {
+    const before = { servers: [aServer(), aServer({ id: "s_2" })], problem: null };
+    const now = merged(before, { servers: [aServer(), aServer({ id: "s_2", state: "error" })], problem: null });
+    expect(now.servers[0]).toBe(before.servers[0]);
+    expect(now.servers[1]?.state).toBe("error");
+  });
+  it("knows notices about one server from those about the whole", () => {
+    const notice = (code: string) => ({ level: "warning" as const, code, message: "" });
+    expect([isAboutServer(notice("mcp_reconnecting")), isAboutServer(notice("disk_full"))]).toEqual([true, false]);
+  });
+  it("has an address for each room", () => {
+    expect(parseRoute("/tools")).toEqual({ page: "room", room: "tools" });
+    expect(parseRoute("/traffic/more")).toMatchObject({ page: "chat" });
+  });
+});
+
+test("tools are found by every word, in one server or in all", () => {
+  const tool = (serverId: string, qualifiedName: string, description = "") =>
+    ({ serverId, qualifiedName, title: "", description }) as ServerTool;
+  const tools = [tool("s_1", "files.read", "Read a file"), tool("s_1", "files.write"), tool("s_2", "git.log")];
+  expect(filtered(tools, "FILE read", null).map((one) => one.qualifiedName)).toEqual(["files.read"]);
+  expect(filtered(tools, "", "s_2")).toHaveLength(1);
+});
+
+test("messages are kept once, in order, and found by server, direction, kind and text", () => {
+  const message = (seq: number, fields: Partial<TrafficMessage> = {}) =>
+    ({ seq, serverId: "s_1", direction: "out", kind: "request", method: "ping", id: "1", text: "{}", ...fields }) as TrafficMessage;
+  const kept = grown(grown([], [message(1), message(2, { direction: "in", kind: "response" })]), [message(2), message(3, { text: "needle" })]);
+  expect(kept.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  expect(grown(kept, [])).toBe(kept);
+  expect(fitting(kept, { ...noFilter, direction: "in" })).toHaveLength(1);
+  expect(fitting(kept, { ...noFilter, text: "NEEDLE" })).toHaveLength(1);
+  expect(fitting(kept, { ...noFilter, serverId: "s_2" })).toHaveLength(0);
+  expect(fitting(kept, { ...noFilter, kind: "response" })).toHaveLength(1);
+});
