@@ -74,7 +74,9 @@ class RunJournal:
         self._guard = Guard(run.id, run.epoch)
         self._items = {item.id: item for item in items}
         self._texts: dict[str, _Text] = {}
+        # What readers are told next about an item, and what they were told that no event has.
         self._notes: dict[str, JsonObject] = {}
+        self._told: dict[str, JsonObject] = {}
         self._lock = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._saver: asyncio.Task[None] | None = None
@@ -121,6 +123,10 @@ class RunJournal:
             for event in events:
                 if isinstance(event, ItemCompleted):
                     batch += self._last_text(event.item_id)
+                if isinstance(event, ItemUpdated | ItemCompleted):
+                    # The event says all of that, and a note that came after it would turn back time.
+                    self._notes.pop(event.item_id, None)
+                    self._told.pop(event.item_id, None)
                 batch.append(event)
             await self._append(batch, self._remember)
 
@@ -212,8 +218,8 @@ class RunJournal:
         for item_id, text in self._texts.items():
             self._send(item_id, text)
         for item_id, data in self._notes.items():
-            update = ItemUpdated(seq=0, at=time.time(), item_id=item_id, data=data)
-            self._feed.live(self._run.conversation_id, FeedEvent(0, "item.updated", encode(update)))
+            self._told[item_id] = self._told.get(item_id, {}) | data
+            self._feed.live(self._run.conversation_id, _live_note(item_id, data))
         self._notes.clear()
         due = time.monotonic() - self._last_saved >= limits.DURABLE_FLUSH
         if due and (self._saver is None or self._saver.done()):
@@ -260,7 +266,8 @@ class RunJournal:
     def unsaved(self) -> Sequence[FeedEvent]:
         """Return what readers were sent and the store does not have yet."""
         tails = ((item_id, text.saved, text.saving + "".join(text.unsaved)) for item_id, text in self._texts.items())
-        return [live_delta(item_id, offset, text) for item_id, offset, text in tails if text]
+        deltas = [live_delta(item_id, offset, text) for item_id, offset, text in tails if text]
+        return [*deltas, *(_live_note(item_id, data) for item_id, data in self._told.items())]
 
     # --- the end ---
 
@@ -285,6 +292,11 @@ class RunJournal:
             self._saver.cancel()
         self._texts.clear()
         self._feed.drop_tail(self._run.conversation_id, self)
+
+
+def _live_note(item_id: str, data: JsonObject) -> FeedEvent:
+    note = ItemUpdated(seq=0, at=time.time(), item_id=item_id, data=data)
+    return FeedEvent(0, "item.updated", encode(note))
 
 
 def _same(kept: Event, draft: Event) -> bool:
