@@ -1,0 +1,457 @@
+"""A tool call as a person sees it: phases, progress, more time, an honest stop, and names as models write them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pilothouse.runs import messages
+from pilothouse.types import limits
+from pilothouse.types.api import NewMessage
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event, ItemCreated, ItemUpdated, event_decoder
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput
+from pilothouse.types.selection import Selection, ServerChoice
+from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.tools import Box, ToolOf, give_tools
+
+DIG: list[Any] = [[{"call": "mine__dig", "arguments": {"depth": 3}}], "Dug."]
+ALLOWED = ("mine.*",)
+
+
+class Mine:
+    """A server's tool that works until it is told to stop, and remembers how it ended."""
+
+    def __init__(
+        self, *, idle: float = 30.0, total: float = 600.0, stubborn: bool = False, server: str = "Mine"
+    ) -> None:
+        self.begun, self.go, self.told = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.feedback: CallFeedback | None = None
+        self.tool = ToolOf("mine__dig", server=server)
+        self.tool.times = CallTimes(idle, total)
+        self.tool.reporting = self.dig
+        self.stubborn = stubborn
+
+    async def dig(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        self.feedback = feedback
+        self.begun.set()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.told.set()
+            if not self.stubborn:
+                raise
+            await self.go.wait()
+        return ToolOutput(text="coal")
+
+
+@asynccontextmanager
+async def digging(home: Path, mine: Mine, turns: list[Any] | None = None) -> AsyncIterator[tuple[Chat, str]]:
+    """Open a chat whose model has just called the tool, and give the run."""
+    async with chatting(home, turns or DIG) as chat:
+        give_tools(chat.host, mine.tool)
+        sent = await chat.send(allow=ALLOWED)
+        async with asyncio.timeout(PATIENCE):
+            await mine.begun.wait()
+        try:
+            yield chat, sent.run_id
+        finally:
+            mine.go.set()
+
+
+async def the_call(chat: Chat) -> Item:
+    return (await chat.items("tool_call"))[0]
+
+
+async def heard(chat: Chat, wanted: Callable[[Event], bool], after: int = 0) -> Event:
+    """Read the feed until an event is the wanted one."""
+    async with asyncio.timeout(PATIENCE), aclosing(await chat.api.events(ME, chat.id, after)) as feed:
+        async for batch in feed:
+            for event in (event_decoder.decode(sent.json) for sent in batch):
+                if wanted(event):
+                    return event
+    raise AssertionError("the feed ended")
+
+
+def _has_text(text: str, event: Event) -> bool:
+    return getattr(event, "text", "") == text
+
+
+def _deadline(event: Event) -> float:
+    return float(event.data.get("deadlineAt") or 0) if isinstance(event, ItemUpdated) else 0.0
+
+
+# --- phases, progress ---
+
+
+@pytest.mark.case("TCL-01", "TCL-02", "TCL-03", "TCL-18", "TCL-19", "TCL-22")
+async def test_a_call_is_there_from_its_first_byte_and_carries_its_whole_story(home: Path) -> None:
+    slow = [{"call": "mine__dig", "arguments": '{"depth": 3}', "pieces": 2, "every": 0.02}]
+    mine = Mine()
+    async with chatting(home, [slow, "Dug."]) as chat:
+        give_tools(chat.host, mine.tool)
+        sent = await chat.send(allow=ALLOWED)
+        created = await heard(chat, lambda event: isinstance(event, ItemCreated) and event.item.kind == "tool_call")
+        assert isinstance(created, ItemCreated)
+        assert not mine.begun.is_set()
+        assert (created.item.status, created.item.text, created.item.data["phase"]) == ("streaming", "", "started")
+        assert created.item.data["server"] == "Mine"
+        await heard(chat, lambda event: isinstance(event, ItemUpdated) and event.data.get("argumentBytes", 0) > 0)
+        mine.go.set()
+        await chat.settled(sent.run_id)
+        call = await the_call(chat)
+        assert list(call.data["phases"]) == ["started", "args_received", "executing", "completed"]
+        assert sorted(call.data["phases"].values()) == list(call.data["phases"].values())
+        assert (call.status, call.text, call.data["arguments"]) == ("completed", "coal", {"depth": 3})
+        assert call.data["elapsedMs"] >= 0
+
+
+@pytest.mark.case("TCL-06", "TCL-22")
+async def test_progress_is_heard_by_readers_and_by_those_who_come_later(home: Path) -> None:
+    mine = Mine()
+    async with digging(home, mine) as (chat, run_id):
+        assert mine.feedback is not None
+        mine.feedback.progress(1, 4, "a quarter")
+        for _ in range(2):
+            note = await heard(chat, lambda event: isinstance(event, ItemUpdated) and "progress" in event.data)
+            assert isinstance(note, ItemUpdated)
+            assert note.data["progress"] == {"done": 1, "total": 4, "message": "a quarter"}
+            assert note.data["deadlineAt"] > time.time()
+        mine.go.set()
+        await chat.settled(run_id)
+        mine.feedback.progress(2, 4, "too late")
+        assert "progress" not in (await the_call(chat)).data
+
+
+@pytest.mark.case("TCL-12", "TCL-07")
+async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
+    steps: dict[str, asyncio.Event] = {name: asyncio.Event() for name in ("a", "b", "c")}
+
+    async def work(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        await steps[arguments["name"]].wait()
+        return ToolOutput(text=arguments["name"])
+
+    turn = [{"call": "work", "arguments": {"name": name}} for name in steps]
+    async with chatting(home, [turn, "Done."]) as chat:
+        give_tools(chat.host, ToolOf("work", work))
+        sent = await chat.send()
+        for name in ("c", "a", "b"):
+            steps[name].set()
+            await heard(chat, partial(_has_text, name))
+        await chat.settled(sent.run_id)
+        assert [item.text for item in await chat.items("tool_call")] == ["a", "b", "c"]
+
+
+# --- time ---
+
+
+@pytest.mark.case("TMO-08", "TMO-11", "TMO-12", "F-04", "TCL-07", "ERR-01")
+async def test_a_call_that_goes_silent_times_out_and_its_server_is_told(home: Path) -> None:
+    mine = Mine(idle=0.08)
+    async with digging(home, mine) as (chat, run_id):
+        assert (await chat.settled(run_id)).status == "completed"
+        assert mine.told.is_set()
+        call = await the_call(chat)
+        assert call.status == "timed_out"
+        assert call.data["error"] == {
+            "code": "TIMEOUT",
+            "message": "Tool call timed out after 0.08s",
+            "retryable": True,
+        }
+        assert call.text.startswith("Tool call timed out after 0.08s")
+        assert (call.data["cancellation"], call.data["deadlineAt"]) == ("asked", None)
+        assert call.data["elapsedMs"] >= 80
+
+
+@pytest.mark.case("TMO-09")
+async def test_a_built_in_tool_times_out_in_its_own_words(home: Path) -> None:
+    mine = Mine(idle=0.05, total=0.05, server="")
+    async with digging(home, mine) as (chat, run_id):
+        await chat.settled(run_id)
+        call = await the_call(chat)
+        assert (call.text, call.data["cancellation"]) == ("Operation timed out after 0.05s", "acknowledged")
+
+
+@pytest.mark.case("F-04", "TMO-13")
+async def test_progress_keeps_a_call_alive_until_its_cap(home: Path) -> None:
+    mine = Mine(idle=0.15, total=0.5)
+    async with digging(home, mine) as (chat, run_id):
+        began = time.monotonic()
+        settled = asyncio.ensure_future(chat.settled(run_id))
+        while not settled.done():
+            assert mine.feedback is not None
+            mine.feedback.progress(None, None, "still digging")
+            await asyncio.wait([settled], timeout=0.03)
+        call = await the_call(chat)
+        assert time.monotonic() - began >= 0.45
+        assert call.data["error"]["message"] == "Tool call timed out after 0.5s"
+
+
+@pytest.mark.case("TMO-13")
+async def test_a_person_may_keep_waiting(home: Path) -> None:
+    mine = Mine(idle=0.4, total=0.4)
+    async with digging(home, mine) as (chat, run_id):
+        began = time.monotonic()
+        await asyncio.sleep(0.2)
+        call = await the_call(chat)
+        await chat.api.keep_waiting(ME, call.id)
+        await heard(chat, lambda event: _deadline(event) > call.data["deadlineAt"])
+        await chat.settled(run_id)
+        assert time.monotonic() - began >= 0.55
+        with pytest.raises(PilothouseError):
+            await chat.api.keep_waiting(ME, call.id)
+
+
+@pytest.mark.case("TMO-10")
+async def test_streaming_arguments_does_not_count_as_the_tools_time(home: Path) -> None:
+    async def write(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        return ToolOutput(text=f"{len(arguments['text'].splitlines())} lines")
+
+    slow = [{"call": "write", "arguments": {"text": "line\n" * 1000}, "pieces": 500, "every": 0.03}]
+    async with chatting(home, [slow, "Done."]) as chat:
+        give_tools(chat.host, ToolOf("write", write, timeout=0.2))
+        await chat.say()
+        assert (await the_call(chat)).text == "1000 lines"
+
+
+# --- stopping ---
+
+
+@pytest.mark.case("TMO-07", "TMO-08", "TMO-09", "TCL-07")
+async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Path) -> None:
+    mine = Mine()
+    async with digging(home, mine) as (chat, run_id):
+        await chat.api.cancel_call(ME, (await the_call(chat)).id)
+        assert (await chat.settled(run_id)).status == "completed"
+        assert mine.told.is_set()
+        call = await the_call(chat)
+        assert (call.status, call.data["error"]["message"]) == ("cancelled", "Operation cancelled by user")
+        assert (call.data["error"]["code"], call.data["error"]["retryable"]) == ("CANCELLED", False)
+        assert call.data["cancellation"] == "asked"
+        assert await chat.texts("response") == ["", "Dug."]
+
+
+@pytest.mark.case("TMO-07", "F-52")
+async def test_cancelling_a_run_reaches_its_tools(home: Path) -> None:
+    mine = Mine()
+    async with digging(home, mine) as (chat, run_id):
+        await chat.api.cancel_run(ME, run_id)
+        assert (await chat.settled(run_id)).status == "cancelled"
+        assert mine.told.is_set()
+        call = await the_call(chat)
+        assert (call.status, call.data["cancellation"]) == ("cancelled", "asked")
+        assert call.text == "Operation cancelled by user. The server was told to stop; it may still be working."
+
+
+@pytest.mark.case("TMO-07")
+async def test_a_reader_that_leaves_stops_nothing(home: Path) -> None:
+    mine = Mine()
+    async with digging(home, mine) as (chat, run_id):
+        async with aclosing(await chat.api.events(ME, chat.id, 0)) as feed:
+            async for _ in feed:
+                break
+        mine.go.set()
+        assert (await chat.settled(run_id)).status == "completed"
+        assert not mine.told.is_set()
+        assert (await the_call(chat)).text == "coal"
+
+
+@pytest.mark.case("F-10", "TMO-07")
+@pytest.mark.parametrize("by", ["call", "run", "timeout"])
+async def test_an_answer_that_comes_too_late_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    monkeypatch.setattr(limits, "CANCEL_GRACE", 0.05)
+    mine = Mine(stubborn=True, idle=0.1 if by == "timeout" else 30.0)
+    async with digging(home, mine) as (chat, run_id):
+        if by == "call":
+            await chat.api.cancel_call(ME, (await the_call(chat)).id)
+        elif by == "run":
+            await chat.api.cancel_run(ME, run_id)
+        await chat.settled(run_id)
+        call = await the_call(chat)
+        assert call.data["cancellation"] == "unanswered"
+        assert call.text.endswith("It did not answer and may still be running.")
+        mine.go.set()
+        await chat.say("Next", allow=ALLOWED)
+        assert (await the_call(chat)) == call
+
+
+async def test_a_tool_that_ends_with_an_answer_when_told_to_stop_has_acknowledged_it(home: Path) -> None:
+    mine = Mine(stubborn=True)
+    async with digging(home, mine) as (chat, run_id):
+        await chat.api.cancel_call(ME, (await the_call(chat)).id)
+        async with asyncio.timeout(PATIENCE):
+            await mine.told.wait()
+        mine.go.set()
+        await chat.settled(run_id)
+        call = await the_call(chat)
+        assert (call.status, call.data["cancellation"]) == ("cancelled", "acknowledged")
+
+
+# --- names, selection, errors ---
+
+
+@pytest.mark.case("NAM-04", "NAM-05")
+@pytest.mark.parametrize("name", ["files.read", "files__read"])
+async def test_both_names_of_a_servers_tool_mean_the_same(home: Path, name: str) -> None:
+    tool = ToolOf("files__read", server="Files")
+    async with chatting(home, [[{"call": name, "arguments": {"path": "a"}}], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        await chat.say(allow=("files.*",))
+        call = await the_call(chat)
+        assert (call.data["tool"], call.data["serverTool"], call.status) == ("files__read", "files.read", "completed")
+        assert len(tool.calls) == 1
+
+
+OPERATIONS: JsonObject = {
+    "type": "object",
+    "properties": {"operation": {"enum": ["read_file", "write_file"]}, "path": {"type": "string"}},
+    "required": ["operation"],
+}
+
+
+@pytest.mark.case("NAM-05")
+async def test_a_dotted_name_of_a_built_in_tool_names_its_operation(home: Path) -> None:
+    tool = ToolOf("file_operations", schema=OPERATIONS)
+    call: JsonObject = {"call": "file_operations.read_file", "arguments": {"path": "a"}}
+    async with chatting(home, [[call], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        await chat.say()
+        assert [arguments for arguments, _ in tool.calls] == [{"path": "a", "operation": "read_file"}]
+        assert (await the_call(chat)).data["tool"] == "file_operations"
+
+
+@pytest.mark.case("ERR-18", "ERR-17")
+@pytest.mark.parametrize("name", ["file_operations.fly", "file_operations"])
+async def test_an_unknown_operation_is_told_with_those_there_are(home: Path, name: str) -> None:
+    tool = ToolOf("file_operations", schema=OPERATIONS)
+    async with chatting(home, [[{"call": name, "arguments": {"operation": "fly"}}], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        await chat.say()
+        call = await the_call(chat)
+        assert call.text == "Invalid parameter operation: there is no operation fly; there are read_file, write_file"
+        assert tool.calls == []
+
+
+@pytest.mark.case("ERR-03", "F-31")
+@pytest.mark.parametrize("name", ["files.write", "think.more", "nothing", "."])
+async def test_an_unknown_name_is_told_to_the_model(home: Path, name: str) -> None:
+    async with chatting(home, [[{"call": name, "arguments": {}}], "Done."]) as chat:
+        give_tools(chat.host, ToolOf("files__read", server="Files"), ToolOf("think"))
+        assert (await chat.say()).status == "completed"
+        assert (await the_call(chat)).data["error"]["code"] == "TOOL_NOT_FOUND"
+
+
+@pytest.mark.case("F-31", "TOOL-09")
+async def test_whatever_a_model_asks_for_gets_a_result_and_the_run_goes_on(home: Path) -> None:
+    odd = [
+        {"call": "echo", "arguments": "{not json"},
+        {"call": "echo", "arguments": {}, "id": "same"},
+        {"call": "echo", "arguments": {}, "id": "same"},
+        {"call": "", "arguments": {}},
+        {"call": "nothing", "arguments": {}},
+    ]
+    many = [{"call": "echo", "arguments": {"n": n}} for n in range(200)]
+    async with chatting(home, [odd, many, "Done."]) as chat:
+        give_tools(chat.host, ToolOf())
+        assert (await chat.say()).status == "completed"
+        calls = await chat.items("tool_call")
+        assert len(calls) == len(odd) + limits.CALLS_PER_TURN
+        assert len({call.data["callId"] for call in calls}) == len(calls)
+        assert [call.status for call in calls[: len(odd)]] == ["failed", "completed", "completed", "failed", "failed"]
+
+
+@pytest.mark.case("NAM-06", "NAM-07", "NAM-17", "CON-02")
+async def test_a_message_may_select_other_tools_than_its_conversation(home: Path) -> None:
+    theirs, mine = (Selection(servers=(ServerChoice(name=name),)) for name in ("Files", "Mine"))
+    async with chatting(home, settings={}) as chat:
+        box = give_tools(chat.host, ToolOf())
+        await chat.say()
+        run = await chat.settled((await chat.send()).run_id)
+        assert run.options.selection is None
+        # What a selection names is checked elsewhere; here only which one a run asks with.
+        records = chat.host.api._records
+        await records.change_conversation(ME, chat.id, lambda now: _selecting(now, theirs))
+        await chat.say()
+        box.asked.clear()
+        await _say_with(chat, mine)
+        await chat.say()
+        assert [selection for selection, _ in box.asked] == [mine, theirs]
+
+
+def _selecting(conversation: Any, selection: Selection) -> Any:
+    settings = msgspec.structs.replace(conversation.settings, selection=selection)
+    return msgspec.structs.replace(conversation, settings=settings)
+
+
+async def _say_with(chat: Chat, selection: Selection) -> None:
+    posting = messages.posting(ME, chat.id, NewMessage(text="Hi", selection=selection))
+    accepted = await chat.host.api._records.post_message(posting)
+    await chat.host.api._engine.start(accepted.run_id)
+    await chat.settled(accepted.run_id)
+
+
+@pytest.mark.case("NAM-10")
+async def test_a_server_that_went_away_between_message_and_run_is_refused_again(home: Path) -> None:
+    class Empty(Box):
+        async def tools(self, selection: Selection | None, conversation_id: str) -> Any:
+            raise PilothouseError("unknown_server", "There is no server Mine.")
+
+    async with chatting(home) as chat:
+        give_tools(chat.host).tools = Empty().tools  # type: ignore[method-assign]
+        run = await chat.say()
+        assert run.status == "failed"
+        assert run.error is not None
+        assert (run.error.code, run.error.message) == ("unknown_server", "There is no server Mine.")
+
+
+@pytest.mark.case("ERR-13", "ERR-01")
+async def test_a_tools_own_error_is_shown_and_told(home: Path) -> None:
+    async def refuses(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        return ToolOutput(text="No such repository: x/y", error=ToolError("TOOL_ERROR", "No such repository: x/y"))
+
+    async with chatting(home, [[{"call": "echo", "arguments": {}}], "I see."]) as chat:
+        give_tools(chat.host, ToolOf(action=refuses))
+        await chat.say()
+        call = await the_call(chat)
+        assert (call.status, call.text, call.data["isError"]) == ("failed", "No such repository: x/y", True)
+
+
+@pytest.mark.case("TCL-23", "TCL-21")
+async def test_a_tool_may_add_to_its_item_and_not_change_what_the_call_is(home: Path) -> None:
+    async def adds(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        return ToolOutput(text="x", data={"attempts": 2, "arguments": {"forged": 1}, "callId": "forged", "tool": "rm"})
+
+    async with chatting(home, [[{"call": "echo", "arguments": {"a": 1}}], "Done."]) as chat:
+        give_tools(chat.host, ToolOf(action=adds))
+        await chat.say()
+        data = (await the_call(chat)).data
+        assert (data["attempts"], data["arguments"], data["tool"]) == (2, {"a": 1}, "echo")
+        assert data["callId"] != "forged"
+
+
+async def test_the_guide_about_tools_is_in_the_prompt_and_not_in_the_settings(home: Path) -> None:
+    async with chatting(home, settings={"system_prompt": "Be brief."}) as chat:
+        give_tools(chat.host, ToolOf(), guide="There are tools.")
+        seen: list[str] = []
+        opened = await chat.host.executor._parts.models.open(f"scripted:{chat.script}")
+        stream = type(opened.model).stream
+
+        def listening(self: Any, request: Any) -> Any:
+            seen.append(request.system)
+            return stream(self, request)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(type(opened.model), "stream", listening)
+            await chat.say()
+        assert seen == ["Be brief.\n\nThere are tools."]
+        assert (await chat.snapshot()).conversation.settings.system_prompt == "Be brief."
