@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.mcp import mirroring
 from pilothouse.mcp.patterns import objection
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -68,6 +69,8 @@ def check_schema(schema: object) -> None:
         raise Unusable("The schema of its parameters is not that of an object.")
     for piece in _pieces(schema):
         _check_piece(schema, piece)
+    if why := mirroring.objection(schema):
+        raise Unusable(why)
 
 
 def _pieces(schema: JsonObject) -> Iterator[JsonObject]:
