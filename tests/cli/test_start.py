@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from pilothouse.cli.app import app
-from pilothouse.cli.main import RUN_FLAGS, RUN_VALUES, read_run
+from pilothouse.cli.main import RUN_FLAGS, RUN_LISTS, RUN_VALUES, read_run
 from pilothouse.cli.run import RunRequest
 from tests.cli.conftest import Script
 from tests.support.commands import COMMAND, environment, pilothouse, server
@@ -20,10 +20,12 @@ def test_what_run_reads_by_itself_is_what_the_app_says() -> None:
     command = get_command(app).commands["run"]  # type: ignore[attr-defined]
     options = {name: one for one in command.params if one.param_type_name == "option" for name in one.opts}
     options = {name: one for name, one in options.items() if one.name != "help"}
-    assert options.keys() == RUN_VALUES.keys() | RUN_FLAGS.keys()
+    known = RUN_FLAGS | RUN_VALUES | RUN_LISTS
+    assert options.keys() == known.keys()
     for name, one in options.items():
-        assert one.name == (RUN_FLAGS | RUN_VALUES)[name]
+        assert one.name == known[name]
         assert one.is_flag == (name in RUN_FLAGS)
+        assert one.multiple == (name in RUN_LISTS)
     assert {one.name for one in command.params} - {"help"} == set(RunRequest.__struct_fields__)
 
 
@@ -34,6 +36,10 @@ def test_what_run_reads_by_itself_is_what_the_app_says() -> None:
         ("hi", RunRequest(message="hi")),
         ("- --json", RunRequest(message="-", json=True)),
         ("hi -m a --system b -c c", RunRequest(message="hi", model="a", system="b", conversation="c")),
+        (
+            "hi --server a --allow a.* --server b:x,y",
+            RunRequest(message="hi", server=("a", "b:x,y"), allow=("a.*",)),
+        ),
     ],
 )
 def test_the_usual_forms_are_read_without_the_app(typed: str, request_: RunRequest) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pilothouse.cli.asking import ask, tell, verdict
+import msgspec
+
+from pilothouse.cli import questions
+from pilothouse.cli.asking import ask, converse, verdict
+from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.runs.following import Following
@@ -11,21 +15,62 @@ from pilothouse.types.api import Answer, ConversationSnapshot
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
 
 
-async def answer(item_id: str | None, choice: str | None, text: str | None, *, as_json: bool) -> int:
+class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was typed as an answer; nothing at all asks in the terminal."""
+
+    choice: str | None = None
+    text: str | None = None
+    # A form's fields, as JSON.
+    content: str | None = None
+
+
+async def answer(item_id: str | None, given: GivenAnswer, *, as_json: bool) -> int:
     """Answer and follow the run; without an id, say what waits."""
     async with connect_host() as api:
         waiting = await _waiting(api)
         if item_id is None:
             return _list(waiting)
-        snapshot = next((found for found, item in waiting if item.id == item_id), None)
-        if snapshot is None:
+        found = next(((found, item) for found, item in waiting if item.id == item_id), None)
+        if found is None:
             fix = "`pilothouse answer` lists the questions that do."
             raise PilothouseError("not_found", f"No question {item_id} waits for an answer.", fix=fix)
-        run = await api.answer(LOCAL_OWNER, item_id, Answer(choice=choice, text=text))
+        snapshot, question = found
+        run = await api.answer(LOCAL_OWNER, item_id, await _answer(given, question, snapshot))
+        if run.status == "waiting":
+            messages().line("That is settled; the run waits for its other questions: pilothouse answer")
+            return 3
         following = Following(api, run, snapshot.last_seq)
-        return verdict(await tell(api, following, output(), as_json=as_json))
+        return verdict(await converse(api, following, output(), as_json=as_json))
+
+
+async def _answer(given: GivenAnswer, question: Item, snapshot: ConversationSnapshot) -> Answer:
+    """Return what was typed, or what the person says when asked."""
+    if given == GivenAnswer():
+        if someone_is_there(messages()):
+            asked = await questions.ask(question, call_of(question, snapshot), messages())
+            if asked is not None:
+                return asked
+        raise PilothouseError(
+            "needs_answer", "The question stays open.", fix="Name a choice; `pilothouse answer` has them."
+        )
+    content = None
+    if given.content is not None:
+        try:
+            content = msgspec.json.decode(given.content, type=JsonObject)
+        except msgspec.MsgspecError as error:
+            message = f"The content is not a JSON object: {error}."
+            raise PilothouseError(
+                "bad_request", message, fix="""For example: --content '{"name": "value"}'"""
+            ) from None
+    return Answer(choice=given.choice, text=given.text, content=content)
+
+
+def call_of(question: Item, snapshot: ConversationSnapshot) -> Item | None:
+    """Return the call that a question is about."""
+    return next((item for item in snapshot.items if item.id == question.data.get("callItemId")), None)
 
 
 async def _waiting(api: ClientApi) -> list[tuple[ConversationSnapshot, Item]]:
@@ -49,5 +94,5 @@ def _list(waiting: list[tuple[ConversationSnapshot, Item]]) -> int:
         if number:
             out.line()
         out.line(one_line(snapshot.conversation.title), "dim")
-        ask(item, out)
+        ask(item, call_of(item, snapshot), out)
     return 3

@@ -9,9 +9,11 @@ import typer
 from pilothouse import __version__
 from pilothouse.cli.command import perform
 from pilothouse.cli.conversations_app import conversations_app
+from pilothouse.cli.form_options import with_form
 from pilothouse.cli.mcp_app import mcp_app
 from pilothouse.cli.models_app import models_app
-from pilothouse.cli.options import AnyConversation, AnyModel, AsJson, Expose, Host, NoBrowser, Port, System, new_app
+from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, new_app
+from pilothouse.cli.talk_form import FORM, TalkForm
 
 app = new_app(
     "An agent host that you own: any model, everything visible, nothing lost.\n\n"
@@ -61,15 +63,15 @@ def open_page(no_browser: NoBrowser = False) -> None:
 
 
 @app.command()
+@with_form(TalkForm, FORM)
 def run(
     message: Annotated[
         str | None,
         typer.Argument(help="What to say. Text piped in is added below it; `-` takes only that.", show_default=False),
     ] = None,
-    model: AnyModel = None,
-    conversation: AnyConversation = None,
-    system: System = None,
     json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
+    *,
+    form: TalkForm,
 ) -> None:
     """Send a message and print its answer as it comes.
 
@@ -78,7 +80,15 @@ def run(
     """
     from pilothouse.cli import run as command
 
-    request = command.RunRequest(message=message, model=model, conversation=conversation, system=system, json=json)
+    request = command.RunRequest(
+        message=message,
+        model=form.model,
+        conversation=form.conversation,
+        system=form.system,
+        server=tuple(form.server or ()),
+        allow=tuple(form.allow or ()),
+        json=json,
+    )
     perform(lambda: command.run(request))
 
 
@@ -91,23 +101,28 @@ def answer(
     text: Annotated[
         str | None, typer.Option(help="An answer in words, where it takes one.", show_default=False)
     ] = None,
+    content: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The fields of a form that is accepted.", show_default=False)
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Answer a question that a run waits with.
 
-    Then show how the run goes on.
+    Then show how the run goes on. Without a choice it asks in the terminal.
     """
     from pilothouse.cli import answer as command
 
-    perform(lambda: command.answer(question, choice, text, as_json=json))
+    given = command.GivenAnswer(choice=choice, text=text, content=content)
+    perform(lambda: command.answer(question, given, as_json=json))
 
 
 @app.command()
-def chat(conversation: AnyConversation = None, model: AnyModel = None, system: System = None) -> None:
+@with_form(TalkForm, FORM)
+def chat(*, form: TalkForm) -> None:
     """Talk in the terminal; /help lists what else it can do."""
     from pilothouse.cli import chat as command
 
-    perform(lambda: command.chat(conversation, model, system))
+    perform(lambda: command.chat(form))
 
 
 @app.command()

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from types import FrameType
 
 import msgspec
 
+from pilothouse.cli import questions
 from pilothouse.cli.command import CANCELLED
+from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.terminal import Terminal, messages, plain_json
 from pilothouse.cli.transcript import Transcript
 from pilothouse.runs.following import Following
+from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
@@ -49,13 +52,60 @@ class Told(msgspec.Struct, frozen=True):
     transcript: Transcript
 
 
-async def tell(
+async def converse(
     api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False, markdown: bool = False
 ) -> Told:
+    """Show a run to its end; where a person is there, ask them whatever it waits for."""
+    aside = messages()
+    told = await tell(api, following, out, as_json=as_json, markdown=markdown)
+    while not as_json and told.run.status == "waiting" and out.is_terminal and someone_is_there(aside):
+        if not await _answer_all(api, following, told.transcript, aside):
+            break
+        told = await tell(api, following, out, transcript=told.transcript)
+    return told
+
+
+async def _answer_all(api: ClientApi, following: Following, transcript: Transcript, aside: Terminal) -> bool:
+    """Ask about everything that is open; return whether the run goes on."""
+    run = following.run
+    for question in list(transcript.questions.values()):
+        if question.id not in transcript.questions:
+            # An earlier answer settled it as well.
+            continue
+        answered = await _answer(api, question, transcript, aside)
+        if answered is None:
+            return False
+        run = answered
+        transcript.settled(question, run)
+    following.go_on(run)
+    return bool(run.status != "waiting")
+
+
+async def _answer(api: ClientApi, question: Item, transcript: Transcript, aside: Terminal) -> Run | None:
+    """Ask until the answer is one that the question takes; None when the person leaves it open."""
+    while (answer := await questions.ask(question, transcript.call_of(question), aside)) is not None:
+        try:
+            return await api.answer(LOCAL_OWNER, question.id, answer)
+        except PilothouseError as error:
+            if error.code != "bad_request":
+                raise
+            aside.line(str(error), "yellow")
+    return None
+
+
+async def tell(
+    api: ClientApi,
+    following: Following,
+    out: Terminal,
+    *,
+    as_json: bool = False,
+    markdown: bool = False,
+    transcript: Transcript | None = None,
+) -> Told:
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
-    transcript = Transcript(following.run.id, out, messages(), markdown=markdown)
+    transcript = transcript or Transcript(following.run.id, out, messages(), markdown=markdown)
     with _cancelling(api, following):
-        async with aclosing(following.events()) as events:
+        async with _ticking(transcript), aclosing(following.events()) as events:
             async for sent, event in events:
                 if as_json:
                     out.write(plain_json(sent.json.decode()) + "\n")
@@ -64,6 +114,23 @@ async def tell(
     if not as_json:
         transcript.end()
     return Told(following.run, transcript)
+
+
+@asynccontextmanager
+async def _ticking(transcript: Transcript) -> AsyncGenerator[None, None]:
+    """Let the line about calls at work move by itself."""
+
+    async def tick() -> None:
+        while True:
+            await asyncio.sleep(limits.TERMINAL_TICK)
+            transcript.tick()
+
+    ticking = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        ticking.cancel()
+        await asyncio.wait([ticking])
 
 
 @contextmanager
@@ -102,8 +169,8 @@ def verdict(told: Told) -> int:
             aside.line("Cancelled.", "yellow")
             return CANCELLED
         case "waiting":
-            if told.transcript.question is not None:
-                ask(told.transcript.question, aside)
+            for question in told.transcript.questions.values():
+                ask(question, told.transcript.call_of(question), aside)
             return 3
         case "interrupted":
             fix = f'What came so far is kept. Go on with: pilothouse run --conversation {run.conversation_id} "Go on."'
@@ -115,11 +182,13 @@ def verdict(told: Told) -> int:
             raise PilothouseError(error.code, error.message, fix=error.fix)
 
 
-def ask(question: Item, aside: Terminal) -> None:
+def ask(question: Item, call: Item | None, aside: Terminal) -> None:
     """Print a question and how to answer it."""
-    aside.line(question.text, "bold")
+    questions.show(question, call, aside)
     choices = question.data.get("choices") or ()
     for choice in choices:
-        aside.line(f"  pilothouse answer {question.id} {choice['id']}    {choice.get('label', '')}")
+        form = choice["id"] == "accept" and question.data.get("mode") == "form"
+        content = " --content '{…}'" if form else ""
+        aside.line(f"  pilothouse answer {question.id} {choice['id']}{content}    {choice.get('label', '')}")
     if not choices:
         aside.line(f'  pilothouse answer {question.id} --text "…"')

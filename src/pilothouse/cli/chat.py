@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pilothouse.cli.asking import open_conversation, send, tell
+from pilothouse.cli.asking import converse, open_conversation, send
+from pilothouse.cli.choosing import choose_servers
 from pilothouse.cli.command import complain
 from pilothouse.cli.run import measures
 from pilothouse.cli.tables import show_table
+from pilothouse.cli.talk_form import TalkForm
 from pilothouse.cli.terminal import one_line, output
 from pilothouse.connection import connect_host, data_folder
 from pilothouse.runs.beginning import begin_conversation, model_name
-from pilothouse.runs.following import Following
-from pilothouse.types.api import Answer, ConversationPatch, NewMessage
+from pilothouse.types.api import ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.items import Item
+from pilothouse.types.selection import Selection
 
 # The line editor takes 0.3 s to import.
 if TYPE_CHECKING:
@@ -38,23 +39,25 @@ Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 /title TEXT       name this one
 /model [ID]       say which model answers, or choose another
 /system TEXT      set the system prompt of this conversation
+/servers [NAME…]  list the MCP servers, or use only these; `usual` for the usual ones
 /help             show this
 /quit             leave"""
 
 
-async def chat(conversation: str | None, model: str | None, system: str | None) -> int:
+async def chat(form: TalkForm) -> int:
     """Talk until the person leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise PilothouseError("bad_request", "A chat needs a terminal.", fix='Without one, use: pilothouse run "…"')
     async with connect_host() as api:
-        talk = Talk(api, model_name(model), system)
-        if conversation is not None:
-            talk.conversation = await open_conversation(api, conversation, system)
+        talk = Talk(api, form)
+        if form.conversation is not None:
+            talk.conversation = await open_conversation(api, form.conversation, form.system)
+        talk.selection = await choose_servers(api, form.server or ())
         await talk.welcome()
         session = _session()
         while (line := await _read(session)) is not None:
             try:
-                if not await talk.take(line.strip(), session):
+                if not await talk.take(line.strip()):
                     break
             except PilothouseError as error:
                 complain(error)
@@ -64,12 +67,15 @@ async def chat(conversation: str | None, model: str | None, system: str | None) 
 class Talk:
     """The state of a chat: which conversation, which model."""
 
-    def __init__(self, api: ClientApi, model: str | None, system: str | None) -> None:
+    def __init__(self, api: ClientApi, form: TalkForm) -> None:
         self._api = api
-        self._model = model
-        self._system = system
+        self._model = model_name(form.model)
+        self._system = form.system
+        self._allow = tuple(form.allow or ())
         self._out = output()
         self.conversation: Conversation | None = None
+        # What was chosen here; None leaves it to the conversation.
+        self.selection: Selection | None = None
         self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
             "/new": self._new,
             "/list": self._list,
@@ -77,6 +83,7 @@ class Talk:
             "/title": self._title,
             "/model": self._choose_model,
             "/system": self._set_system,
+            "/servers": self._choose_servers,
             "/help": self._help,
         }
 
@@ -86,7 +93,7 @@ class Talk:
         if self.conversation is not None:
             self._out.line(one_line(self.conversation.title), "bold")
 
-    async def take(self, line: str, session: PromptSession[str]) -> bool:
+    async def take(self, line: str) -> bool:
         """Do what a line says; return whether to go on."""
         word, _, rest = line.partition(" ")
         if word in ("/quit", "/exit"):
@@ -96,48 +103,29 @@ class Talk:
         elif word.startswith("/") and "/" not in word[1:]:
             raise PilothouseError("bad_request", f"{word} is not a command.", fix="/help lists them.")
         elif line:
-            await self._say(line, session)
+            await self._say(line)
         return True
 
-    async def _say(self, text: str, session: PromptSession[str]) -> None:
+    async def _say(self, text: str) -> None:
         fresh = self.conversation is None
         conversation = await self._current()
         try:
-            message = NewMessage(text=text, model_id=self._model)
-            following: Following | None = await send(self._api, conversation, message)
+            message = NewMessage(text=text, model_id=self._model, selection=self.selection, allow=self._allow)
+            following = await send(self._api, conversation, message)
         except PilothouseError:
             if fresh:
                 await self._api.delete_conversation(LOCAL_OWNER, conversation.id)
                 self.conversation = None
             raise
-        while following is not None:
-            following = await self._follow(following, session)
-
-    async def _follow(self, following: Following, session: PromptSession[str]) -> Following | None:
-        """Show an answer to its end; return what follows when a question was answered."""
-        told = await tell(self._api, following, self._out, markdown=True)
-        run, question = told.run, told.transcript.question
-        if run.status == "waiting" and question is not None:
-            return await self._ask(following, question, session)
+        told = await converse(self._api, following, self._out, markdown=True)
+        run = told.run
+        if run.status == "waiting":
+            # The person left the question open: nobody else will answer it.
+            run = await self._api.cancel_run(LOCAL_OWNER, run.id)
         if run.error is not None:
             raise PilothouseError(run.error.code, run.error.message, fix=run.error.fix)
-        words = measures(told) if run.status == "completed" else f"{run.status.capitalize()}."
-        self._out.line(words, "dim")
+        self._out.line(measures(told) if run.status == "completed" else f"{run.status.capitalize()}.", "dim")
         self._out.line()
-        return None
-
-    async def _ask(self, following: Following, question: Item, session: PromptSession[str]) -> Following | None:
-        self._out.line(question.text, "bold")
-        choices = question.data.get("choices") or ()
-        for choice in choices:
-            self._out.line(f"  {choice['id']}  {choice.get('label', '')}", "dim")
-        line = await _read(session)
-        if not line:
-            await self._api.cancel_run(LOCAL_OWNER, following.run.id)
-            return None
-        answer = Answer(choice=line.strip()) if choices else Answer(text=line)
-        following.go_on(await self._api.answer(LOCAL_OWNER, question.id, answer))
-        return following
 
     async def _current(self) -> Conversation:
         """Return the conversation as it is now; it begins with its first message."""
@@ -195,6 +183,18 @@ class Talk:
         self._system = system
         await self._change(system_prompt=system)
         self._out.line("It holds from your next message on.", "dim")
+
+    async def _choose_servers(self, names: str) -> None:
+        """List the servers, or use these and no others from now on."""
+        if names:
+            self.selection = None if names == "usual" else await choose_servers(self._api, names.split())
+            self._out.line("It holds from your next message on.", "dim")
+            return
+        rows = [(one.slug, one.label) for one in (await self._api.servers(LOCAL_OWNER)).servers]
+        chosen = [choice.name for choice in self.selection.servers or ()] if self.selection is not None else None
+        if rows:
+            show_table(self._out, ("server", "state"), rows)
+        self._out.line(f"Used here: {', '.join(chosen) or 'none' if chosen is not None else 'the usual ones'}.", "dim")
 
     async def _change(self, **fields: str | None) -> None:
         if self.conversation is not None:

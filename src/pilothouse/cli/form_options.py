@@ -21,20 +21,20 @@ def given(kind: Any, *names: str, **about: Any) -> inspect.Parameter:
 
 
 def with_form(
-    make: Callable[..., Form], options: Sequence[inspect.Parameter], *, needed: bool
-) -> Callable[[Callable[[Any, Form], None]], Callable[..., None]]:
-    """Give a command that takes something and a form an option for each field; `needed` says that it must be named."""
+    make: Callable[..., Form], options: Sequence[inspect.Parameter]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes a `form` an option for each of the form's fields."""
+    names = [option.name for option in options]
 
-    def decorate(command: Callable[[Any, Form], None]) -> Callable[..., None]:
-        first = next(iter(inspect.signature(command, eval_str=True).parameters.values()))
-        if not needed:
-            first = first.replace(default=None)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [one for one in inspect.signature(command, eval_str=True).parameters.values() if one.name != "form"]
 
         @functools.wraps(command)
-        def typed(**fields: Any) -> None:
-            command(fields.pop(first.name), make(**fields))
+        def typed(**given: Any) -> None:
+            form = make(**{name: given.pop(name) for name in names})
+            command(**given, form=form)
 
-        typed.__signature__ = inspect.Signature([first, *options])  # type: ignore[attr-defined]
+        typed.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
         return typed
 
     return decorate

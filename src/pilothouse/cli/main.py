@@ -16,6 +16,7 @@ RUN_VALUES = {"--model": "model", "-m": "model", "--conversation": "conversation
     "--system": "system",
     "-s": "system",
 }
+RUN_LISTS = {"--server": "server", "--allow": "allow"}
 RUN_FLAGS = {"--json": "json"}
 
 
@@ -45,14 +46,17 @@ def read_run(arguments: Sequence[str]) -> RunRequest | None:
         if argument in RUN_VALUES:
             name: str = RUN_VALUES[argument]
             value: str | bool | None = next(rest, None)
+        elif argument in RUN_LISTS:
+            name, value = RUN_LISTS[argument], next(rest, None)
         elif argument in RUN_FLAGS:
             name, value = RUN_FLAGS[argument], True
         else:
             name, value = "message", argument
         odd = value is None or (isinstance(value, str) and value.startswith("-") and value != "-")
-        if odd or name in given:
+        many = argument in RUN_LISTS
+        if odd or (name in given and not many):
             return None
-        given[name] = value
+        given[name] = (*given.get(name, ()), value) if many else value
     return RunRequest(**given)
 
 

@@ -62,12 +62,13 @@ def list_servers(json: AsJson = False) -> None:
 
 
 @mcp_app.command(context_settings={"allow_interspersed_args": False})
-@with_form(ServerForm, FORM, needed=False)
+@with_form(ServerForm, FORM)
 def add(
     target: Annotated[
         list[str] | None,
         typer.Argument(metavar="COMMAND… or URL", help="The command with its arguments, or a URL.", show_default=False),
-    ],
+    ] = None,
+    *,
     form: ServerForm,
 ) -> None:
     """Add a server, print its prefix and try it.
@@ -81,8 +82,8 @@ def add(
 
 
 @mcp_app.command()
-@with_form(ServerForm, FORM, needed=True)
-def edit(server: ServerName, form: ServerForm) -> None:
+@with_form(ServerForm, FORM)
+def edit(server: ServerName, *, form: ServerForm) -> None:
     """Change what is given of a server, and keep the rest.
 
     A changed command needs your consent again.

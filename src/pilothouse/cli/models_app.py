@@ -41,9 +41,10 @@ def list_models(json: AsJson = False) -> None:
 
 
 @models_app.command()
-@with_form(ModelForm, FORM, needed=False)
+@with_form(ModelForm, FORM)
 def add(
-    model_id: Annotated[str | None, typer.Option("--id", help="The id to give it.", show_default=False)],
+    model_id: Annotated[str | None, typer.Option("--id", help="The id to give it.", show_default=False)] = None,
+    *,
     form: ModelForm,
 ) -> None:
     """Add a model and print its id.
@@ -56,8 +57,8 @@ def add(
 
 
 @models_app.command()
-@with_form(ModelForm, FORM, needed=True)
-def edit(model_id: ModelId, form: ModelForm) -> None:
+@with_form(ModelForm, FORM)
+def edit(model_id: ModelId, *, form: ModelForm) -> None:
     """Change what is given of a model, and keep the rest."""
     from pilothouse.cli import models as command
 

@@ -8,16 +8,6 @@ import typer
 
 ConversationId = Annotated[str, typer.Argument(metavar="ID", help="The conversation's id.")]
 ModelId = Annotated[str, typer.Argument(metavar="ID", help="The model's id.")]
-AnyModel = Annotated[
-    str | None, typer.Option("--model", "-m", help="A model's id, or scripted:FILE.", show_default=False)
-]
-AnyConversation = Annotated[
-    str | None,
-    typer.Option("--conversation", "-c", help="Go on with this conversation, by its id.", show_default=False),
-]
-System = Annotated[
-    str | None, typer.Option("--system", "-s", help="The conversation's system prompt.", show_default=False)
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[

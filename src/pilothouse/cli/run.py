@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.cli.asking import Told, open_conversation, send, tell, verdict
+from pilothouse.cli.asking import Told, converse, open_conversation, send, verdict
 from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.connection import connect_host
 from pilothouse.runs.beginning import begin_conversation, model_name
@@ -15,6 +16,7 @@ from pilothouse.types.api import NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.selection import Selection
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +26,9 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     conversation: str | None = None
     system: str | None = None
+    # As they were typed: NAME or NAME:TOOL,TOOL.
+    server: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     json: bool = False
 
 
@@ -32,20 +37,35 @@ async def run(request: RunRequest) -> int:
     text = _message(request.message)
     model = model_name(request.model)
     async with connect_host() as api:
+        selection = await _selection(api, request.server)
         conversation = await _conversation(api, request, model)
         out = output()
         try:
-            message = NewMessage(text=text, model_id=model, unattended=not _someone_watches(out))
+            message = NewMessage(
+                text=text,
+                model_id=model,
+                unattended=not _someone_watches(out),
+                selection=selection,
+                allow=request.allow,
+            )
             following = await send(api, conversation, message)
         except PilothouseError:
             if request.conversation is None:
                 # Nothing was said in it: it would only stand empty in the list.
                 await api.delete_conversation(LOCAL_OWNER, conversation.id)
             raise
-        told = await tell(api, following, out, as_json=request.json)
+        told = await converse(api, following, out, as_json=request.json)
         code = verdict(told)
         _say_how_it_was(told, out)
     return code
+
+
+async def _selection(api: ClientApi, servers: Sequence[str]) -> Selection | None:
+    if not servers:
+        return None
+    from pilothouse.cli.choosing import choose_servers
+
+    return await choose_servers(api, servers)
 
 
 async def _conversation(api: ClientApi, request: RunRequest, model: str | None) -> Conversation:

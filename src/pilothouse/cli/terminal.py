@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from typing import TextIO
 
@@ -90,6 +91,12 @@ class Terminal:
         """Begin a line unless at the beginning of one."""
         if not self.at_start:
             self._put("\n")
+
+    def live(self, text: str) -> None:
+        """Show one line that whatever comes next replaces; an empty one takes it away."""
+        room = shutil.get_terminal_size().columns - 1
+        self._stream.write(f"\r\x1b[2K{self._styled(one_line(text)[:room], 'dim')}")
+        self._stream.flush()
 
     def _styled(self, text: str, style: str) -> str:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.styled and style and text else text

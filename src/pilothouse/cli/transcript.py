@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pilothouse.cli.call_lines import CallLines, title
 from pilothouse.cli.markdown import MarkdownStyler
 from pilothouse.cli.terminal import Terminal
 from pilothouse.cli.wrapping import Wrapper
@@ -9,6 +10,7 @@ from pilothouse.runs.following import Texts
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.runs import Run
 
 
 class Transcript:
@@ -23,12 +25,45 @@ class Transcript:
         self._last: str | None = None
         self._styler = MarkdownStyler() if markdown and out.styled else None
         self._wrapper = Wrapper()
-        # The question that the run waits with, and what its answers took.
-        self.question: Item | None = None
+        self._calls = CallLines()
+        self._moving = False
+        # The questions that the run waits with, and what its answers took.
+        self.questions: dict[str, Item] = {}
         self.measures: JsonObject = {}
+
+    def call_of(self, question: Item) -> Item | None:
+        """Return the call that a question is about."""
+        return self._items.get(str(question.data.get("callItemId")))
+
+    def settled(self, question: Item, run: Run) -> None:
+        """Take a question off the list once it is answered; with the last one the run goes on, so all are."""
+        if run.status == "waiting":
+            self.questions.pop(question.id, None)
+        else:
+            self.questions.clear()
+
+    def tick(self) -> None:
+        """Show how far the calls at work are, on a terminal that can take it back."""
+        line = self._calls.now() if self._aside.styled else ""
+        if not line and not self._moving:
+            return
+        if line and not self._moving and self._out.is_terminal:
+            self.end()
+        self._aside.live(line)
+        self._moving = bool(line)
+
+    def _take_back(self) -> None:
+        if self._moving:
+            self._aside.live("")
+            self._moving = False
 
     def show(self, event: Event) -> None:
         """Show one event."""
+        self._take_back()
+        self._show(event)
+        self.tick()
+
+    def _show(self, event: Event) -> None:
         match event:
             case ItemCreated(item=item) if item.run_id == self._run_id:
                 self._created(item)
@@ -46,7 +81,9 @@ class Transcript:
         self._texts.begin(item.id, item.text)
         match item.kind:
             case "question":
-                self.question = item
+                self.questions[item.id] = item
+            case "tool_call" if item.data.get("server"):
+                self._calls.begin(item)
             case "notice":
                 self._say(item.text, "yellow")
             case "compaction":
@@ -72,6 +109,7 @@ class Transcript:
 
     def end(self) -> None:
         """End the last line and every style."""
+        self._take_back()
         if self._styler is not None:
             self._out.write_styled(self._styler.feed(self._wrapper.end()) + self._styler.end())
         self._out.fresh_line()
@@ -86,18 +124,24 @@ class Transcript:
     def _updated(self, item: Item, data: JsonObject) -> None:
         item.data.update(data)
         if item.kind == "tool_call" and data.get("phase") == "executing":
-            self._say(f"· {item.data.get('display') or item.data.get('tool', 'a tool')}")
+            if item.data.get("server"):
+                # From now on its time counts, not what the person took to decide.
+                self._calls.begin(item)
+            if not (item.data.get("server") and self._aside.styled):
+                self._say(f"· {title(item)}")
 
     def _completed(self, item: Item, status: str, data: JsonObject) -> None:
         if item.kind == "response":
             self.measures = data
             if data.get("cutOff"):
                 self._say("The answer broke off here.", "yellow")
+        elif item.kind == "tool_call" and item.data.get("server"):
+            self._say(self._calls.end(item, {"phase": status, **data}), "dim" if status == "completed" else "yellow")
         elif item.kind == "tool_call" and status != "completed":
             error = data.get("error") or {}
             self._say(f"· {error.get('message') or f'The call was {status}.'}", "yellow")
         elif item.kind == "question":
-            self.question = None
+            self.questions.pop(item.id, None)
 
     def _say(self, text: str, style: str = "dim") -> None:
         """Say something beside the answer, to a person only."""

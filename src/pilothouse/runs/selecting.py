@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ServerView
+
+
+def choose(names: Sequence[str]) -> Selection:
+    """Return exactly these servers: each by its name, or as NAME:TOOL,TOOL for only some of its tools."""
+    return Selection(servers=tuple(map(_choice, names)))
+
+
+def _choice(text: str) -> ServerChoice:
+    name, _, tools = text.partition(":")
+    return ServerChoice(name=name.strip(), tools=tuple(tool.strip() for tool in tools.split(",") if tool.strip()))
 
 
 async def check(selection: Selection | None, servers: ServerAdmin) -> None:

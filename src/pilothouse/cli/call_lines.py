@@ -1,0 +1,72 @@
+"""Tool calls as they are told in a terminal: one line that moves while they work, one that stays when each ends."""
+
+from __future__ import annotations
+
+import time
+
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+
+_WORDS = {
+    "started": "Receiving args...",
+    "args_received": "Args received",
+    "waiting_approval": "Waiting for your word",
+    "executing": "Executing...",
+    "input_required": "Waiting for your answer",
+    "completed": "Completed",
+    "cancelled": "Cancelled",
+    "timed_out": "Timed out",
+    "unknown": "Nobody knows how it ended",
+}
+
+
+class CallLines:
+    """The calls of servers in one run."""
+
+    def __init__(self) -> None:
+        self._working: dict[str, Item] = {}
+        self._began: dict[str, float] = {}
+
+    def begin(self, item: Item) -> None:
+        """Take up a call."""
+        self._working[item.id] = item
+        self._began[item.id] = time.monotonic()
+
+    def end(self, item: Item, data: JsonObject) -> str:
+        """Let a call go and return the line that stays of it."""
+        self._working.pop(item.id, None)
+        took = data.get("elapsedMs")
+        seconds = took / 1000 if took is not None else time.monotonic() - self._began.pop(item.id, time.monotonic())
+        error = data.get("error") or {}
+        phase = str(data.get("phase") or "completed")
+        words = f"Failed: {error.get('message', '')}" if phase == "failed" else _WORDS.get(phase, phase)
+        if phase == "timed_out" and error.get("message"):
+            words = str(error["message"])
+        return f"· {title(item)} — {words} ({seconds:.1f} s)"
+
+    def now(self) -> str:
+        """Return one line about the calls at work, empty when there are none."""
+        return "   ".join(map(self._one, self._working.values()))
+
+    def _one(self, item: Item) -> str:
+        phase = str(item.data.get("phase") or "started")
+        words = _WORDS.get(phase, phase)
+        if phase == "started" and item.data.get("argumentBytes"):
+            words = f"{words} {item.data['argumentBytes']:,} bytes"
+        if phase == "executing":
+            words = f"{words} {_progress(item)}{time.monotonic() - self._began[item.id]:.1f} s"
+        return f"· {item.data.get('serverTool') or item.data.get('tool', 'a tool')}: {words}"
+
+
+def title(item: Item) -> str:
+    """Return a call in one line: which tool, with what."""
+    name = str(item.data.get("serverTool") or "")
+    display = str(item.data.get("display") or item.data.get("tool") or "a tool")
+    return display if name in display else f"{name} {display}"
+
+
+def _progress(item: Item) -> str:
+    progress = item.data.get("progress") or {}
+    done, total, message = progress.get("done"), progress.get("total"), progress.get("message")
+    parts = [f"{done:g}/{total:g}" if total else f"{done:g}"] if done is not None else []
+    return "".join(f"{part} " for part in [*parts, *([str(message)] if message else [])])

@@ -1,0 +1,64 @@
+"""A run's questions in a terminal: leave for a call, a server's form, or anything else with choices."""
+
+from __future__ import annotations
+
+import json
+
+from pilothouse.cli.form_fields import fill
+from pilothouse.cli.prompting import read_line
+from pilothouse.cli.terminal import Terminal, exact, exact_json
+from pilothouse.types.api import Answer
+from pilothouse.types.items import Item
+
+_PROMPT = "› "
+
+
+def show(question: Item, call: Item | None, aside: Terminal) -> None:
+    """Print a question with everything that it is about: what is shown is what happens."""
+    data = question.data
+    aside.line(question.text, "bold")
+    if data.get("kind") == "approval":
+        _show_call(question, call, aside)
+    elif data.get("kind") == "elicitation":
+        aside.line(f"  asked by the server {exact(str(data.get('server', '')))}", "dim")
+        if data.get("mode") == "url":
+            aside.line(f"  {exact(str(data.get('url', '')))}")
+
+
+def _show_call(question: Item, call: Item | None, aside: Terminal) -> None:
+    aside.line(f"  {exact(str(question.data.get('serverTool') or question.data.get('tool', '')))}")
+    arguments = call.data.get("arguments") if call is not None else None
+    shown = exact_json(json.dumps(arguments, indent=2, ensure_ascii=False)) if arguments else "(no arguments)"
+    for line in shown.split("\n"):
+        aside.line(f"  {line}")
+
+
+async def ask(question: Item, call: Item | None, aside: Terminal) -> Answer | None:
+    """Ask the person and return the answer; None when they leave it open."""
+    show(question, call, aside)
+    choices = list(question.data.get("choices") or ())
+    if not choices:
+        text = await read_line(_PROMPT, aside)
+        return Answer(text=text) if text and text.strip() else None
+    for number, choice in enumerate(choices, 1):
+        aside.line(f"  {number}  {choice.get('label') or choice['id']}")
+    choice = await _choose([(str(one["id"]), str(one.get("label", ""))) for one in choices], aside)
+    if choice is None:
+        return None
+    if choice == "accept" and question.data.get("mode") == "form":
+        content = await fill(question.data.get("schema") or {}, lambda prompt: read_line(prompt, aside), aside)
+        return None if content is None else Answer(choice=choice, content=content)
+    return Answer(choice=choice)
+
+
+async def _choose(choices: list[tuple[str, str]], aside: Terminal) -> str | None:
+    """Return the choice whose number, id or words the person types; nothing is chosen by an empty line."""
+    while line := await read_line(_PROMPT, aside):
+        typed = line.strip().lower()
+        if typed.isdigit() and 1 <= int(typed) <= len(choices):
+            return choices[int(typed) - 1][0]
+        for name, label in choices:
+            if typed in (name.lower(), label.lower()):
+                return name
+        aside.line(f"Type a number from 1 to {len(choices)}.", "yellow")
+    return None
