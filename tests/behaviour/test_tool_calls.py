@@ -77,7 +77,8 @@ async def heard(chat: Chat, wanted: Callable[[Event], bool], after: int = 0) -> 
     """Read the feed until an event is the wanted one."""
     async with asyncio.timeout(PATIENCE), aclosing(await chat.api.events(ME, chat.id, after)) as feed:
         async for batch in feed:
-            for event in (event_decoder.decode(sent.json) for sent in batch):
+            for sent in batch:
+                event: Event = event_decoder.decode(sent.json)
                 if wanted(event):
                     return event
     raise AssertionError("the feed ended")

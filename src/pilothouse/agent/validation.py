@@ -34,7 +34,10 @@ async def complaint(schema: JsonObject, value: JsonObject, size: int, noun: str 
         if missing is not None:
             return f"Missing required {noun}: {missing}"
         checker = _checker(schema)
-        if size <= limits.CHECKED_AT_ONCE and checker.fits is not None and checker.fits(value):
+        at_once = size <= limits.CHECKED_AT_ONCE
+        if checker.fits is not None and (
+            checker.fits(value) if at_once else await asyncio.to_thread(checker.fits, value)
+        ):
             return None
         wrong = await asyncio.to_thread(checker.mismatch, value)
     except TooSlow:
