@@ -7,8 +7,6 @@ import ssl
 from collections.abc import Iterator
 from typing import Literal
 
-import httpx2
-
 # "url": not an address; "refused": we do not go there; "unknown": no such name; "certificate": nobody vouches for it;
 # "unreachable": no connection; "silent": nothing came in time; "broken": it broke off; "large": more than allowed.
 NetProblem = Literal["url", "refused", "unknown", "certificate", "unreachable", "silent", "broken", "large"]
@@ -27,6 +25,9 @@ class NetError(Exception):
 
 def fault(error: Exception, host: str, *, sent: bool = False) -> NetError:
     """Return what an HTTP or WebSocket library's error means."""
+    # Whoever has such an error has imported it; whoever only names a NetError need not.
+    import httpx2  # noqa: PLC0415
+
     causes = list(_causes(error))
     why = reason(error)
     if any(isinstance(cause, socket.gaierror) for cause in causes):
