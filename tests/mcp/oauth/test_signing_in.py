@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -107,7 +108,7 @@ async def test_where_nobody_names_scopes_none_are_asked_for() -> None:
 
 async def test_after_a_restart_the_refresh_token_is_used_and_nobody_is_asked() -> None:
     async with signing_in() as setting:
-        setting.issuer.expires_in = 1
+        setting.issuer.expires_in = 0
         await ask(setting.access(), setting.resource.mcp)
         setting.restart()
         before = len(setting.issuer.asked)
@@ -119,7 +120,7 @@ async def test_after_a_restart_the_refresh_token_is_used_and_nobody_is_asked() -
 
 async def test_a_registration_that_the_issuer_forgot_is_made_anew() -> None:
     async with signing_in() as setting:
-        setting.issuer.expires_in = 1
+        setting.issuer.expires_in = 0
         await ask(setting.access(), setting.resource.mcp)
         setting.issuer.instead["/token"] = document({"error": "invalid_client"}, 401)
         assert await setting.access(person=False).headers(setting.resource.mcp) == {}
@@ -264,13 +265,32 @@ async def test_a_renewal_whose_answer_was_lost_ends_in_signing_in_again() -> Non
 
 async def test_an_issuer_out_of_order_costs_nobody_their_sign_in() -> None:
     async with signing_in() as setting:
-        setting.issuer.expires_in = 1
+        setting.issuer.expires_in = 0
         await ask(setting.access(), setting.resource.mcp)
         setting.issuer.instead["/token"] = Answer(503)
         with pytest.raises(OAuthError, match="answered with 503"):
             await setting.access(person=False).headers(setting.resource.mcp)
         del setting.issuer.instead["/token"]
         assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+
+
+async def test_a_token_that_is_still_good_is_used_while_the_issuer_is_out_of_order() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        tokens = setting.kept.tokens
+        assert tokens is not None
+        nearly_over = msgspec.structs.replace(tokens, given_at=tokens.given_at - 3599.0 + 10)
+        await setting.credentials.keep(msgspec.structs.replace(setting.kept, tokens=nearly_over))
+        setting.issuer.instead["/token"] = Answer(503)
+        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+
+
+async def test_a_token_that_lives_shortly_is_not_renewed_with_every_request() -> None:
+    async with signing_in() as setting:
+        setting.issuer.expires_in = 20
+        access = setting.access()
+        assert [await ask(access, setting.resource.mcp) for _ in range(3)] == [200, 200, 200]
+        assert len(setting.issuer.requests("/token")) == 1
 
 
 async def test_a_registration_names_where_people_come_back_to() -> None:

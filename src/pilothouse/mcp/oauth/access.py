@@ -7,7 +7,7 @@ import msgspec
 from pilothouse.mcp.channel import Refusal
 from pilothouse.mcp.oauth import tokens
 from pilothouse.mcp.oauth.challenge import Challenge, parse_challenge
-from pilothouse.mcp.oauth.credentials import Credential, Credentials
+from pilothouse.mcp.oauth.credentials import Credential, Credentials, Tokens
 from pilothouse.mcp.oauth.discovery import discover
 from pilothouse.mcp.oauth.errors import OAuthError, TokenRefused
 from pilothouse.mcp.oauth.grants import Grant
@@ -35,7 +35,7 @@ class OAuthAccess:
             return {}
         kept = await self._credentials.get(self._url)
         if kept is not None and kept.tokens is not None and not kept.tokens.is_fresh() and kept.tokens.refresh:
-            kept = await self._renew(kept.tokens.access)
+            kept = await self._renew_in_time(kept, kept.tokens)
         if kept is None or kept.tokens is None:
             return {}
         return {"authorization": f"Bearer {kept.tokens.access}"}
@@ -64,6 +64,15 @@ class OAuthAccess:
                 return kept is not None and await tokens.revoke(kept)
             except OAuthError:
                 return False
+
+    async def _renew_in_time(self, kept: Credential, old: Tokens) -> Credential | None:
+        try:
+            return await self._renew(old.access)
+        except OAuthError:
+            if old.is_over():
+                raise
+            # The issuer is out of order, and the token is still good.
+            return kept
 
     async def _renew(self, old: str) -> Credential | None:
         """Use the refresh token once for all who hold the old token; return what is known afterwards."""

@@ -42,13 +42,20 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     access: str
     refresh: str = ""
-    # Epoch seconds: it must make sense after a restart. None when the issuer did not say.
-    expires_at: float | None = None
+    # When it was given, and for how long if the issuer said so; epoch seconds, for after a restart.
+    given_at: float = 0.0
+    lifetime: float | None = None
     scopes: tuple[str, ...] = ()
 
     def is_fresh(self) -> bool:
         """Return whether it will hold until a request that is sent now arrives."""
-        return self.expires_at is None or time.time() < self.expires_at - limits.TOKEN_LEEWAY
+        # A token that lives shortly is not renewed with every request.
+        leeway = min(limits.TOKEN_LEEWAY, (self.lifetime or 0.0) / 4)
+        return self.lifetime is None or time.time() < self.given_at + self.lifetime - leeway
+
+    def is_over(self) -> bool:
+        """Return whether its time is up."""
+        return self.lifetime is not None and time.time() >= self.given_at + self.lifetime
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

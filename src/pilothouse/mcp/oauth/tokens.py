@@ -92,7 +92,8 @@ async def _ask(web: Web, endpoint: str, issuer: str, client: Client, form: Mappi
     return Tokens(
         access=answer.access_token,
         refresh=answer.refresh_token or "",
-        expires_at=None if answer.expires_in is None else time.time() + answer.expires_in,
+        given_at=time.time(),
+        lifetime=answer.expires_in,
         scopes=tuple((answer.scope or "").split()),
     )
 
