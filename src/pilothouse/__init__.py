@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import pilothouse` alone costs nothing.
 if TYPE_CHECKING:
-    from pilothouse.library import Answer, Chat, Host, Models
+    from pilothouse.library import Answer, Chat, Host, Models, Servers, Tools
     from pilothouse.types.api import ImageInput, ModelInput
     from pilothouse.types.conversations import Conversation, ConversationSettings
     from pilothouse.types.errors import PilothouseError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RunUpdated,
     )
     from pilothouse.types.items import Item
+    from pilothouse.types.servers import ServerInput
 
 __all__ = [
     "Answer",
@@ -41,11 +42,14 @@ __all__ = [
     "Models",
     "PilothouseError",
     "RunUpdated",
+    "ServerInput",
+    "Servers",
+    "Tools",
     "__version__",
 ]
 
 _HOMES = {
-    "library": ("Answer", "Chat", "Host", "Models"),
+    "library": ("Answer", "Chat", "Host", "Models", "Servers", "Tools"),
     "types.api": ("ImageInput", "ModelInput"),
     "types.conversations": ("Conversation", "ConversationSettings"),
     "types.errors": ("PilothouseError",),
@@ -59,6 +63,7 @@ _HOMES = {
         "RunUpdated",
     ),
     "types.items": ("Item",),
+    "types.servers": ("ServerInput",),
 }
 
 

@@ -15,8 +15,10 @@ from typing import Self
 import msgspec
 
 from pilothouse.connection import connect_host
+from pilothouse.runs import selecting
 from pilothouse.runs.beginning import begin_conversation, model_name
 from pilothouse.runs.following import Following, Texts
+from pilothouse.runs.selecting import choose
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
 from pilothouse.types.api import ConversationPatch, ImageInput, ModelInput, NewMessage, SearchHit
@@ -25,8 +27,20 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
 from pilothouse.types.runs import Run, RunError, RunStatus
+from pilothouse.types.selection import Selection
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ServerInput,
+    ServerPatch,
+    ServerTest,
+    ServerTool,
+    ServerView,
+    ToolTrial,
+    ToolTry,
+)
 from pilothouse.types.stream import Usage
 
 
@@ -62,9 +76,33 @@ class Host:
         """Return the configured models."""
         return Models(self.api)
 
-    async def start(self, *, model: str | None = None, system: str | None = None, title: str | None = None) -> Chat:
-        """Start a conversation; what is not given is as the active profile has it."""
-        return Chat(self.api, await begin_conversation(self.api, model=model, system=system, title=title))
+    @property
+    def servers(self) -> Servers:
+        """Return the MCP servers."""
+        return Servers(self.api)
+
+    async def start(
+        self,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        title: str | None = None,
+        servers: Sequence[str] | None = None,
+    ) -> Chat:
+        """Start a conversation; what is not given is as the active profile has it.
+
+        `servers` names the MCP servers it uses and no others, each as "name" or "name:tool,tool".
+        """
+        conversation = await begin_conversation(self.api, model=model, system=system, title=title)
+        chat = Chat(self.api, conversation)
+        if servers is not None:
+            settings = msgspec.structs.replace(conversation.settings, selection=choose(servers))
+            try:
+                await chat.update(settings=settings)
+            except PilothouseError:
+                await chat.delete()
+                raise
+        return chat
 
     async def conversation(self, conversation_id: str) -> Chat:
         """Return a conversation by its id."""
@@ -86,6 +124,19 @@ class Host:
         return (await self.api.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
 
 
+class Tools(msgspec.Struct, frozen=True, kw_only=True):
+    """What one message may use: these servers and no others, and what of them needs no question."""
+
+    # Each as "name" or "name:tool,tool"; None leaves it to the conversation.
+    servers: Sequence[str] | None = None
+    # Each as "server.tool" or "server.*".
+    allow: Sequence[str] = ()
+
+    def selection(self) -> Selection | None:
+        """Return the servers as the core takes them."""
+        return None if self.servers is None else choose(self.servers)
+
+
 class Chat:
     """A conversation."""
 
@@ -94,11 +145,25 @@ class Chat:
         self.id = conversation.id
 
     async def send(
-        self, text: str, *, images: Sequence[ImageInput] = (), model: str | None = None, attended: bool = False
+        self,
+        text: str,
+        *,
+        images: Sequence[ImageInput] = (),
+        model: str | None = None,
+        tools: Tools | None = None,
+        attended: bool = False,
     ) -> Answer:
         """Send a message and return its answer, which is on its way; with `attended` it may wait for a person."""
         after = (await self.info()).last_seq
-        body = NewMessage(text=text, images=tuple(images), model_id=model_name(model), unattended=not attended)
+        tools = tools or Tools()
+        body = NewMessage(
+            text=text,
+            images=tuple(images),
+            model_id=model_name(model),
+            unattended=not attended,
+            selection=tools.selection(),
+            allow=tuple(tools.allow),
+        )
         accepted = await self._api.post_message(LOCAL_OWNER, self.id, body)
         return Answer(self._api, await self._api.run(LOCAL_OWNER, accepted.run_id), after)
 
@@ -136,7 +201,7 @@ class Answer:
         self._texts = Texts()
         self._responses: dict[str, list[str]] = {}
         self._usage = Usage()
-        self.question: Item | None = None
+        self._questions: dict[str, Item] = {}
 
     @property
     def run_id(self) -> str:
@@ -182,7 +247,9 @@ class Answer:
                 if item.kind == "response":
                     self._responses[item.id] = [item.text]
                 elif item.kind == "question":
-                    self.question = item
+                    self._questions[item.id] = item
+            case ItemCompleted(item_id=item_id) if item_id in self._questions:
+                del self._questions[item_id]
             case ItemCompleted(item_id=item_id, data=data) if item_id in self._responses:
                 if event.status == "failed":
                     # It broke off and was asked for again; what counts is the answer that stands.
@@ -215,12 +282,26 @@ class Answer:
         """Stop it; what came so far stays, and iterating ends."""
         await self._api.cancel_run(LOCAL_OWNER, self.run_id)
 
-    async def reply(self, choice: str | None = None, *, text: str | None = None) -> None:
-        """Answer the question that it waits with; then iterate on."""
-        if self.question is None:
+    @property
+    def question(self) -> Item | None:
+        """Return the oldest question that it waits with; leave for parallel calls is asked side by side."""
+        return next(iter(self._questions.values()), None)
+
+    async def reply(
+        self, choice: str | None = None, *, text: str | None = None, content: JsonObject | None = None
+    ) -> None:
+        """Answer the question that it waits with; when no other is open, iterate on."""
+        question = self.question
+        if question is None:
             raise PilothouseError("conflict", "There is no question to answer.")
-        question, self.question = self.question, None
-        self._following.go_on(await self._api.answer(LOCAL_OWNER, question.id, Reply(choice=choice, text=text)))
+        body = Reply(choice=choice, text=text, content=content)
+        run = await self._api.answer(LOCAL_OWNER, question.id, body)
+        if run.status == "waiting":
+            del self._questions[question.id]
+        else:
+            # A lasting permission may have answered others as well.
+            self._questions.clear()
+        self._following.go_on(run)
 
 
 class Models:
@@ -252,6 +333,52 @@ class Models:
     async def test(self, model_id: str) -> ModelTest:
         """Make a real, tiny request to a model."""
         return await self._api.test_model(LOCAL_OWNER, model_id)
+
+
+class Servers:
+    """The MCP servers; each is named by its id, its name or its prefix."""
+
+    def __init__(self, api: ClientApi) -> None:
+        self._api = api
+
+    async def list(self) -> Sequence[ServerView]:
+        """Return all servers as they are now."""
+        return (await self._api.servers(LOCAL_OWNER)).servers
+
+    async def find(self, name: str) -> ServerView:
+        """Return one server."""
+        return selecting.find(name, (await self._api.servers(LOCAL_OWNER)).servers)
+
+    async def add(self, server: ServerInput) -> ServerView:
+        """Add a server; a local command starts only after `consent`."""
+        return await self._api.add_server(LOCAL_OWNER, server)
+
+    async def consent(self, name: str, fingerprint: str) -> ServerView:
+        """Agree to start exactly the command of `server.consent` with this fingerprint."""
+        body = ConsentGiven(fingerprint=fingerprint)
+        return await self._api.consent_server(LOCAL_OWNER, (await self.find(name)).id, body)
+
+    async def switch(self, name: str, *, on: bool) -> ServerView:
+        """Switch a server on or off."""
+        return await self._api.patch_server(LOCAL_OWNER, (await self.find(name)).id, ServerPatch(enabled=on))
+
+    async def remove(self, name: str) -> None:
+        """Stop and remove a server with every secret kept for it."""
+        await self._api.delete_server(LOCAL_OWNER, (await self.find(name)).id)
+
+    async def test(self, name: str) -> ServerTest:
+        """Connect if need be and ask for the tools."""
+        return await self._api.test_server(LOCAL_OWNER, (await self.find(name)).id)
+
+    async def tools(self, name: str | None = None) -> Sequence[ServerTool]:
+        """Return the tools of one server or of all, as last listed."""
+        server_id = None if name is None else (await self.find(name)).id
+        return (await self._api.server_tools(LOCAL_OWNER, server_id)).tools
+
+    async def call(self, name: str, tool: str, arguments: JsonObject | None = None) -> ToolTrial:
+        """Call a tool by hand."""
+        body = ToolTry(server_id=(await self.find(name)).id, tool=tool, arguments=arguments or {})
+        return await self._api.try_tool(LOCAL_OWNER, body)
 
 
 def _sum(so_far: Usage, more: object) -> Usage:

@@ -13,6 +13,7 @@ from pilothouse.cli.server_input import changed_server, new_server
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output, plain_json
 from pilothouse.connection import connect_host
+from pilothouse.runs import selecting
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
@@ -22,14 +23,7 @@ from pilothouse.types.servers import ImportRequest, ServerPatch, ServerView
 
 async def find(api: ClientApi, name: str) -> ServerView:
     """Return the server of this name, prefix or id."""
-    servers = (await api.servers(LOCAL_OWNER)).servers
-    exactly = [one for one in servers if name in (one.id, one.slug, one.name)]
-    roughly = [one for one in servers if name.lower() in (one.slug, one.name.lower())]
-    if found := exactly or roughly:
-        return found[0]
-    names = ", ".join(one.slug for one in servers)
-    fix = f"There are: {names}." if names else "There are none yet. Add one: pilothouse mcp add --help"
-    raise PilothouseError("unknown_server", f"There is no MCP server “{name}”.", fix=fix)
+    return selecting.find(name, (await api.servers(LOCAL_OWNER)).servers)
 
 
 async def list_servers(*, as_json: bool) -> int:

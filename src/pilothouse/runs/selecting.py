@@ -26,19 +26,21 @@ async def check(selection: Selection | None, servers: ServerAdmin) -> None:
         return
     known = (await servers.list()).servers
     for choice in selection.servers:
-        await _check_tools(choice, _find(choice.name, known), servers)
+        await _check_tools(choice, find(choice.name, known), servers)
 
 
-def _find(name: str, known: tuple[ServerView, ...]) -> ServerView:
-    found = next((server for server in known if name in (server.id, server.name, server.slug)), None)
-    if found is None:
-        names = ", ".join(server.name for server in known)
-        raise PilothouseError(
-            "unknown_server",
-            f"There is no MCP server “{name}”.",
-            fix=f"Choose one of: {names}." if names else "Add it first, in Settings or with `pilothouse mcp add`.",
-        )
-    return found
+def find(name: str, known: Sequence[ServerView]) -> ServerView:
+    """Return the server of this id, prefix or name."""
+    for keys in ("id", "slug", "name"):
+        found = next((server for server in known if getattr(server, keys) == name), None)
+        if found is not None:
+            return found
+    names = ", ".join(server.slug for server in known)
+    raise PilothouseError(
+        "unknown_server",
+        f"There is no MCP server “{name}”.",
+        fix=f"There are: {names}." if names else "Add it first, in Settings or with `pilothouse mcp add`.",
+    )
 
 
 async def _check_tools(choice: ServerChoice, server: ServerView, servers: ServerAdmin) -> None:
