@@ -115,17 +115,14 @@ class Searching:
 
     async def send(self, message: Outgoing) -> None:
         """Send over the wire that works; until there is one, a request begins the search for it."""
+        if self._search is not None and message.id is not None:
+            await asyncio.wait((self._search[1],))
         if self._channel is not None:
             await self._channel.send(message)
         elif self._closed.done():
             raise ChannelError("The connection is closed.", sent=False)
         elif message.id is not None:
-            if self._search is not None:
-                await asyncio.wait((self._search[1],))
-            if self._channel is not None:
-                await self._channel.send(message)
-            else:
-                self._search = (message.id, asyncio.create_task(self._find(message, message.id)))
+            self._search = (message.id, asyncio.create_task(self._find(message, message.id)))
 
     def abandon(self, request_id: RequestId) -> None:
         """Let go of a request, and of the search that it began."""
@@ -180,7 +177,8 @@ class Searching:
             # The other wires have shown themselves by opening.
             if found.wire != "streamable":
                 self._settle(channel, early)
-                return await self._hand_over(message, request_id)
+                await self._hand_over(message, request_id)
+                return None
             await channel.send(message)
             await asyncio.wait((first, channel.closed), return_when=asyncio.FIRST_COMPLETED)
             error = first.result() if first.done() else channel.closed.result()

@@ -27,8 +27,15 @@ log = logging.getLogger("pilothouse.mcp")
 _SESSION = "mcp-session-id"
 _VERSION = "mcp-protocol-version"
 _POST = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+# Worth another try later.
+_PASSING = {429, 502, 503, 504}
 # Never the answer to a request, whatever stands in the body.
-_AT_THE_DOOR = {401, 403, 429, 502, 503, 504}
+_AT_THE_DOOR = {401, 403, *_PASSING}
+
+
+def _is_final(error: ChannelError | None) -> bool:
+    """Return whether trying again would meet the same answer."""
+    return error is not None and error.status is not None and error.status not in _PASSING
 
 
 class _Stream:
@@ -184,11 +191,17 @@ class StreamableHttp:
         finally:
             await reply.aclose()
         while not stream.answered:
-            if not self._handshake or not stream.last_id or stream.given_up:
-                host = place_of(self._target.url).host
-                raise broke or ChannelError(f"{host} ended its answer before it was complete.", fix="Try again.")
+            if not self._handshake or not stream.last_id or stream.given_up or _is_final(broke):
+                raise self._unfinished(broke)
             await asyncio.sleep(stream.wait())
             broke = await self._follow(stream)
+
+    def _unfinished(self, broke: ChannelError | None) -> ChannelError:
+        """Return the failure of a request that had been taken, whatever became of the attempts to hear the answer."""
+        if broke is not None and broke.status is None:
+            return ChannelError(broke.message, fix=broke.fix)
+        host = place_of(self._target.url).host
+        return ChannelError(f"{host} ended its answer before it was complete.", fix="Try again.")
 
     async def _whole(self, reply: Reply, request_id: RequestId) -> None:
         """Deliver an answer that is no stream; a JSON-RPC error is one whatever the status beside it."""
@@ -252,8 +265,8 @@ class StreamableHttp:
         stream = _Stream()
         while not self._closed.done():
             error = await self._follow(stream)
-            if error is not None and error.status is not None and error.status not in _AT_THE_DOOR - {401, 403}:
-                log.debug("no stream for what the server says by itself: %s", error.message)
+            if _is_final(error):
+                log.debug("no stream for what the server says by itself: %s", error)
                 return
             await asyncio.sleep(stream.wait())
 
