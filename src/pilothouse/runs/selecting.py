@@ -30,11 +30,11 @@ async def check(selection: Selection | None, servers: ServerAdmin) -> None:
 
 
 def find(name: str, known: Sequence[ServerView]) -> ServerView:
-    """Return the server of this id, prefix or name."""
-    for keys in ("id", "slug", "name"):
-        found = next((server for server in known if getattr(server, keys) == name), None)
-        if found is not None:
-            return found
+    """Return the server of this id, name or prefix, whatever case the name is written in."""
+    wanted = name.strip().lower()
+    for server in known:
+        if name == server.id or wanted in (server.name.lower(), server.slug):
+            return server
     names = ", ".join(server.slug for server in known)
     raise PilothouseError(
         "unknown_server",
