@@ -318,3 +318,24 @@ TERMINAL_TICK = 0.2
 RELIST_EVERY = 1.0
 # Local servers that run side by side; beyond this the one that nobody used for longest is stopped.
 SERVERS_RUNNING = 10
+
+# --- the MCP protocol ----------------------------------------------------------------------------
+# Some servers never answer a method they do not know; longer than this nobody is asked which era they speak.
+PROBE_TIMEOUT = 3.0
+# From the start of a connection until it can be used; package runners may have to download first.
+MCP_CONNECT = 30.0
+LIST_TIMEOUT = 15.0
+SERVERS_LIST_TIMEOUT = 10.0
+# A list of tools beyond these is a mistake or an attack; the first part of it is used.
+LIST_PAGES = 100
+LIST_TOOLS = 2_000
+LIST_BYTES = 8 * 1024 * 1024
+# A call that was paused for the person's answer is given up after this.
+HELD_CALL = 30 * 60.0
+# A server that says again and again that it needs more input, without asking for any.
+INPUT_ROUNDS = 10
+INPUT_WAIT = 0.1
+# When the stream of changes ended, it is opened again after this.
+LISTEN_AGAIN = 30.0
+# Requests a server may have open with us; more are refused at once.
+SERVER_REQUESTS = 32

@@ -1,0 +1,119 @@
+"""What a tool call gave, for the model as text and for the person piece by piece."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+
+import msgspec
+
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Part, ToolError, ToolOutput
+
+_NO_WORDS = "The tool reported an error without saying which."
+
+
+def to_output(result: JsonObject, output_schema: JsonObject | None = None) -> ToolOutput:
+    """Return a result of `tools/call` as the agent takes it; odd content is passed on as text."""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else [content] if content else []
+    parts = [part for block in blocks for part in _parts(block)]
+    structured = result.get("structuredContent")
+    if isinstance(structured, dict | list):
+        shown = msgspec.json.format(msgspec.json.encode(structured)).decode()
+        # Many servers send the same data as text too, for clients that take nothing else.
+        if not any(part.kind == "text" and _same(part.text, structured) for part in parts):
+            parts.append(Part(kind="json", text=shown, media_type="application/json"))
+    text = "\n\n".join(said for part in parts if (said := _told(part)))
+    data: JsonObject = {}
+    if result.get("isError") is True:
+        message = next((part.text for part in parts if part.kind == "text" and part.text.strip()), _NO_WORDS)
+        return ToolOutput(text or message, ToolError("TOOL_ERROR", message), data, tuple(parts))
+    fault = _fault(structured, output_schema)
+    if fault:
+        data["serverFault"] = fault
+    return ToolOutput(text, None, data, tuple(parts))
+
+
+def _fault(structured: object, schema: JsonObject | None) -> str:
+    """Return what the server got wrong by its own description; empty when nothing."""
+    if schema and not isinstance(structured, dict):
+        return "The tool promised structured content and gave none."
+    return ""
+
+
+def _parts(block: object) -> Iterator[Part]:
+    if not isinstance(block, dict):
+        yield Part(kind="text", text=block if isinstance(block, str) else _json(block))
+        return
+    match block.get("type"):
+        case "text":
+            yield Part(kind="text", text=_text(block.get("text")))
+        case "image" | "audio" as kind:
+            yield _binary(block, "image" if kind == "image" else "audio")
+        case "resource_link":
+            yield Part(
+                kind="link", name=_title(block), uri=_text(block.get("uri")), text=_text(block.get("description"))
+            )
+        case "resource" if isinstance(block.get("resource"), dict):
+            yield _resource(block["resource"])
+        case _:
+            yield Part(kind="text", text=_json(block))
+
+
+def _binary(block: JsonObject, kind: str) -> Part:
+    data = _decoded(block.get("data"))
+    media_type = _text(block.get("mimeType"))
+    if data is None:
+        return Part(kind="text", text=f"[{kind} that cannot be read]")
+    return Part(kind="image" if kind == "image" else "audio", data=data, media_type=media_type, name=_title(block))
+
+
+def _resource(resource: JsonObject) -> Part:
+    uri, media_type = _text(resource.get("uri")), _text(resource.get("mimeType"))
+    blob = resource.get("blob")
+    data = _decoded(blob) if blob is not None else b""
+    text = _text(resource.get("text")) if data == b"" else ""
+    return Part(kind="resource", text=text, data=data or b"", media_type=media_type, name=_title(resource), uri=uri)
+
+
+def _told(part: Part) -> str:
+    """Return what the model reads of a piece."""
+    match part.kind:
+        case "text" | "json":
+            return part.text
+        case "link":
+            return f"[link: {part.name or part.uri}] {part.uri}" + (f": {part.text}" if part.text else "")
+        case "resource" if part.text:
+            return f"[{part.uri}]\n{part.text}"
+        case kind:
+            what = part.name or part.uri
+            described = ", ".join(word for word in (part.media_type, f"{len(part.data):,} bytes", what) if word)
+            return f"[{kind}: {described}]"
+
+
+def _decoded(data: object) -> bytes | None:
+    try:
+        return base64.b64decode(data, validate=True) if isinstance(data, str) else None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _same(text: str, value: object) -> bool:
+    try:
+        return bool(msgspec.json.decode(text) == value)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
+def _title(block: JsonObject) -> str:
+    return _text(block.get("title")) or _text(block.get("name"))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

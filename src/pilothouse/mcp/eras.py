@@ -1,0 +1,157 @@
+"""The protocol's two eras: a handshake and a session until 2025-11-25, and none of both since 2026-07-28."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.mirroring import header_text, mirrored
+from pilothouse.mcp.peer import BadAnswer, Lost, Peer, RpcError
+from pilothouse.types.json import Frozen, JsonObject
+
+SpokenEra = Literal["modern", "handshake"]
+
+MODERN = "2026-07-28"
+# Newest first: the first is proposed, any is accepted.
+HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+_META = "io.modelcontextprotocol/"
+_VERSION_HEADER = "mcp-protocol-version"
+# Which parameter of a request is repeated in the header Mcp-Name.
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# Refusals that say nothing about the era: asking differently would not help.
+_DECISIVE = frozenset({401, 403, 407, 429})
+
+
+class ServerFacts(Frozen, frozen=True):
+    """What a server said about itself."""
+
+    name: str
+    version: str
+    title: str
+    protocol_version: str
+    era: SpokenEra
+    capabilities: JsonObject
+    instructions: str
+
+
+class ExitedOnProbe(ChannelError):
+    """The server went away when it was asked which era it speaks; it must be started again and not be asked."""
+
+
+class Client(msgspec.Struct, frozen=True):
+    """What we say about ourselves."""
+
+    version: str
+    # Whether folders are offered to the server.
+    roots: bool = False
+
+    @property
+    def info(self) -> JsonObject:
+        """Return name and version."""
+        return {"name": "pilothouse", "title": "Pilothouse", "version": self.version}
+
+    def capabilities(self, version: str) -> JsonObject:
+        """Return what we offer to a server that speaks this version."""
+        offered: JsonObject = {"roots": {}} if self.roots else {}
+        if version >= "2025-11-25":
+            offered["elicitation"] = {"form": {}, "url": {}}
+        elif version == "2025-06-18":
+            offered["elicitation"] = {}
+        return offered
+
+    def meta(self) -> JsonObject:
+        """Return what travels with each request of the modern era."""
+        return {
+            f"{_META}protocolVersion": MODERN,
+            f"{_META}clientInfo": self.info,
+            f"{_META}clientCapabilities": self.capabilities(MODERN),
+        }
+
+
+def modern_headers(method: str, params: JsonObject, schema: JsonObject | None = None) -> dict[str, str]:
+    """Return what HTTP repeats of a request of the modern era."""
+    headers = {"mcp-method": method}
+    name = params.get(_NAMED.get(method, ""))
+    if isinstance(name, str):
+        headers["mcp-name"] = header_text(name)
+    if schema is not None:
+        headers |= mirrored(schema, params.get("arguments") or {})
+    return headers
+
+
+async def discover(peer: Peer, client: Client, patience: float) -> ServerFacts | None:
+    """Ask in the words of the modern era; None when the server does not speak them."""
+    peer.headers = {_VERSION_HEADER: MODERN}
+    params: JsonObject = {"_meta": client.meta()}
+    try:
+        async with asyncio.timeout(patience):
+            result = await peer.request(
+                "server/discover", params, headers=modern_headers("server/discover", params), quiet=True
+            )
+    except Lost as lost:
+        raise ExitedOnProbe(lost.message, sent=lost.sent) from None
+    except ChannelError as error:
+        if error.status is None or error.status in _DECISIVE or error.status >= 500:
+            raise
+        return None
+    except (RpcError, BadAnswer, TimeoutError):
+        # Also a refusal of the version: nothing newer or older than this is modern.
+        return None
+    versions = result.get("supportedVersions")
+    if not isinstance(versions, list) or MODERN not in versions:
+        return None
+    stamp = _object(_object(result.get("_meta")).get(f"{_META}serverInfo"))
+    return _facts(stamp, result, MODERN, "modern")
+
+
+async def handshake(peer: Peer, client: Client) -> ServerFacts:
+    """Shake hands; raise a ChannelError when the server speaks no version that we know."""
+    peer.headers = {}
+    proposed = HANDSHAKES[0]
+    params: JsonObject = {
+        "protocolVersion": proposed,
+        "capabilities": client.capabilities(proposed),
+        "clientInfo": client.info,
+    }
+    try:
+        result = await peer.request("initialize", params, quiet=True)
+    except RpcError as error:
+        raise ChannelError(f"It refused the connection: {error.message}", sent=False) from None
+    except BadAnswer as error:
+        raise ChannelError(
+            f"It does not speak MCP: {error.message}.", fix="Check that this is an MCP server.", sent=False
+        ) from None
+    version = result.get("protocolVersion")
+    if version not in HANDSHAKES:
+        raise ChannelError(
+            f"It speaks version {version} of the protocol, which is not known here.",
+            fix=f"Known are {MODERN} and {', '.join(HANDSHAKES)}.",
+            sent=False,
+        )
+    peer.headers = {_VERSION_HEADER: str(version)}
+    await peer.notify("notifications/initialized")
+    return _facts(_object(result.get("serverInfo")), result, str(version), "handshake")
+
+
+def _facts(info: Mapping[str, object], result: JsonObject, version: str, era: SpokenEra) -> ServerFacts:
+    return ServerFacts(
+        name=_text(info.get("name")),
+        version=_text(info.get("version")),
+        title=_text(info.get("title")),
+        protocol_version=version,
+        era=era,
+        capabilities=_object(result.get("capabilities")),
+        instructions=_text(result.get("instructions")),
+    )
+
+
+def _object(value: object) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

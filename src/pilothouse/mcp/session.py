@@ -1,0 +1,323 @@
+"""A connection that speaks MCP: both eras behind one set of verbs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from pilothouse.mcp.channel import Channel, ChannelError
+from pilothouse.mcp.eras import Client, ExitedOnProbe, ServerFacts, SpokenEra, discover, handshake, modern_headers
+from pilothouse.mcp.held import HELD, HeldCall, InputRequired, ask_of
+from pilothouse.mcp.peer import METHOD_NOT_FOUND, BadAnswer, Lost, OnProgress, Peer, RpcError, Tap
+from pilothouse.mcp.tool_pages import ToolListing, list_tools
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+from pilothouse.types.servers import Era
+
+__all__ = [
+    "BadAnswer",
+    "ExitedOnProbe",
+    "InputRequired",
+    "Lost",
+    "RpcError",
+    "ServerFacts",
+    "Session",
+    "SessionOptions",
+    "ToolListing",
+    "connect",
+]
+
+
+def _nothing(*_: object) -> None:
+    """Hear something and do nothing."""
+
+
+class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to connect, and who hears what the server says by itself."""
+
+    client_version: str
+    era: Era = "auto"
+    # What was found out before; spares the question.
+    remembered: SpokenEra | None = None
+    connect_timeout: float = limits.MCP_CONNECT
+    probe_timeout: float = limits.PROBE_TIMEOUT
+    # Addresses of folders that the server is told it may work in.
+    roots: Sequence[str] = ()
+    on_tools_changed: Callable[[], None] = _nothing
+    # Level, text.
+    on_log: Callable[[str, str], None] = _nothing
+    # What it was, why it is no message.
+    on_garbage: Callable[[str, str], None] = _nothing
+    tap: Tap | None = None
+
+
+async def connect(channel: Channel, options: SessionOptions) -> Session:
+    """Open a channel and agree on the protocol; raise a ChannelError that says why not. A failed channel is closed."""
+    session = Session(channel, options)
+    try:
+        async with asyncio.timeout(options.connect_timeout):
+            await session.open()
+    except BaseException as error:
+        await session.close()
+        if isinstance(error, TimeoutError):
+            message = f"It did not answer within {options.connect_timeout:g} s."
+            raise ChannelError(message, fix="Check that it is an MCP server, or allow more time.", sent=False) from None
+        raise
+    return session
+
+
+class Session:
+    """One open connection; `facts` says with whom."""
+
+    facts: ServerFacts
+
+    def __init__(self, channel: Channel, options: SessionOptions) -> None:
+        self._options = options
+        self._client = Client(options.client_version, roots=bool(options.roots))
+        self._peer = Peer(channel, self, options.tap)
+        # The schemas of the tools, for arguments that are repeated in headers.
+        self._schemas: dict[str, JsonObject] = {}
+        # Calls of the handshake era that are under way, oldest first, and those that wait for the person.
+        self._running: dict[int, HeldCall] = {}
+        self._held: dict[str, HeldCall] = {}
+        self._expiries: dict[str, asyncio.TimerHandle] = {}
+        self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def closed(self) -> asyncio.Future[ChannelError | None]:
+        """Return what is done when the connection ended, with why it did."""
+        return self._peer.closed
+
+    @property
+    def strays(self) -> int:
+        """Return how many answers came that nobody had asked for."""
+        return self._peer.strays
+
+    async def open(self) -> None:
+        """Connect and find out what the server speaks."""
+        await self._peer.open()
+        facts = None
+        if self._options.era != "handshake" and self._options.remembered != "handshake":
+            facts = await discover(self._peer, self._client, self._options.probe_timeout)
+            if facts is None and self._options.era == "modern":
+                raise ChannelError("It does not speak the newest protocol.", fix="Set the era to auto.", sent=False)
+        if facts is None:
+            facts = await handshake(self._peer, self._client)
+        self.facts = facts
+        changes = facts.capabilities.get("tools")
+        if facts.era == "modern" and isinstance(changes, dict) and changes.get("listChanged"):
+            self._listening = asyncio.create_task(self._listen(), name="mcp-listen")
+
+    # --- asking ---
+
+    async def request(self, method: str, params: JsonObject) -> JsonObject:
+        """Ask anything; raise RpcError, BadAnswer or a ChannelError."""
+        sent, headers = self._stamped(method, params)
+        return await self._peer.request(method, sent, headers=headers)
+
+    async def list_tools(self) -> ToolListing:
+        """Return the server's tools; raise a ChannelError when it cannot list them."""
+        try:
+            listing = await list_tools(self.request)
+        except TimeoutError:
+            raise ChannelError(f"It did not list its tools within {limits.LIST_TIMEOUT:g} s.") from None
+        except RpcError as error:
+            if error.code == METHOD_NOT_FOUND:
+                return ToolListing([], notes=["the server has no tools/list"])
+            raise ChannelError(f"It could not list its tools: {error.message}") from None
+        except BadAnswer as error:
+            raise ChannelError(f"Its list of tools cannot be read: {error.message}.") from None
+        self._schemas = {
+            tool["name"]: tool["inputSchema"]
+            for tool in listing.tools
+            if isinstance(tool.get("name"), str) and isinstance(tool.get("inputSchema"), dict)
+        }
+        return listing
+
+    async def ping(self) -> None:
+        """Ask for a sign of life; a server that says it does not know the question is alive."""
+        with contextlib.suppress(RpcError):
+            await self.request("ping" if self.facts.era == "handshake" else "tools/list", {})
+
+    async def call_tool(
+        self, name: str, arguments: JsonObject, *, on_progress: OnProgress | None = None, call_id: str = ""
+    ) -> JsonObject | InputRequired:
+        """Call a tool; cancelling this tells the server."""
+        return await self._call({"name": name, "arguments": arguments}, on_progress)
+
+    async def resume_call(
+        self,
+        name: str,
+        arguments: JsonObject,
+        state: JsonObject,
+        answers: Mapping[str, JsonObject],
+        *,
+        on_progress: OnProgress | None = None,
+        call_id: str = "",
+    ) -> JsonObject | InputRequired:
+        """Go on with a call that asked something; raise Lost when the server does not know of it any more."""
+        if HELD in state:
+            return await self._resume_held(str(state[HELD]), answers, on_progress)
+        responses = {**state.get("answered", {}), **answers}
+        params: JsonObject = {"name": name, "arguments": arguments, "inputResponses": responses}
+        if state.get("requestState") is not None:
+            params["requestState"] = state["requestState"]
+        return await self._call(params, on_progress)
+
+    async def release(self, handle: str) -> None:
+        """Give up a call that waits for the person, and tell the server."""
+        self._release(handle)
+
+    def _release(self, handle: str) -> None:
+        held = self._held.pop(handle, None)
+        if held is not None:
+            self._let_go(held)
+            self._peer.give_up(held.call)
+
+    async def _call(self, params: JsonObject, on_progress: OnProgress | None) -> JsonObject | InputRequired:
+        for _ in range(limits.INPUT_ROUNDS):
+            sent, headers = self._stamped("tools/call", params)
+            call = await self._peer.begin("tools/call", sent, headers=headers, on_progress=on_progress)
+            result: JsonObject | InputRequired = await self._outcome(HeldCall(call))
+            if isinstance(result, InputRequired) or result.get("resultType") != "input_required":
+                return result
+            required = self._required(result)
+            if required.asks:
+                return required
+            # The server needs nothing of the person: what it needs is known, or it only wants to be asked again.
+            await asyncio.sleep(0 if required.state["answered"] else limits.INPUT_WAIT)
+            params = {**params, "inputResponses": required.state["answered"]}
+            if required.state.get("requestState") is not None:
+                params["requestState"] = required.state["requestState"]
+        raise BadAnswer("it asks for input again and again without saying for which")
+
+    async def _outcome(self, held: HeldCall) -> Any:
+        self._running[held.call.id] = held
+        try:
+            return await self._peer.outcome(held.call)
+        finally:
+            del self._running[held.call.id]
+
+    def _required(self, result: JsonObject) -> InputRequired:
+        """Return what a result of the modern era asks of the person; the rest is answered at once."""
+        wanted = result.get("inputRequests")
+        asks, answered = [], {}
+        for name, request in wanted.items() if isinstance(wanted, dict) else ():
+            method = request.get("method") if isinstance(request, dict) else None
+            if method == "elicitation/create":
+                asks.append(ask_of(name, request.get("params") or {}))
+            elif method == "roots/list" and self._options.roots:
+                answered[name] = self._roots()
+            else:
+                raise BadAnswer(f"it asks for {method}, which was not offered")
+        return InputRequired(tuple(asks), {"requestState": result.get("requestState"), "answered": answered})
+
+    async def _resume_held(
+        self, handle: str, answers: Mapping[str, JsonObject], on_progress: OnProgress | None
+    ) -> JsonObject | InputRequired:
+        held = self._held.pop(handle, None)
+        if held is None:
+            raise Lost("The server was restarted while it waited for the answer.")
+        self._expiries.pop(handle).cancel()
+        held.call.on_progress = on_progress
+        held.answer(answers)
+        more = held.pending()
+        if more is not None:
+            self._hold(held)
+            return more
+        result: JsonObject | InputRequired = await self._outcome(held)
+        return result
+
+    def _hold(self, held: HeldCall) -> None:
+        self._held[held.handle] = held
+        later = asyncio.get_running_loop().call_later
+        self._expiries[held.handle] = later(limits.HELD_CALL, self._release, held.handle)
+
+    def _let_go(self, held: HeldCall) -> None:
+        held.drop()
+        held.call.forget()
+        timer = self._expiries.pop(held.handle, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _stamped(self, method: str, params: JsonObject) -> tuple[JsonObject, Mapping[str, str] | None]:
+        """Return a request's parameters and headers as the era wants them."""
+        if self.facts.era == "handshake":
+            return params, None
+        schema = self._schemas.get(str(params.get("name"))) if method == "tools/call" else None
+        sent = {**params, "_meta": {**params.get("_meta", {}), **self._client.meta()}}
+        return sent, modern_headers(method, params, schema)
+
+    # --- hearing ---
+
+    def notified(self, method: str, params: JsonObject) -> None:
+        """Hear a notification."""
+        if method == "notifications/tools/list_changed":
+            self._options.on_tools_changed()
+        elif method == "notifications/message":
+            data = params.get("data")
+            text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
+            source = params.get("logger")
+            self._options.on_log(str(params.get("level") or "info"), f"{source}: {text}" if source else text)
+
+    def asked(self, method: str, params: JsonObject) -> Awaitable[JsonObject] | None:
+        """Return the answer to a server's request, or None for what was not offered."""
+        if method == "ping":
+            return _done({})
+        if method == "roots/list" and self._options.roots:
+            return _done(self._roots())
+        if method == "elicitation/create" and (self._running or self._held):
+            return self._elicit(params)
+        return None
+
+    def garbage(self, text: str, why: str) -> None:
+        """Hear of something that was no message."""
+        self._options.on_garbage(text, why)
+
+    async def _elicit(self, params: JsonObject) -> JsonObject:
+        # The protocol does not say for which call it asks; servers that ask do one thing at a time.
+        held = next(iter((self._running or self._held).values()))
+        answer = held.ask(ask_of(uuid4().hex, params))
+        if held.handle not in self._held:
+            self._hold(held)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            return {"action": "cancel"}
+
+    def _roots(self) -> JsonObject:
+        return {"roots": [{"uri": uri} for uri in self._options.roots]}
+
+    async def _listen(self) -> None:
+        """Hear of changes for as long as the connection lasts."""
+        while True:
+            params: JsonObject = {"notifications": {"toolsListChanged": True}}
+            try:
+                await self.request("subscriptions/listen", params)
+            except (RpcError, BadAnswer, Lost):
+                return
+            except ChannelError:
+                pass
+            await asyncio.sleep(limits.LISTEN_AGAIN)
+            # What changed while nobody listened is not told again.
+            self._options.on_tools_changed()
+
+    # --- the end ---
+
+    async def close(self) -> None:
+        """End the connection and give up every call."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+        for handle in list(self._held):
+            self._release(handle)
+        await self._peer.close()
+
+
+async def _done(result: JsonObject) -> JsonObject:
+    return result
