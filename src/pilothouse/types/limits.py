@@ -310,14 +310,16 @@ GUIDE_CHARS = 12_000
 IMPORT_BYTES = 1024 * 1024
 # A person waits for a tool tried by hand, or for a server's test, at most this long.
 TRY_TIMEOUT = 120.0
-
-# --- in a terminal -------------------------------------------------------------------------------
-# How often the line about tool calls at work moves: it looks alive, and costs nothing.
-TERMINAL_TICK = 0.2
 # A server that says all the time that its tools changed is asked this often at most.
 RELIST_EVERY = 1.0
 # Local servers that run side by side; beyond this the one that nobody used for longest is stopped.
 SERVERS_RUNNING = 10
+# The first start of a package downloads it.
+INSTALL_TIMEOUT = 120.0
+
+# --- in a terminal -------------------------------------------------------------------------------
+# How often the line about tool calls at work moves: it looks alive, and costs nothing.
+TERMINAL_TICK = 0.2
 
 # --- the MCP protocol ----------------------------------------------------------------------------
 # Some servers never answer a method they do not know; longer than this nobody is asked which era they speak.
