@@ -11,6 +11,8 @@ from typing import TextIO
 # Control characters but newline and tab, and marks that reorder what stands beside them.
 _HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _JSON_HARMFUL = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# What counts as a letter or a mark and shows nothing: fillers, joiners, variation selectors, an empty braille cell.
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _STYLE = re.compile(r"\x1b\[\d+m")
 # The symbols that Unicode has for control characters begin here.
 _PICTURES = 0x2400
@@ -42,8 +44,7 @@ def exact_json(text: str) -> str:
 
 
 def _is_seen(char: str) -> bool:
-    # A variation selector prints, but only by changing what stands before it.
-    return char.isprintable() and not ("\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef")
+    return char.isprintable() and not _BLANK.match(char)
 
 
 def _json_escape(char: str) -> str:

