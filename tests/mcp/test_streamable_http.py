@@ -88,13 +88,14 @@ async def test_a_forgotten_session_ends_the_channel_and_says_so(body: bytes) -> 
     async with serving(place) as server, talking(to(server)) as talk:
         await talk.shake_hands()
         place.instead = {"tools/call": [Answer(404, body, JSON)]}
-        await talk.send("tools/call", {"name": "echo"})
+        with pytest.raises(ChannelError) as caught:
+            await talk.ask("tools/call", {"name": "echo"})
+        # It was turned away at the door: it may be sent again on a new session.
+        assert not caught.value.sent
         error = await talk.end()
     assert error is not None
     assert error.message == "127.0.0.1 has ended the session."
     assert error.status == 404
-    # It was turned away at the door: it may be sent again on a new session.
-    assert not error.sent
 
 
 @pytest.mark.case("F-21")
@@ -113,6 +114,16 @@ async def test_two_connections_to_one_server_share_no_session() -> None:
     async with serving(place) as server, talking(to(server)) as one, talking(to(server)) as other:
         await one.shake_hands()
         assert (await other.ask("tools/list"))["message"] == "no session"
+
+
+@pytest.mark.parametrize("number", ["1", 1, None])
+async def test_an_answer_on_its_own_response_is_known_whatever_its_id_looks_like(number: object) -> None:
+    answer = json.dumps({"id": number, "result": {"ok": True}})
+    rubbish = event("{not json")
+    for reply in (Answer(200, answer.encode(), JSON), Answer(200, rubbish + event(answer), EVENTS)):
+        place = Streamable(instead={"tools/call": [reply]})
+        async with serving(place) as server, talking(to(server)) as talk:
+            assert await talk.ask("tools/call") == {"ok": True}
 
 
 async def test_an_error_beside_an_http_status_is_the_answer() -> None:

@@ -27,12 +27,11 @@ def arrivals(data: bytes, answering: RequestId | None = None) -> list[Incoming]:
     return [Message(_addressed(one, answering), len(data) // len(found)) for one in found]
 
 
-def answers(arrived: Incoming, request_id: RequestId) -> bool:
-    """Return whether this settles a request."""
-    if isinstance(arrived, Message):
-        # Some servers send a number back as a text.
-        return "method" not in arrived.value and str(arrived.value.get("id")) == str(request_id)
-    return arrived.id == request_id
+def answers(arrived: Incoming, request_id: RequestId | None) -> bool:
+    """Return whether this is the answer to a request."""
+    if request_id is None or not isinstance(arrived, Message):
+        return False
+    return "method" not in arrived.value and arrived.value.get("id") == request_id
 
 
 def _garbage(data: bytes, why: str, answering: RequestId | None) -> Garbage:
@@ -63,7 +62,11 @@ def _inner(text: str) -> object:
 
 
 def _addressed(message: JsonObject, answering: RequestId | None) -> JsonObject:
-    """Return an answer under the id of its request where the way it came says which that is."""
-    if answering is None or "method" in message or message.get("id") is not None:
+    """Return an answer under the id of its request where the way it came says which that is.
+
+    Errors often come without an id, and some servers send a number back as a text.
+    """
+    number = message.get("id")
+    if answering is None or "method" in message or number == answering:
         return message
-    return {**message, "id": answering}
+    return {**message, "id": answering} if number is None or str(number) == str(answering) else message

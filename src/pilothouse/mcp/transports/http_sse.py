@@ -165,8 +165,7 @@ class HttpSse:
         try:
             await self._post(requests, message)
         except ChannelError as error:
-            if not self._closed.done():
-                self._deliver(Undeliverable(request_id, error))
+            self._deliver(Undeliverable(request_id, error))
         finally:
             if self._tasks.get(request_id) is asyncio.current_task():
                 del self._tasks[request_id]
@@ -206,7 +205,7 @@ class HttpSse:
             events = Events()
             parts = [event.data for event in (*events.feed(body), *events.rest()) if event.data.strip()]
         for part in parts:
-            for arrived in arrivals(part):
+            for arrived in arrivals(part, request_id):
                 # "Accepted" and the like are no answer.
                 if not isinstance(arrived, Garbage):
                     self._deliver(arrived)

@@ -170,8 +170,7 @@ class StreamableHttp:
         try:
             await self._exchange(message, request_id)
         except ChannelError as error:
-            if not self._closed.done():
-                self._deliver(Undeliverable(request_id, error))
+            self._deliver(Undeliverable(request_id, error))
         finally:
             if self._tasks.get(request_id) is asyncio.current_task():
                 del self._tasks[request_id]
@@ -241,9 +240,10 @@ class StreamableHttp:
             # An empty event only brings an id to go on from.
             if event.name not in ("", "message") or not event.data.strip():
                 continue
-            for arrived in arrivals(event.data):
-                self._deliver(arrived)
-                stream.answered |= stream.request_id is not None and answers(arrived, stream.request_id)
+            for arrived in arrivals(event.data, stream.request_id):
+                # Rubbish among the events need not be the answer, which may follow.
+                self._deliver(Garbage(arrived.text, arrived.why) if isinstance(arrived, Garbage) else arrived)
+                stream.answered |= answers(arrived, stream.request_id)
 
     async def _follow(self, stream: _Stream) -> ChannelError | None:
         """Take a stream up on another connection; return why that failed, or why it broke, if it did."""
