@@ -125,6 +125,8 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
         yield Finding("bad", f"{config.problem.file}: {place}{config.problem.message}", "The last good settings hold.")
     async for finding in _models(api):
         yield finding
+    async for finding in _servers(api):
+        yield finding
     for one in (await api.found_models(LOCAL_OWNER)).found:
         yield Finding("fact", f"Found: {one.title}", "Add it with: pilothouse models found")
     for problem in (await api.refresh_catalogue(LOCAL_OWNER)).problems:
@@ -146,3 +148,14 @@ async def _models(api: ClientApi) -> AsyncIterator[Finding]:
             yield Finding("poor", f"{name}. {one.key.problem}", moved)
         else:
             yield Finding("good", name)
+
+
+async def _servers(api: ClientApi) -> AsyncIterator[Finding]:
+    for one in (await api.servers(LOCAL_OWNER)).servers:
+        name = f"MCP server {one.slug}: {one.label}"
+        if one.consent is not None:
+            yield Finding("poor", name, f"Look at its command: pilothouse mcp enable {one.slug}")
+        elif one.state in ("error", "disconnected"):
+            yield Finding("poor", name, one.fix or f"Try it again: pilothouse mcp test {one.slug}")
+        else:
+            yield Finding("good" if one.enabled else "fact", name)

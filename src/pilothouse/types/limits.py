@@ -5,6 +5,8 @@ from __future__ import annotations
 # --- streaming -----------------------------------------------------------------------------------
 # Live deltas are gathered this long: below what an eye notices, a third less work than one by one.
 LIVE_FLUSH = 0.04
+# A call that a model begins is shown within this; most come whole by then, and need one write less.
+CREATED_SOON = 0.01
 # Text is made durable this often: what a killed process can lose of a half-finished answer.
 DURABLE_FLUSH = 0.25
 # An idle stream says something this often; it also heals a lost wake-up from another process.
@@ -236,8 +238,8 @@ ALIGNED_TIMEOUT_MAX = 600.0
 WAKEUP_GATHER = 0.01
 
 # --- commands beside a server --------------------------------------------------------------------
-# The longest a server takes for one answer: it may be testing a slow model.
-SERVER_ANSWER = 90.0
+# The longest a server takes for one answer: it may be testing a slow model, or trying a tool (TRY_TIMEOUT).
+SERVER_ANSWER = 150.0
 # A server on this machine says at once that it is up; one that does not is as good as gone.
 SERVER_HEALTH = 2.0
 # What a server sends as one answer; a page of items with images is the largest.
