@@ -18,7 +18,7 @@ from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.messages import ModelRequest, ToolSpec
+from pilothouse.types.messages import Message, ModelRequest, ToolSpec
 from pilothouse.types.models import CallStyle, ToolCalls
 from pilothouse.types.ports import Journal, OpenModel
 from pilothouse.types.selection import NativeTools
@@ -95,9 +95,9 @@ class Loop:
         last = attempt + limits.STREAM_ATTEMPTS
         while True:
             attempt += 1
-            await self._make_room()
+            messages = await self._messages()
             writer = TurnWriter(self._journal, TurnId(turn, attempt), self._plan.opened.config.id, self._calls.describe)
-            failure = await take_turn(self._plan.opened.model, self._request(), writer)
+            failure = await take_turn(self._plan.opened.model, self._request(messages), writer)
             if failure is None:
                 return None
             if not await self._may_retry(failure, attempt >= last):
@@ -116,16 +116,20 @@ class Loop:
             return await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
         return failure.retryable and not tried_enough
 
-    async def _make_room(self) -> None:
+    async def _messages(self) -> tuple[Message, ...]:
+        """Return what the model is told, after making room for its answer where there is little."""
         items = self._items()
+        messages = history(items)
         window = self._plan.opened.config.context_window
-        if not self._compacted and budget.nearly_full(items, window, size(history(items))):
+        if not self._compacted and budget.nearly_full(items, window, size(messages)):
             self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
+            messages = history(self._items())
+        return messages
 
-    def _request(self) -> ModelRequest:
+    def _request(self, messages: tuple[Message, ...]) -> ModelRequest:
         plan = self._plan
         return ModelRequest(
-            messages=history(self._items()),
+            messages=messages,
             system=plan.system,
             tools=self._tools,
             max_tokens=plan.max_tokens,

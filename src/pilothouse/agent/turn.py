@@ -103,7 +103,7 @@ class TurnWriter:
             case stream.ThinkingDelta():
                 await self._think(event)
             case stream.CallStart():
-                await self._call_started(event)
+                self._call_started(event)
             case stream.CallArguments():
                 if event.index in self._calls:
                     self._journal.note(self._calls[event.index].item.id, {"argumentBytes": event.size})
@@ -130,14 +130,15 @@ class TurnWriter:
         if event.text:
             self._journal.delta(self._thinking, event.text)
 
-    async def _call_started(self, event: stream.CallStart) -> None:
+    def _call_started(self, event: stream.CallStart) -> None:
         if len(self._calls) >= limits.CALLS_PER_TURN:
             self._left_out += 1
             return
         data = self._about() | {"callId": self._call_id(event.id), "argumentBytes": 0}
         data |= self._describe(event.name, None)
         item = self._journal.new("tool_call", data=data | _phase("started"))
-        await self._write(ItemCreated(item=item))
+        self._begin()
+        self._journal.soon(item)
         self._calls[event.index] = _Call(item)
 
     def _call_id(self, given: str) -> str:
@@ -220,9 +221,13 @@ class TurnWriter:
         return {"turn": self._turn.tag}
 
     async def _write(self, event: Event) -> None:
-        if self._first_token is None and not (isinstance(event, ItemCreated) and event.item.kind == "notice"):
-            self._first_token = time.monotonic()
+        if not (isinstance(event, ItemCreated) and event.item.kind == "notice"):
+            self._begin()
         await self._journal.write(event)
+
+    def _begin(self) -> None:
+        if self._first_token is None:
+            self._first_token = time.monotonic()
 
     async def _end_thinking(self) -> None:
         events = [*self._end_retry(), *self._thinking_end("completed")]

@@ -77,9 +77,12 @@ class RunJournal:
         # What readers are told next about an item, and what they were told that no event has.
         self._notes: dict[str, JsonObject] = {}
         self._told: dict[str, JsonObject] = {}
+        # Items that the next write creates first.
+        self._soon: list[ItemCreated] = []
         self._lock = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._saver: asyncio.Task[None] | None = None
+        self._creator: asyncio.Task[None] | None = None
         self._last_sent = 0.0
         # The newest event that is known to be kept.
         self._last_seq = max((item.position for item in items), default=0)
@@ -119,7 +122,8 @@ class RunJournal:
     async def write(self, *events: Event) -> None:
         """Append events in one transaction, after whatever text their items still hold back."""
         async with self._lock:
-            batch: list[Event] = []
+            batch: list[Event] = [*self._soon]
+            self._soon.clear()
             for event in events:
                 if isinstance(event, ItemCompleted):
                     batch += self._last_text(event.item_id)
@@ -128,7 +132,24 @@ class RunJournal:
                     self._notes.pop(event.item_id, None)
                     self._told.pop(event.item_id, None)
                 batch.append(event)
-            await self._append(batch, self._remember)
+            if batch:
+                await self._append(batch, self._remember)
+
+    def soon(self, item: Item) -> None:
+        """Create an item together with the next write, or by itself in a moment."""
+        self._soon.append(ItemCreated(item=item))
+        asyncio.get_running_loop().call_later(limits.CREATED_SOON, self._create)
+
+    def _create(self) -> None:
+        if self._soon and (self._creator is None or self._creator.done()):
+            self._creator = asyncio.create_task(self._write_created(), name="journal-create")
+
+    async def _write_created(self) -> None:
+        try:
+            await self.write()
+        except PilothouseError as error:
+            # Whoever writes next is told the same.
+            _log.warning("an item of run %s was not created: %s", self._run.id, error.message)
 
     def _last_text(self, item_id: str) -> list[Event]:
         text = self._texts.get(item_id)
@@ -217,10 +238,11 @@ class RunJournal:
         self._last_sent = asyncio.get_running_loop().time()
         for item_id, text in self._texts.items():
             self._send(item_id, text)
-        for item_id, data in self._notes.items():
+        # What does not exist yet cannot be told about.
+        for item_id in [item_id for item_id in self._notes if item_id in self._items]:
+            data = self._notes.pop(item_id)
             self._told[item_id] = self._told.get(item_id, {}) | data
             self._feed.live(self._run.conversation_id, _live_note(item_id, data))
-        self._notes.clear()
         due = time.monotonic() - self._last_saved >= limits.DURABLE_FLUSH
         if due and (self._saver is None or self._saver.done()):
             self._saver = asyncio.create_task(self._save(), name="journal-save")
@@ -278,8 +300,10 @@ class RunJournal:
             self._timer = None
         for item_id, text in self._texts.items():
             self._send(item_id, text)
-        if self._saver is not None and not self._saver.done():
-            await asyncio.wait([self._saver])
+        self._soon.clear()
+        working = [task for task in (self._saver, self._creator) if task is not None and not task.done()]
+        if working:
+            await asyncio.wait(working)
         await self._save()
         self.drop()
 
@@ -288,8 +312,10 @@ class RunJournal:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._saver is not None:
-            self._saver.cancel()
+        for task in (self._saver, self._creator):
+            if task is not None:
+                task.cancel()
+        self._soon.clear()
         self._texts.clear()
         self._feed.drop_tail(self._run.conversation_id, self)
 

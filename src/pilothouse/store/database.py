@@ -71,7 +71,7 @@ def _sqlite_pragmas(connection: object, _record: object) -> None:
 def _sqlite_begin(connection: sa.Connection) -> None:
     # IMMEDIATE for writers: a deferred transaction that must upgrade fails instead of waiting.
     mode = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
-    connection.exec_driver_sql(f"BEGIN {mode}")
+    connection.connection.cursor().execute(f"BEGIN {mode}")
 
 
 class Database:
@@ -82,6 +82,8 @@ class Database:
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+        # The writer thread's connection to SQLite.
+        self._kept: sa.Connection | None = None
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in a reader thread, in one consistent view of the data."""
@@ -103,7 +105,25 @@ class Database:
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work in the writer thread, in one transaction."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self.write_now, work)
+        write = self._write_kept if self.is_sqlite else self.write_now
+        return await asyncio.get_running_loop().run_in_executor(self._writer, write, work)
+
+    def _write_kept(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run work in the writer thread on its own connection, which costs less than taking one each time."""
+        try:
+            if self._kept is None:
+                self._kept = self.engine.connect().execution_options(writes=True)
+            with self._kept.begin():
+                return work(self._kept)
+        except DATABASE_ERRORS as error:
+            self._drop_kept()
+            raise translate(error) from error
+
+    def _drop_kept(self) -> None:
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            with contextlib.suppress(*DATABASE_ERRORS):
+                kept.close()
 
     def write_now(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work in this thread, in one transaction."""
@@ -132,4 +152,5 @@ class Database:
         """End the threads and connections; work already given to them finishes first."""
         self._writer.shutdown(wait=True)
         self._readers.shutdown(wait=True)
+        self._drop_kept()
         self.engine.dispose()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import sqlalchemy.exc
 
 from pilothouse.types.errors import PilothouseError
@@ -11,6 +13,7 @@ _READ_ONLY = ("readonly database", "read-only file system", "disk i/o error", "u
 _CORRUPT = ("malformed", "file is not a database", "database corruption", "invalid page")
 _PASSING = (
     sqlalchemy.exc.OperationalError,
+    sqlite3.OperationalError,
     sqlalchemy.exc.InterfaceError,
     sqlalchemy.exc.TimeoutError,
     OSError,
@@ -56,4 +59,4 @@ def first_line(error: Exception) -> str:
     return lines[0].strip() if lines else type(origin).__name__
 
 
-DATABASE_ERRORS = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.TimeoutError, OSError)
+DATABASE_ERRORS = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.TimeoutError, sqlite3.Error, OSError)

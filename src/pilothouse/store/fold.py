@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import rows, schema, search
+from pilothouse.store.statements import Statement
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import (
     ConversationUpdated,
@@ -24,8 +25,13 @@ from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import encode
 from pilothouse.types.runs import Run
 
-_DELTAS = sa.text("SELECT body FROM events WHERE item_id = :id AND kind = 'item.delta' ORDER BY seq")
-_ITEM = sa.text("SELECT body FROM items WHERE id = :id")
+_DELTAS = Statement("SELECT body FROM events WHERE item_id = :id AND kind = 'item.delta' ORDER BY seq")
+_ITEM = Statement("SELECT body FROM items WHERE id = :id")
+_ADD_ITEM = Statement(
+    "INSERT INTO items (id, conversation_id, position, run_id, kind, status, body) "
+    "VALUES (:id, :conversation_id, :position, :run_id, :kind, :status, :body)"
+)
+_CHANGE_ITEM = Statement("UPDATE items SET status = :status, body = :body WHERE id = :id")
 
 
 def kind_of(event: Event) -> str:
@@ -64,21 +70,22 @@ def apply(connection: sa.Connection, conversation_id: str, event: Event) -> None
 
 def text_so_far(connection: sa.Connection, item_id: str) -> str:
     """Return the text that an item's delta events add up to."""
-    deltas = (event_decoder.decode(body) for (body,) in connection.execute(_DELTAS, {"id": item_id}))
+    deltas = (event_decoder.decode(body) for body in _DELTAS.column(connection, {"id": item_id}))
     return "".join(delta.text for delta in deltas if isinstance(delta, ItemDelta))
 
 
 def _insert_item(connection: sa.Connection, item: Item) -> None:
-    connection.execute(
-        sa.insert(schema.items).values(
-            id=item.id,
-            conversation_id=item.conversation_id,
-            position=item.position,
-            run_id=item.run_id,
-            kind=item.kind,
-            status=item.status,
-            body=encode(item),
-        )
+    _ADD_ITEM.run(
+        connection,
+        {
+            "id": item.id,
+            "conversation_id": item.conversation_id,
+            "position": item.position,
+            "run_id": item.run_id,
+            "kind": item.kind,
+            "status": item.status,
+            "body": encode(item),
+        },
     )
     if item.status in CLOSED:
         search.index_item(connection, item)
@@ -101,16 +108,14 @@ def _complete_item(connection: sa.Connection, event: ItemCompleted) -> None:
 
 
 def _load(connection: sa.Connection, item_id: str) -> Item:
-    body = connection.execute(_ITEM, {"id": item_id}).scalar()
+    body = _ITEM.first(connection, {"id": item_id})
     if body is None:
         raise PilothouseError("not_found", "There is no such item.")
     return rows.item_decoder.decode(body)
 
 
 def _store(connection: sa.Connection, item: Item) -> None:
-    connection.execute(
-        sa.update(schema.items).where(schema.items.c.id == item.id).values(status=item.status, body=encode(item))
-    )
+    _CHANGE_ITEM.run(connection, {"id": item.id, "status": item.status, "body": encode(item)})
 
 
 def _put_run(connection: sa.Connection, run: Run) -> None:

@@ -14,8 +14,9 @@ from typing import Generic, TypeVar
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import fold, schema
+from pilothouse.store import fold
 from pilothouse.store.database import Database
+from pilothouse.store.statements import Statement
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated
@@ -25,13 +26,16 @@ from pilothouse.types.json import encode
 T = TypeVar("T")
 Publish = Callable[[str, Sequence[FeedEvent]], None]
 
-_NEXT = sa.text("UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id RETURNING last_seq")
-_NEXT_GUARDED = sa.text(
+_NEXT = Statement("UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id RETURNING last_seq")
+_NEXT_GUARDED = Statement(
     "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
     "AND EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch) RETURNING last_seq"
 )
-_HOLD = sa.text("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
-_INSERT_EVENT = sa.insert(schema.events)
+_HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
+_INSERT_EVENT = Statement(
+    "INSERT INTO events (conversation_id, seq, kind, item_id, body) "
+    "VALUES (:conversation_id, :seq, :kind, :item_id, :body)"
+)
 
 
 class Transaction:
@@ -64,20 +68,20 @@ class Transaction:
     def flush(self) -> None:
         """Insert the gathered event rows."""
         if self._rows:
-            self.connection.execute(_INSERT_EVENT, self._rows)
+            _INSERT_EVENT.many(self.connection, self._rows)
             self._rows = []
 
     def _numbers(self, conversation_id: str, count: int, guard: Guard | None) -> int:
         values: dict[str, object] = {"id": conversation_id, "count": count}
         if guard is None:
-            last = self.connection.execute(_NEXT, values).scalar()
+            last = _NEXT.first(self.connection, values)
         else:
             if self.connection.dialect.name != "sqlite":
                 # Held before the next statement looks at the run: one that waits for the lock while the run is
                 # taken over would still see the run as it was.
-                self.connection.execute(_HOLD, {"id": conversation_id})
+                _HOLD.first(self.connection, {"id": conversation_id})
             values |= {"run": guard.run_id, "epoch": guard.epoch}
-            last = self.connection.execute(_NEXT_GUARDED, values).scalar()
+            last = _NEXT_GUARDED.first(self.connection, values)
         if last is None:
             if guard is not None:
                 raise PilothouseError("stale_run", "Another process has taken this run over.")

@@ -253,6 +253,10 @@ class Journal(Protocol):
         """Append events in one transaction, after whatever text their items still hold back."""
         ...
 
+    def soon(self, item: Item) -> None:
+        """Create an item together with the next write, or by itself in a moment."""
+        ...
+
     def delta(self, item_id: str, text: str) -> None:
         """Add text to a streaming item; readers see it within a blink, the disk a little later."""
         ...
