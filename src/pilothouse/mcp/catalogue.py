@@ -52,6 +52,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     approved: dict[str, Approved] = {}
     era: Era = "auto"
     wire: Wire = "auto"
+    # Where a remote server answered; a bare host may answer at /mcp.
+    url: str = ""
     protocol_version: str = ""
     server_version: str = ""
     instructions: str = ""
@@ -94,11 +96,11 @@ class Catalogue:
         self._keep(entry.id, now)
         return now.tools != before.tools
 
-    def remember(self, entry: ServerEntry, *, era: Era, wire: Wire) -> None:
-        """Keep how a server is spoken to."""
+    def remember(self, entry: ServerEntry, wire: Wire, url: str) -> None:
+        """Keep how and where a remote server answered."""
         kept = self.kept(entry)
-        if (kept.era, kept.wire) != (era, wire):
-            self._keep(entry.id, msgspec.structs.replace(kept, era=era, wire=wire))
+        if (kept.wire, kept.url) != (wire, url):
+            self._keep(entry.id, msgspec.structs.replace(kept, wire=wire, url=url))
 
     def accept(self, entry: ServerEntry, name: str, wanted: str) -> bool:
         """Approve a tool's definition if it is still the one the person saw."""

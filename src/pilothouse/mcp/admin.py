@@ -1,0 +1,291 @@
+"""The servers as a person changes and inspects them; implements the port `ServerAdmin`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.mcp import importing, trial, views
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.entries import entry_id, parse_entry, same_slug, secret_origin, secret_refs, written
+from pilothouse.mcp.forms import Draft, drafted
+from pilothouse.mcp.server import SHARED, Server
+from pilothouse.mcp.supervisor import Supervisor, with_entry
+from pilothouse.types import limits
+from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.json import JsonObject
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ImportedServer,
+    ImportReport,
+    ImportRequest,
+    ManualSource,
+    ServerEntry,
+    ServerInput,
+    ServerList,
+    ServerLog,
+    ServerPatch,
+    ServerTest,
+    ServerView,
+    StatusReport,
+    ToolConfirmed,
+    ToolList,
+    ToolTrial,
+    ToolTry,
+    TrafficPage,
+    TrafficSwitch,
+)
+
+
+class McpAdmin:
+    """Changes go to the file first; the supervisor follows the file."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self._around = supervisor.around
+
+    # --- the list ---
+
+    async def list(self) -> ServerList:
+        """Return all servers as they are now."""
+        self._supervisor.reconcile()
+        await self._supervisor.look_for_consent()
+        good = tuple(views.view(server) for server in self._supervisor.servers.values())
+        bad = tuple(views.bad_view(each) for each in self._supervisor.bad)
+        return ServerList(servers=(*good, *bad), problem=self._supervisor.file.problem())
+
+    async def add(self, body: ServerInput) -> ServerView:
+        """Add a server; a local command starts only after consent."""
+        draft = drafted(body, str(uuid.uuid4()))
+        self._check_name(draft.entry)
+        await self._keep(draft, None)
+        return await self._view(draft.entry.id)
+
+    async def update(self, server_id: str, body: ServerInput) -> ServerView:
+        """Replace a server's configuration; secrets that are not sent stay."""
+        before = self._supervisor.find(server_id).entry
+        draft = drafted(body, before.id, before)
+        self._check_name(draft.entry)
+        await self._keep(draft, self._raw(before.id))
+        if draft.secrets:
+            self._supervisor.restart(before.id)
+        return await self._view(before.id)
+
+    async def patch(self, server_id: str, body: ServerPatch) -> ServerView:
+        """Switch it on or off, or single tools of it."""
+        entry = self._supervisor.find(server_id).entry
+        config = msgspec.structs.replace(
+            entry.config,
+            off_tools=entry.config.off_tools if body.off_tools is None else body.off_tools,
+            read_only=entry.config.read_only if body.read_only is None else body.read_only,
+        )
+        enabled = entry.enabled if body.enabled is None else body.enabled
+        changed = msgspec.structs.replace(entry, enabled=enabled, config=config)
+        await self._supervisor.file.change(with_entry(written(changed, self._raw(entry.id))))
+        return await self._view(entry.id)
+
+    async def delete(self, server_id: str) -> None:
+        """Stop a server, remove it and delete every secret kept for it."""
+        self._supervisor.reconcile()
+        bad = {each.id for each in self._supervisor.bad}
+        server = None if server_id in bad else self._supervisor.find(server_id)
+        found = server.id if server is not None else server_id
+
+        def remove(entries: list[JsonObject]) -> None:
+            entries[:] = [each for each in entries if entry_id(each) != found]
+
+        await self._supervisor.file.change(remove)
+        self._supervisor.reconcile()
+        self._around.catalogue.forget(found)
+        if server is not None:
+            await server.stop()
+            await asyncio.to_thread(self._forget_secrets, server.entry)
+
+    # --- running ---
+
+    async def consent(self, server_id: str, body: ConsentGiven) -> ServerView:
+        """Agree to start exactly this command."""
+        server = self._supervisor.find(server_id)
+        if not server.local:
+            raise PilothouseError("bad_request", f"“{server.name}” runs elsewhere and needs no consent.")
+        try:
+            agreed = await server.agree(body.fingerprint)
+        except ChannelError as error:
+            raise PilothouseError("server_failed", error.message, fix=error.fix) from None
+        if not agreed:
+            message = f"The command of “{server.name}” changed since you looked at it."
+            raise PilothouseError("conflict", message, fix="Look at it again.")
+        if server.entry.enabled:
+            server.retry()
+        return await self._view(server.id)
+
+    async def retry(self, server_id: str) -> ServerView:
+        """Connect now, with fresh counters."""
+        server = self._enabled(server_id)
+        server.retry()
+        return await self._view(server.id)
+
+    async def test(self, server_id: str) -> ServerTest:
+        """Connect if need be and ask for the tools."""
+        server = self._enabled(server_id)
+        began = time.monotonic()
+        connection = server.connection(SHARED)
+        try:
+            async with asyncio.timeout(limits.TRY_TIMEOUT):
+                if not connection.up:
+                    connection.retry()
+                await server.learn(await connection.get())
+        except TimeoutError:
+            return ServerTest(ok=False, message=f"“{server.name}” did not answer within {limits.TRY_TIMEOUT:g} s.")
+        except ChannelError as error:
+            message = self._around.redact(error.message)
+            return ServerTest(ok=False, message=message, fix=error.fix, seconds=_since(began))
+        shown = views.view(server)
+        return ServerTest(
+            ok=True,
+            message=f"“{server.name}” answers and offers {shown.tool_count} tools.",
+            tools=shown.tool_count,
+            protocol_version=shown.protocol_version,
+            seconds=_since(began),
+        )
+
+    async def release(self, call_ids: Sequence[str]) -> None:
+        """Give up calls that were paused for an answer, because their run was cancelled."""
+        for server in self._supervisor.servers.values():
+            for call_id in call_ids:
+                await server.release(call_id)
+
+    # --- tools ---
+
+    async def tools(self, server_id: str | None) -> ToolList:
+        """Return the tools of one server or of all, as last listed."""
+        self._supervisor.reconcile()
+        every = tuple(self._supervisor.servers.values())
+        chosen = every if server_id is None else (self._supervisor.find(server_id),)
+        names = {server.id: _names(server) for server in every}
+        found = []
+        for server in chosen:
+            others = {name for other, theirs in names.items() if other != server.id for name in theirs}
+            found += server.listed(tuple(others - names[server.id]))
+        return ToolList(tools=tuple(found))
+
+    async def confirm_tool(self, server_id: str, body: ToolConfirmed) -> ToolList:
+        """Accept a tool's changed definition."""
+        server = self._supervisor.find(server_id)
+        if not self._around.catalogue.accept(server.entry, body.name, body.fingerprint):
+            message = f"The tool {body.name} of “{server.name}” is not what you saw any more."
+            raise PilothouseError("conflict", message, fix="Look at it again.")
+        return await self.tools(server.id)
+
+    async def try_tool(self, body: ToolTry) -> ToolTrial:
+        """Call a tool by hand."""
+        return await trial.try_tool(self._enabled(body.server_id), body)
+
+    # --- looking ---
+
+    async def log(self, server_id: str) -> ServerLog:
+        """Return what a server wrote."""
+        return ServerLog(lines=tuple(self._supervisor.find(server_id).history.lines))
+
+    async def status(self) -> StatusReport:
+        """Return latencies, errors and past states."""
+        self._supervisor.reconcile()
+        return StatusReport(servers=tuple(views.status(each) for each in self._supervisor.servers.values()))
+
+    async def traffic(self, after: int, server_id: str | None) -> TrafficPage:
+        """Return recorded messages after a number."""
+        return self._around.traffic.page(after, server_id)
+
+    async def switch_traffic(self, body: TrafficSwitch) -> TrafficPage:
+        """Start or stop recording messages."""
+        self._around.traffic.switch(body.recording)
+        return self._around.traffic.page(0, None)
+
+    # --- importing ---
+
+    async def import_file(self, body: ImportRequest) -> ImportReport:
+        """Add the servers of another program's file; none starts without consent."""
+        outcomes: list[ImportedServer] = []
+        for found in importing.read(body.text):
+            if found.body is None:
+                outcomes.append(ImportedServer(name=found.name, outcome="refused", reason=found.problem))
+                continue
+            try:
+                outcomes.append(await self._import(found.name, found.body, body.origin))
+            except PilothouseError as error:
+                outcomes.append(ImportedServer(name=found.name, outcome="refused", reason=error.message))
+        return ImportReport(servers=tuple(outcomes))
+
+    async def _import(self, name: str, body: ServerInput, origin: str) -> ImportedServer:
+        draft = drafted(body, str(uuid.uuid4()))
+        self._supervisor.reconcile()
+        there = [server.entry for server in self._supervisor.servers.values()]
+        if same_slug(draft.entry.name, there) is not None:
+            return ImportedServer(name=name, outcome="known", reason="A server of this name is in the list.")
+        source = ManualSource(imported_from=origin[: limits.TITLE_CHARS] or "file")
+        draft = msgspec.structs.replace(draft, entry=msgspec.structs.replace(draft.entry, source=source))
+        await self._keep(draft, None)
+        reason = "" if draft.entry.enabled else "It is switched off until you switch it on."
+        return ImportedServer(name=name, outcome="added", reason=reason)
+
+    # --- helping ---
+
+    async def _view(self, server_id: str) -> ServerView:
+        self._supervisor.reconcile()
+        await self._supervisor.look_for_consent()
+        return views.view(self._supervisor.find(server_id))
+
+    def _enabled(self, server_id: str) -> Server:
+        server = self._supervisor.find(server_id)
+        if not server.entry.enabled:
+            raise PilothouseError("conflict", f"“{server.name}” is switched off.", fix="Switch it on first.")
+        return server
+
+    def _raw(self, server_id: str) -> JsonObject | None:
+        return next((each for each in self._supervisor.file.entries() if entry_id(each) == server_id), None)
+
+    def _check_name(self, entry: ServerEntry) -> None:
+        twin = same_slug(entry.name, (each.entry for each in self._supervisor.servers.values()), entry.id)
+        if twin is not None:
+            message = f"There is already a server “{twin.name}”; their tools would have the same names."
+            raise PilothouseError("bad_request", message, fix="Give it another name.")
+
+    async def _keep(self, draft: Draft, before: JsonObject | None) -> None:
+        """Keep an entry with its secrets; the file is checked as it will be read."""
+        raw = written(draft.entry, before)
+        try:
+            parse_entry(raw)
+        except BadField as error:
+            raise PilothouseError("bad_request", error.message) from None
+        await asyncio.to_thread(self._put, draft)
+        await self._supervisor.file.change(with_entry(raw))
+        self._supervisor.reconcile()
+
+    def _put(self, draft: Draft) -> None:
+        origin = secret_origin(draft.entry)
+        for name, value in draft.secrets.items():
+            self._around.secrets.put(name, value, origin)
+        for name in draft.dropped:
+            self._delete_own(draft.entry.id, name)
+
+    def _forget_secrets(self, entry: ServerEntry) -> None:
+        self._around.consents.withdraw(entry.id)
+        for name in secret_refs(entry).values():
+            self._delete_own(entry.id, name)
+
+    def _delete_own(self, server_id: str, name: str) -> None:
+        # An entry written by hand may name a secret that is not its own.
+        if name.startswith(f"mcp_{server_id[:40]}_"):
+            self._around.secrets.delete(name)
+
+
+def _names(server: Server) -> set[str]:
+    return {name for tool in server.listed() for name in (tool.name, tool.qualified_name, tool.wire_name)}
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)

@@ -1,0 +1,305 @@
+"""One connection to a server, held by one task that opens, watches, reopens and closes it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.session import Session
+from pilothouse.mcp.troubles import is_hopeless
+from pilothouse.types import limits
+from pilothouse.types.servers import ProcessFacts, ServerState
+
+Wish = Literal["stop", "now", "relist"]
+
+
+class Owner(Protocol):
+    """The server behind a connection: makes sessions, and hears what becomes of them."""
+
+    @property
+    def backoff(self) -> tuple[float, ...]:
+        """Return the waits before each try after a failure."""
+        ...
+
+    @property
+    def idle_stop(self) -> float | None:
+        """Return after how long without a call it is stopped; None for never."""
+        ...
+
+    @property
+    def parked_state(self) -> ServerState:
+        """Return what it is when nobody tries any more."""
+        ...
+
+    async def open(self, connection: Connection) -> Session:
+        """Connect and learn the tools; raise a ChannelError that says why not."""
+        ...
+
+    async def relist(self, session: Session) -> None:
+        """Ask for the tools again."""
+        ...
+
+    def came(self, connection: Connection, state: ServerState, error: ChannelError | None) -> None:
+        """Hear that the connection came into a state."""
+        ...
+
+    def lost(self, connection: Connection, error: ChannelError) -> None:
+        """Hear that a working connection broke."""
+        ...
+
+    def gave_up(self, connection: Connection, error: ChannelError) -> None:
+        """Hear that nobody tries any more."""
+        ...
+
+
+class Connection:
+    """Connects when it is first needed; after that it keeps the connection up, or says why it cannot."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self.session: Session | None = None
+        self.state: ServerState = "idle"
+        self.busy = 0
+        self.restarts = 0
+        self.connected_at: float | None = None
+        self.checked_at: float | None = None
+        self.error: ChannelError | None = None
+        # The process behind it, as it is now; set by whoever started one.
+        self.process: Callable[[], ProcessFacts | None] = lambda: None
+        self._used = time.monotonic()
+        self._tries = 0
+        self._parked_at: float | None = None
+        self._up_since = 0.0
+        self._listed = 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._opening = False
+        self._stopping = False
+        self._waiting: list[asyncio.Future[Session]] = []
+        self._wishes: set[Wish] = set()
+        self._wake: asyncio.Future[None] | None = None
+
+    @property
+    def up(self) -> bool:
+        """Return whether calls can be made right now."""
+        return self.session is not None and not self.session.closed.done()
+
+    @property
+    def used(self) -> float:
+        """Return when it was last needed, on the monotonic clock."""
+        return self._used
+
+    async def get(self) -> Session:
+        """Return the session, connecting if need be; raise the ChannelError of the first try that fails."""
+        self._used = time.monotonic()
+        if self.session is not None and self.up:
+            return self.session
+        if self._parked_at is not None:
+            if time.monotonic() - self._parked_at < limits.PARKED_RETRY and self.error is not None:
+                raise self.error
+            # One try, no more: those it had are used up.
+            self._tries = len(self._owner.backoff)
+        waiting: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        self._begin()
+        try:
+            return await waiting
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    def retry(self) -> None:
+        """Forget past failures and connect now."""
+        self._tries = 0
+        self._parked_at = None
+        self._begin()
+
+    def tools_changed(self) -> None:
+        """The server says that its tools are others now."""
+        self._wish("relist")
+
+    def rest(self) -> None:
+        """Close the connection until it is needed again."""
+        self._wish("stop")
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Keep the connection from being stopped or tested while a call is under way."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            self._used = time.monotonic()
+
+    async def stop(self) -> None:
+        """Close the connection; calling it twice is fine."""
+        self._stopping = True
+        task = self._task
+        if task is None or task.done():
+            return
+        if self._opening:
+            task.cancel()
+        else:
+            self._wish("stop")
+        await asyncio.wait([task])
+
+    # --- the owner task ---
+
+    def _begin(self) -> None:
+        if self._stopping:
+            self._refuse(ChannelError("The server was stopped.", sent=False))
+        elif self._task is None or self._task.done():
+            self._parked_at = None
+            self._wishes.clear()
+            self._task = asyncio.create_task(self._own(), name="mcp-server")
+        else:
+            self._wish("now")
+
+    def _wish(self, wish: Wish) -> None:
+        self._wishes.add(wish)
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def _own(self) -> None:
+        try:
+            while True:
+                try:
+                    session = await self._open()
+                except ChannelError as error:
+                    self._refuse(error)
+                    broken: ChannelError | None = error
+                else:
+                    broken = await self._watch(session)
+                    self.session = None
+                    await session.close()
+                    if broken is not None:
+                        self._owner.lost(self, broken)
+                if broken is not None and not self._again(broken):
+                    return
+                if broken is None or not await self._pause():
+                    self._come("idle", None)
+                    # Someone may have come while it was being closed.
+                    if self._stopping or not self._waiting:
+                        return
+                    self._wishes.clear()
+        except asyncio.CancelledError:
+            # Stopped in the middle of connecting.
+            if not self._stopping:
+                raise
+            self._come("idle", None)
+        finally:
+            self.session = None
+            self._refuse(self.error or ChannelError("The server was stopped.", sent=False))
+
+    async def _open(self) -> Session:
+        self._come("reconnecting" if self._tries else "connecting", self.error)
+        self._opening = True
+        try:
+            session = await self._owner.open(self)
+        finally:
+            self._opening = False
+        self.session = session
+        self.connected_at, self._up_since = time.time(), time.monotonic()
+        self._used = self._listed = time.monotonic()
+        self._come("connected", None)
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(session)
+        return session
+
+    def _again(self, error: ChannelError) -> bool:
+        """Return whether to try again after a failure; the state says so."""
+        if self._up_since and time.monotonic() - self._up_since >= limits.HEALTHY_AFTER:
+            self._tries = 0
+        self._up_since = 0.0
+        if is_hopeless(error) or self._tries >= len(self._owner.backoff):
+            self._parked_at = time.monotonic()
+            self._come("error" if is_hopeless(error) else self._owner.parked_state, error)
+            self._owner.gave_up(self, error)
+            return False
+        self._tries += 1
+        self.restarts += 1
+        self._come("reconnecting", error)
+        return True
+
+    async def _pause(self) -> bool:
+        """Wait before the next try, or until someone cannot wait; return False when it is to stop."""
+        wait = self._owner.backoff[self._tries - 1]
+        if self.error is not None and self.error.retry_after is not None:
+            wait = max(wait, self.error.retry_after)
+        # Many servers that went away together do not come back together.
+        await self._sleep(wait * random.uniform(1 - limits.BACKOFF_JITTER, 1 + limits.BACKOFF_JITTER))  # noqa: S311
+        stop = "stop" in self._wishes
+        self._wishes.clear()
+        return not stop
+
+    async def _sleep(self, seconds: float, *others: asyncio.Future[Any]) -> None:
+        """Wait, but not longer than until someone wishes something or one of the others is done."""
+        if self._wishes:
+            return
+        self._wake = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._wake, *others], timeout=max(0.0, seconds))
+
+    async def _watch(self, session: Session) -> ChannelError | None:
+        """Return why the connection broke; None when it was stopped or nobody needs it."""
+        health_at = time.monotonic() + limits.HEALTH_EVERY
+        while True:
+            await self._sleep(min(health_at, self._idle_at()) - time.monotonic(), session.closed)
+            wishes, self._wishes = self._wishes, set()
+            if "stop" in wishes:
+                return None
+            if session.closed.done():
+                return session.closed.result() or ChannelError("The connection ended.")
+            if "relist" in wishes:
+                await self._relist(session)
+            now = time.monotonic()
+            if now >= self._idle_at() and not self.busy:
+                return None
+            if now >= health_at:
+                health_at = now + limits.HEALTH_EVERY
+                # A server may do one thing at a time: while a call runs, silence proves nothing.
+                if not self.busy and (ill := await self._health(session)) is not None:
+                    return ill
+
+    def _idle_at(self) -> float:
+        after = self._owner.idle_stop
+        return self._used + after if after is not None and not self.busy else float("inf")
+
+    async def _relist(self, session: Session) -> None:
+        # A server that cries change all the time is heard once a second.
+        wait = self._listed + limits.RELIST_EVERY - time.monotonic()
+        if wait > 0:
+            await asyncio.wait([session.closed], timeout=wait)
+        self._listed = time.monotonic()
+        await self._owner.relist(session)
+
+    async def _health(self, session: Session) -> ChannelError | None:
+        """Ask for a sign of life; None also when there was no time to wait for one."""
+        ping = asyncio.ensure_future(session.ping())
+        await self._sleep(limits.HEALTH_ANSWER, ping, session.closed)
+        if not ping.done():
+            ping.cancel()
+            await asyncio.wait([ping])
+            if self._wishes or session.closed.done():
+                return None
+            return ChannelError(f"It did not answer the health check within {limits.HEALTH_ANSWER:g} s.")
+        error = ping.exception()
+        if error is not None:
+            return error if isinstance(error, ChannelError) else ChannelError(f"The health check failed: {error}.")
+        self.checked_at = time.time()
+        return None
+
+    def _come(self, state: ServerState, error: ChannelError | None) -> None:
+        self.state = state
+        self.error = error
+        self._owner.came(self, state, error)
+
+    def _refuse(self, error: ChannelError) -> None:
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_exception(error)

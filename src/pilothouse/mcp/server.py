@@ -1,0 +1,314 @@
+"""A configured server: its connections, its state, and what is known and remembered about it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from pilothouse.mcp import consent
+from pilothouse.mcp.breaker import Breaker
+from pilothouse.mcp.catalogue import Catalogue, Kept
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.connection import Connection
+from pilothouse.mcp.consent import Agreed, Consents
+from pilothouse.mcp.entries import address_of
+from pilothouse.mcp.history import History
+from pilothouse.mcp.session import Session
+from pilothouse.mcp.tool import McpTool
+from pilothouse.mcp.traffic import Traffic
+from pilothouse.mcp.troubles import NeedsConsent, needs_consent
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import Secrets
+from pilothouse.types.servers import Consent, ManualSource, ServerEntry, ServerState, ServerTool, ToolTimes
+
+_log = logging.getLogger(__name__)
+SHARED = ""
+Level = Literal["info", "warning", "error"]
+
+
+class Opener(Protocol):
+    """Makes sessions; the only place that knows transports."""
+
+    async def open(self, server: Server, connection: Connection) -> Session:
+        """Connect; raise a ChannelError that says why not."""
+        ...
+
+
+class Around(msgspec.Struct, frozen=True):
+    """What all servers share."""
+
+    secrets: Secrets
+    consents: Consents
+    catalogue: Catalogue
+    traffic: Traffic
+    opener: Opener
+    redact: Callable[[str], str]
+    # Something about a server changed: people are shown it anew.
+    changed: Callable[[], None]
+    # Level, code, sentence: something that people should know now.
+    notice: Callable[[Level, str, str], None]
+    # A connection is up; there may be too many.
+    make_room: Callable[[], None]
+    starts: asyncio.Semaphore
+
+
+class Server:
+    """One server of the list, from the time it is configured to the time it is removed or changed."""
+
+    def __init__(self, entry: ServerEntry, slug: str, around: Around, history: History | None = None) -> None:
+        self.entry = entry
+        self.slug = slug
+        self.around = around
+        self.history = history or History(around.redact)
+        self.breaker = Breaker()
+        self.connections: dict[str, Connection] = {}
+        self.last_used_at: float | None = None
+        # The calls that wait for the person's answer: by call, in which session and under which handle.
+        self.held: dict[str, tuple[Session, str]] = {}
+        # What the person must agree to; None when there is nothing, or when nobody looked yet.
+        self.asking: Consent | None = None
+        # Whether anyone looked what the person must agree to.
+        self.looked = not self.local
+        # False once the file says something else.
+        self.current = True
+        self._told = False
+        self._tools: tuple[Kept, ServerEntry, tuple[McpTool, ...]] | None = None
+        self.came(None, self.state, None)
+
+    # --- what others see ---
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        return self.entry.id
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.entry.name
+
+    @property
+    def offered(self) -> bool:
+        """Return whether it is switched on and may be started."""
+        return self.entry.enabled and self.asking is None
+
+    @property
+    def instructions(self) -> str:
+        """Return what the server says about itself."""
+        return self.around.catalogue.kept(self.entry).instructions
+
+    @property
+    def state(self) -> ServerState:
+        """Return the state that people see: that of the connection that is furthest."""
+        if not self.entry.enabled:
+            return "disabled"
+        if self.asking is not None:
+            return "needs_consent"
+        order: tuple[ServerState, ...] = ("connected", "connecting", "reconnecting", "error", "disconnected")
+        states = {connection.state for connection in self.connections.values()}
+        return next((state for state in order if state in states), "idle")
+
+    @property
+    def error(self) -> ChannelError | None:
+        """Return the newest failure that still stands."""
+        errors = [connection.error for connection in self.connections.values() if connection.error is not None]
+        return errors[-1] if errors else None
+
+    @property
+    def local(self) -> bool:
+        """Return whether it is a process of ours."""
+        return self.entry.transport == "stdio"
+
+    @property
+    def address(self) -> str:
+        """Return the command line or the URL, without secrets."""
+        return self.around.redact(address_of(self.entry))
+
+    def listed(self, others: Sequence[str] = ()) -> list[ServerTool]:
+        """Return its tools as last listed, whatever their state."""
+        return self.around.catalogue.tools(self.entry, self.slug, others)
+
+    def tools(self) -> Sequence[McpTool]:
+        """Return the tools that can be called."""
+        kept = self.around.catalogue.kept(self.entry)
+        if self._tools is None or self._tools[0] is not kept or self._tools[1] is not self.entry:
+            made = tuple(McpTool(self, listed) for listed in self.listed() if listed.state == "offered")
+            self._tools = (kept, self.entry, made)
+        return self._tools[2]
+
+    def takes(self, entry: ServerEntry) -> bool:
+        """Go on with a changed entry if nothing in it touches the connection; return whether that is so."""
+        if _connecting(entry) != _connecting(self.entry):
+            return False
+        self.entry = entry
+        return True
+
+    # --- connecting ---
+
+    async def session(self, conversation_id: str) -> Session:
+        """Return a session for a conversation, starting the server if need be; raise a ChannelError if not."""
+        self.last_used_at = time.time()
+        return await self.connection(conversation_id).get()
+
+    def connection(self, conversation_id: str) -> Connection:
+        """Return the connection of a conversation: the shared one, or its own where the server keeps state."""
+        key = conversation_id if self.entry.config.per_conversation else SHARED
+        if key not in self.connections:
+            self.connections[key] = Connection(self)
+        return self.connections[key]
+
+    async def learned(self) -> None:
+        """Wait until its tools are known; raise a PilothouseError that says why they cannot be."""
+        if self.around.catalogue.known(self.entry):
+            return
+        try:
+            await self.connection(SHARED).get()
+        except NeedsConsent as error:
+            raise PilothouseError("needs_consent", error.message, fix=error.fix) from None
+        except ChannelError as error:
+            raise PilothouseError("server_failed", error.message, fix=error.fix) from None
+
+    async def stop(self) -> None:
+        """Close all its connections, side by side."""
+        connections = list(self.connections.values())
+        if connections:
+            await asyncio.gather(*(connection.stop() for connection in connections))
+
+    def retry(self) -> None:
+        """Connect now, with fresh counters."""
+        self._told = False
+        self.breaker.succeeded()
+        self.connection(SHARED).retry()
+
+    async def release(self, call_id: str) -> None:
+        """Give up a call that waits for an answer."""
+        held = self.held.pop(call_id, None)
+        if held is not None:
+            await held[0].release(held[1])
+
+    # --- consent ---
+
+    async def check_consent(self) -> Agreed | None:
+        """Look whether the person agreed to exactly what would be started now; raise NeedsConsent if not."""
+        if not self.local:
+            return None
+        agreed = await asyncio.to_thread(self.around.consents.agreed, self.id)
+        now = await asyncio.to_thread(consent.look, self.entry, agreed)
+        before, self.asking, self.looked = self.asking, None, True
+        if agreed is None or agreed.fingerprint() != now.fingerprint():
+            self.asking = consent.shown(self.entry, now, agreed)
+        if before != self.asking:
+            self.came(None, self.state, None)
+        if self.asking is not None:
+            raise needs_consent(self.name, changed=agreed is not None)
+        return now
+
+    async def agree(self, fingerprint: str) -> bool:
+        """Keep that the person agreed, if it is still the same that they saw."""
+        now = await asyncio.to_thread(consent.look, self.entry)
+        if now.fingerprint() != fingerprint:
+            self.asking = None
+            return False
+        await asyncio.to_thread(self.around.consents.give, self.id, now)
+        self.asking = None
+        self.came(None, self.state, None)
+        return True
+
+    # --- as a connection's owner ---
+
+    @property
+    def backoff(self) -> tuple[float, ...]:
+        """Return the waits before each try after a failure."""
+        return limits.LOCAL_BACKOFF if self.local else limits.REMOTE_BACKOFF
+
+    @property
+    def idle_stop(self) -> float | None:
+        """Return after how long without a call it is stopped; None for never."""
+        if self.entry.config.always_on:
+            return None
+        return self.entry.config.idle_stop if self.entry.config.idle_stop is not None else limits.IDLE_STOP
+
+    @property
+    def parked_state(self) -> ServerState:
+        """Return what it is when nobody tries any more."""
+        return "error" if self.local else "disconnected"
+
+    async def open(self, connection: Connection) -> Session:
+        """Connect and learn the tools; raise a ChannelError that says why not."""
+        async with self.around.starts:
+            session = await self.around.opener.open(self, connection)
+        self.around.make_room()
+        return session
+
+    async def relist(self, session: Session) -> None:
+        """Ask for the tools again; a list that does not come leaves the old one in force."""
+        try:
+            await self.learn(session)
+        except ChannelError as error:
+            self.history.error(error.message)
+
+    async def learn(self, session: Session) -> None:
+        """Take up the server's list of tools; raise a ChannelError when it does not give one."""
+        listing = await session.list_tools()
+        for note in (*listing.notes, *([listing.cut] if listing.cut else [])):
+            self.history.line("host", "warning", note)
+        facts = session.facts
+        kept = msgspec.structs.replace(
+            self.around.catalogue.kept(self.entry),
+            era=facts.era,
+            protocol_version=facts.protocol_version,
+            server_version=" ".join(filter(None, (facts.name, facts.version))),
+            instructions=facts.instructions,
+        )
+        self.history.line("host", "info", f"{len(listing.tools)} tools in {listing.pages} pages.")
+        if await asyncio.to_thread(self.around.catalogue.learn, self.entry, listing.tools, kept):
+            self.around.changed()
+
+    def came(self, connection: Connection | None, state: ServerState, error: ChannelError | None) -> None:
+        """Hear that the connection came into a state."""
+        self.history.state(self.state, error.message if error is not None else "")
+        if state == "connected" and self._told:
+            self._told = False
+            self.around.notice("info", self._code, f"{self.name} is connected again.")
+        self.around.changed()
+
+    def lost(self, connection: Connection, error: ChannelError) -> None:
+        """Hear that a working connection broke."""
+        self.history.error(error.message)
+        _log.warning("server %s: connection lost: %s", self.name, error.message)
+        if not self._told:
+            self._told = True
+            self.around.notice("warning", self._code, f"{self.name} disconnected. Reconnecting...")
+
+    def gave_up(self, connection: Connection, error: ChannelError) -> None:
+        """Hear that nobody tries any more."""
+        self.history.error(error.message)
+        _log.warning("server %s: given up: %s", self.name, error.message)
+        if self._told:
+            ending = "failed to restart. Check settings." if self.local else f"is disconnected. {error.message}"
+            self.around.notice("error", self._code, f"{self.name} {ending}")
+
+    @property
+    def _code(self) -> str:
+        return f"server:{self.id}"
+
+
+def _connecting(entry: ServerEntry) -> ServerEntry:
+    """Return the entry without what can change while a server runs."""
+    config = msgspec.structs.replace(
+        entry.config,
+        off_tools=(),
+        read_only=False,
+        times=ToolTimes(),
+        tool_times={},
+        idle_stop=None,
+        always_on=False,
+        connect_timeout=None,
+    )
+    return msgspec.structs.replace(entry, source=ManualSource(), config=config)

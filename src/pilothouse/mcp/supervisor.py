@@ -1,0 +1,191 @@
+"""All servers of an installation: started and stopped as the file says, side by side, each on its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.entries import BadEntry, Entries, entry_id, parse_entries
+from pilothouse.mcp.names import slugs
+from pilothouse.mcp.server import SHARED, Around, Server
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.json import JsonObject
+from pilothouse.types.models import FileProblem
+
+_log = logging.getLogger(__name__)
+
+
+class ServersFile(Protocol):
+    """Where the entries are kept."""
+
+    def entries(self) -> Sequence[JsonObject]:
+        """Return the raw entries as they are now."""
+        ...
+
+    def problem(self) -> FileProblem | None:
+        """Return what is wrong with the file, if anything is."""
+        ...
+
+    async def change(self, change: Callable[[list[JsonObject]], None]) -> None:
+        """Change the list on disk, whatever else is in the file kept."""
+        ...
+
+
+class Supervisor:
+    """Keeps the running servers in step with the file."""
+
+    def __init__(self, file: ServersFile, make_around: Callable[[Callable[[], None]], Around]) -> None:
+        self.file = file
+        self.around = make_around(self._make_room)
+        self.servers: dict[str, Server] = {}
+        self.bad: tuple[BadEntry, ...] = ()
+        self._raw: Sequence[JsonObject] | None = None
+        # What may be cut short at the end, and what must not: a server on its way down.
+        self._starting: set[asyncio.Task[None]] = set()
+        self._stopping: set[asyncio.Task[None]] = set()
+        self._learning = False
+        self._closed = False
+
+    # --- what there is ---
+
+    async def offerings(self) -> Sequence[Server]:
+        """Return all servers in their order, as the file has them now."""
+        self.reconcile()
+        return list(self.servers.values())
+
+    def find(self, server_id: str) -> Server:
+        """Return a server by its id, its name or its prefix; raise `not_found` if there is none."""
+        self.reconcile()
+        server = self.servers.get(server_id)
+        if server is None:
+            wanted = server_id.lower()
+            named = (each for each in self.servers.values() if wanted in (each.name.lower(), each.slug))
+            server = next(named, None)
+        if server is None:
+            raise PilothouseError("not_found", f"There is no server “{server_id}”.", fix="Look at the list of servers.")
+        return server
+
+    # --- in step with the file ---
+
+    def reconcile(self) -> None:
+        """Take up what changed in the file: only servers whose entry changed in any way are touched."""
+        raw = self.file.entries()
+        if raw is self._raw or self._closed:
+            return
+        self._raw = raw
+        entries = parse_entries(raw)
+        self.bad = entries.bad
+        before, self.servers = self.servers, self._made(entries)
+        for server_id, server in before.items():
+            if self.servers.get(server_id) is not server:
+                self._retire(server)
+        if self._learning:
+            fresh = [each for each in self.servers.values() if before.get(each.id) is not each]
+            self._spawn(self._settle(fresh), self._starting)
+        self.around.changed()
+
+    def _made(self, entries: Entries) -> dict[str, Server]:
+        prefixes = slugs(entries.good)
+        made: dict[str, Server] = {}
+        for entry in entries.good:
+            known, prefix = self.servers.get(entry.id), prefixes[entry.id]
+            if known is not None and known.slug == prefix and known.takes(entry):
+                made[entry.id] = known
+            else:
+                made[entry.id] = Server(entry, prefix, self.around, known.history if known else None)
+        return made
+
+    def restart(self, server_id: str) -> None:
+        """Begin a server anew: a secret of it changed, which no entry shows."""
+        before = self.servers[server_id]
+        after = Server(before.entry, before.slug, self.around, before.history)
+        self.servers[server_id] = after
+        self._retire(before)
+        self._spawn(self._settle([after]), self._starting)
+
+    def _retire(self, server: Server) -> None:
+        server.current = False
+        self._spawn(server.stop(), self._stopping)
+
+    # --- starting and stopping ---
+
+    def begin(self) -> None:
+        """Start, a moment later and in the background, what is always on and what nobody has seen yet."""
+        self.reconcile()
+        self._spawn(self._begin(), self._starting)
+
+    async def _begin(self) -> None:
+        await asyncio.sleep(limits.LEARN_DELAY)
+        self._learning = True
+        await self._settle(list(self.servers.values()))
+
+    async def _settle(self, servers: Sequence[Server]) -> None:
+        """Find out which servers wait for consent, and start those that must run or were never seen."""
+        async with asyncio.TaskGroup() as group:
+            for server in servers:
+                if server.entry.enabled and server.current:
+                    group.create_task(self._settle_one(server))
+
+    async def _settle_one(self, server: Server) -> None:
+        with contextlib.suppress(ChannelError):
+            await server.check_consent()
+            if server.entry.config.always_on or not self.around.catalogue.known(server.entry):
+                await server.connection(SHARED).get()
+
+    async def look_for_consent(self) -> None:
+        """Find out for every local server whether the person agreed to its command."""
+        for server in list(self.servers.values()):
+            if server.entry.enabled and not server.looked:
+                with contextlib.suppress(ChannelError):
+                    await server.check_consent()
+
+    def _make_room(self) -> None:
+        """Stop the local servers that nobody used for longest when too many run."""
+        running = [
+            (connection.used, connection)
+            for server in self.servers.values()
+            if server.local and not server.entry.config.always_on
+            for connection in server.connections.values()
+            if connection.up
+        ]
+        spare = sorted((pair for pair in running if not pair[1].busy), key=lambda pair: pair[0])
+        for _, connection in spare[: max(0, len(running) - limits.SERVERS_RUNNING)]:
+            connection.rest()
+
+    async def close(self) -> None:
+        """Stop all servers side by side."""
+        self._closed = True
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*(server.stop() for server in self.servers.values()))
+        if left := self._starting | self._stopping:
+            await asyncio.wait(left)
+
+    def _spawn(self, work: Coroutine[Any, Any, None], kind: set[asyncio.Task[None]]) -> None:
+        task = asyncio.create_task(work, name="servers")
+        kind.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            kind.discard(task)
+            if not task.cancelled() and (error := task.exception()) is not None:
+                _log.error("a task of the servers failed", exc_info=error)
+
+        task.add_done_callback(done)
+
+
+def with_entry(entry: JsonObject) -> Callable[[list[JsonObject]], None]:
+    """Return a change that puts an entry in the list, in place of the one with its id."""
+
+    def change(entries: list[JsonObject]) -> None:
+        for index, each in enumerate(entries):
+            if entry_id(each) == entry["id"]:
+                entries[index] = entry
+                return
+        entries.append(entry)
+
+    return change

@@ -1,0 +1,203 @@
+"""A tool of a server as the agent calls it: the server is started if need be, and every outcome told honestly."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.content import to_output
+from pilothouse.mcp.session import BadAnswer, InputRequired, RpcError, Session
+from pilothouse.mcp.troubles import NeedsConsent
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ToolSpec
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolError, ToolOutput, ToolPaused
+from pilothouse.types.servers import ServerTool
+
+if TYPE_CHECKING:
+    from pilothouse.mcp.server import Server
+
+# A stranger's tool may do anything; what it claims about itself lowers nothing.
+_EFFECTS: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
+_SHOWN_CHARS = 100
+_PERHAPS = "It may have been carried out; check before you repeat it."
+
+
+class McpTool:
+    """One tool of one server, exactly as it was defined when the run began; implements the port `Tool`."""
+
+    effects = _EFFECTS
+
+    def __init__(self, server: Server, listed: ServerTool) -> None:
+        self._server = server
+        self._listed = listed
+        self.spec = ToolSpec(
+            name=listed.wire_name,
+            description=listed.description[: limits.TOOL_DESCRIPTION_CHARS] or listed.title or listed.name,
+            input_schema=listed.input_schema or {"type": "object"},
+        )
+        self.server = server.name
+        self.qualified_name = listed.qualified_name
+        self.grant_key = f"{listed.server_id}:{listed.name}:{listed.fingerprint}"
+        self.times = _times(server, listed.name)
+
+    def display(self, arguments: Mapping[str, object]) -> str:
+        """Return the tool's name and the first telling argument."""
+        telling = next((value for value in arguments.values() if isinstance(value, str) and value.strip()), "")
+        line = " ".join(telling.split())
+        shown = f"{line[:_SHOWN_CHARS]}{'…' if len(line) > _SHOWN_CHARS else ''}"
+        return f"{self.qualified_name}: {shown}" if shown else self.qualified_name
+
+    async def execute(
+        self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+    ) -> ToolOutput | ToolPaused:
+        """Carry the call out on the server."""
+        if (refused := self._refusal()) is not None:
+            return refused
+        began = time.monotonic()
+        attempt = _Attempt(self._server, self._listed, arguments, context, feedback)
+        try:
+            outcome = await attempt.carry_out(safe=self._safe)
+        except asyncio.CancelledError:
+            self._server.breaker.undecided()
+            self._server.history.call(self._listed.name, time.monotonic() - began, ok=False)
+            raise
+        if not isinstance(outcome, ToolPaused):
+            self._server.history.call(self._listed.name, time.monotonic() - began, ok=outcome.error is None)
+        return outcome
+
+    def _refusal(self) -> ToolOutput | None:
+        server, name = self._server, self._listed.name
+        if not server.current or not server.entry.enabled:
+            return _failure("SERVER_OFF", f"The server “{server.name}” was switched off or changed.")
+        state, fingerprint = server.around.catalogue.state(server.entry, name)
+        if state is None:
+            return _failure("TOOL_NOT_FOUND", f"The server “{server.name}” does not offer {name} any more.")
+        if state != "offered" or fingerprint != self._listed.fingerprint:
+            message = f"The definition of {self.qualified_name} changed; the person must look at it first."
+            return _failure("TOOL_CHANGED", message)
+        wait = server.breaker.wait()
+        if wait:
+            message = f"“{server.name}” failed several times in a row; it is tried again in {math.ceil(wait)} s."
+            return _failure("SERVER_UNAVAILABLE", message, retryable=True)
+        return None
+
+    @property
+    def _safe(self) -> bool:
+        """Return whether repeating does no harm: the person set the server to read only, and the tool says it reads."""
+        return self._server.entry.config.read_only and self._listed.annotations.get("readOnlyHint") is True
+
+
+class _Attempt:
+    """One call with its repetitions, where a repetition is safe."""
+
+    def __init__(
+        self, server: Server, tool: ServerTool, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+    ) -> None:
+        self._server = server
+        self._name = tool.name
+        self._promised = tool.output_schema
+        self._arguments = arguments
+        self._context = context
+        self._feedback = feedback
+        self._attempts = 0
+
+    async def carry_out(self, *, safe: bool) -> ToolOutput | ToolPaused:
+        """Call, and once more when nothing reached the server or repeating does no harm; wait out a rate limit."""
+        wait = limits.RETRY_FIRST_WAIT
+        while True:
+            self._attempts += 1
+            try:
+                return await self._once()
+            except ChannelError as error:
+                limited = error.status == 429 and self._attempts <= limits.MODEL_TRIES
+                again = limited or (self._attempts == 1 and (safe or not error.sent))
+                if isinstance(error, _NotStarted) or not again:
+                    return self._failed(error)
+                if limited:
+                    self._feedback.progress(None, None, error.message)
+                    await asyncio.sleep(max(wait, error.retry_after or 0.0))
+                    wait = min(wait * 2, limits.RETRY_MAX_WAIT)
+
+    async def _once(self) -> ToolOutput | ToolPaused:
+        server, context = self._server, self._context
+        try:
+            session = await server.session(context.conversation_id)
+        except ChannelError as error:
+            raise _NotStarted(error) from None
+        try:
+            with server.connection(context.conversation_id).using():
+                reply = await self._ask(session)
+        except RpcError as error:
+            server.breaker.succeeded()
+            return self._output(_failure("TOOL_ERROR", error.message))
+        except BadAnswer as error:
+            server.breaker.succeeded()
+            return self._output(_failure("BAD_ANSWER", f"“{server.name}” gave an answer that makes no sense: {error}"))
+        server.breaker.succeeded()
+        if isinstance(reply, InputRequired):
+            handle = reply.state.get("held")
+            if isinstance(handle, str):
+                server.held[context.call_id] = (session, handle)
+            return ToolPaused(reply.asks, reply.state)
+        return self._output(to_output(reply, self._promised))
+
+    async def _ask(self, session: Session) -> JsonObject | InputRequired:
+        context, resumed = self._context, self._context.resumed
+        if resumed is None:
+            return await session.call_tool(
+                self._name, self._arguments, on_progress=self._feedback.progress, call_id=context.call_id
+            )
+        self._server.held.pop(context.call_id, None)
+        return await session.resume_call(
+            self._name,
+            self._arguments,
+            resumed.state,
+            resumed.answers,
+            on_progress=self._feedback.progress,
+            call_id=context.call_id,
+        )
+
+    def _failed(self, error: ChannelError) -> ToolOutput:
+        server = self._server
+        if isinstance(error, _NotStarted):
+            if not isinstance(error.cause, NeedsConsent):
+                server.breaker.failed()
+            message = f"“{server.name}” is not available. {error.message}"
+            return self._output(_failure("SERVER_UNAVAILABLE", message, retryable=True))
+        server.breaker.failed()
+        server.history.error(f"{self._name}: {error.message}")
+        if error.status in (401, 403, 429):
+            return self._output(_failure("SERVER_REFUSED", error.message, retryable=error.status == 429))
+        after = _PERHAPS if error.sent else "It was not carried out."
+        return self._output(_failure("SERVER_LOST", f"{error.message} {after}", retryable=not error.sent))
+
+    def _output(self, output: ToolOutput) -> ToolOutput:
+        if self._attempts == 1:
+            return output
+        data = {**output.data, "attempts": self._attempts}
+        return ToolOutput(output.text, output.error, data, output.parts)
+
+
+class _NotStarted(ChannelError):
+    """The server could not be reached at all."""
+
+    def __init__(self, cause: ChannelError) -> None:
+        super().__init__(cause.message, fix=cause.fix, sent=False, status=cause.status)
+        self.cause = cause
+
+
+def _times(server: Server, name: str) -> CallTimes:
+    config = server.entry.config
+    own = config.tool_times.get(name)
+    idle = (own.idle if own else None) or config.times.idle or limits.MCP_IDLE
+    total = (own.total if own else None) or config.times.total or limits.MCP_TOTAL
+    return CallTimes(idle=idle, total=max(idle, total))
+
+
+def _failure(code: str, message: str, *, retryable: bool = False) -> ToolOutput:
+    return ToolOutput(text=message, error=ToolError(code, message, retryable))

@@ -1,0 +1,71 @@
+"""A tool called by a person instead of a model, to see what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.content import to_output
+from pilothouse.mcp.server import SHARED, Server
+from pilothouse.mcp.session import BadAnswer, InputRequired, RpcError
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.json import JsonObject
+from pilothouse.types.servers import ServerTool, ToolTrial, ToolTry
+
+
+async def try_tool(server: Server, body: ToolTry) -> ToolTrial:
+    """Call a tool and return what it gave, good or bad; raise a PilothouseError when it cannot be called."""
+    tool = _tool(server, body.tool)
+    began = time.monotonic()
+    ok, text = False, ""
+    result: JsonObject = {}
+    try:
+        async with asyncio.timeout(limits.TRY_TIMEOUT):
+            ok, text, result = await _call(server, tool, body.arguments)
+    except TimeoutError:
+        text = f"Tool call timed out after {limits.TRY_TIMEOUT:g}s"
+    except (RpcError, BadAnswer, ChannelError) as error:
+        text = str(error) or "The call failed."
+    seconds = time.monotonic() - began
+    server.history.call(tool.name, seconds, ok=ok)
+    shown = _masked(server, result)
+    content, structured = shown.get("content"), shown.get("structuredContent")
+    return ToolTrial(
+        ok=ok,
+        text=server.around.redact(text)[: limits.RESULT_CHARS],
+        content=tuple(each for each in content if isinstance(each, dict)) if isinstance(content, list) else (),
+        structured=structured if isinstance(structured, dict) else None,
+        elapsed_ms=round(seconds * 1000),
+    )
+
+
+async def _call(server: Server, tool: ServerTool, arguments: JsonObject) -> tuple[bool, str, JsonObject]:
+    session = await server.session(SHARED)
+    with server.connection(SHARED).using():
+        reply = await session.call_tool(tool.name, arguments)
+    if isinstance(reply, InputRequired):
+        if isinstance(handle := reply.state.get("held"), str):
+            await session.release(handle)
+        return False, "The tool asks a question before it goes on; call it in a chat.", {}
+    output = to_output(reply)
+    return output.error is None, output.text, reply
+
+
+def _tool(server: Server, name: str) -> ServerTool:
+    for tool in server.listed():
+        if name in (tool.name, tool.qualified_name, tool.wire_name):
+            if tool.state in ("changed", "quarantined"):
+                raise PilothouseError("conflict", f"{tool.qualified_name} cannot be called. {tool.reason}")
+            return tool
+    raise PilothouseError("not_found", f"“{server.name}” has no tool “{name}”.", fix="Look at the list of its tools.")
+
+
+def _masked(server: Server, value: Any) -> Any:
+    if isinstance(value, str):
+        return server.around.redact(value)
+    if isinstance(value, dict):
+        return {key: _masked(server, inner) for key, inner in value.items()}
+    return [_masked(server, inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,122 @@
+"""Servers as people see them: in their words, with nothing secret."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pilothouse.mcp.entries import AUTHORIZATION, SECRET, BadEntry, address_of
+from pilothouse.mcp.names import slug
+from pilothouse.mcp.server import Server
+from pilothouse.types.servers import ManualSource, Package, ServerEntry, ServerSettings, ServerStatus, ServerView
+
+_LABELS = {
+    "disabled": "Disabled",
+    "idle": "Idle",
+    "connecting": "Connecting...",
+    "reconnecting": "Reconnecting...",
+    "needs_consent": "Waiting for your consent",
+}
+
+
+def view(server: Server) -> ServerView:
+    """Return a server as lists show it."""
+    entry, kept, state = server.entry, server.around.catalogue.kept(server.entry), server.state
+    tools = [each.state for each in server.listed()]
+    connections = list(server.connections.values())
+    newest = max(connections, key=lambda each: (each.up, each.connected_at or 0.0), default=None)
+    message = server.around.redact(server.error.message) if server.error is not None else ""
+    return ServerView(
+        id=entry.id,
+        name=entry.name,
+        slug=server.slug,
+        enabled=entry.enabled,
+        state=state,
+        label=label(state, tools.count("offered"), message),
+        transport=entry.transport,
+        wire=entry.config.wire if entry.config.wire != "auto" else kept.wire,
+        package=_package(entry),
+        source=entry.source,
+        auth_type=entry.auth_type,
+        address=server.address,
+        settings=_settings(entry.config),
+        secret_names=tuple(name for name, value in _values(entry).items() if _is_secret(name, value)),
+        tool_count=tools.count("offered"),
+        changed_tools=tools.count("changed"),
+        quarantined_tools=tools.count("quarantined"),
+        protocol_version=kept.protocol_version,
+        server_version=kept.server_version,
+        connected_at=newest.connected_at if newest is not None and newest.up else None,
+        last_used_at=server.last_used_at,
+        last_health_check=newest.checked_at if newest is not None else None,
+        last_error=message or (server.history.errors[-1].text if server.history.errors else ""),
+        fix=server.error.fix if server.error is not None else "",
+        restarts=sum(connection.restarts for connection in connections),
+        process=newest.process() if newest is not None and newest.up else None,
+        consent=server.asking if entry.enabled else None,
+    )
+
+
+def bad_view(bad: BadEntry) -> ServerView:
+    """Return an entry that cannot be used, so that people see it and why."""
+    return ServerView(
+        id=bad.id,
+        name=bad.name,
+        slug=slug(bad.name),
+        enabled=False,
+        state="error",
+        label=f"Error: {bad.message}",
+        transport="stdio",
+        wire="auto",
+        package=Package(type="command", identifier=""),
+        source=ManualSource(),
+        auth_type="none",
+        address="",
+        settings=ServerSettings(),
+        secret_names=(),
+        tool_count=0,
+        last_error=bad.message,
+        fix="Correct the entry in config.json, or delete it.",
+    )
+
+
+def status(server: Server) -> ServerStatus:
+    """Return what the status page shows of a server."""
+    history = server.history
+    return ServerStatus(
+        server_id=server.id,
+        server=server.name,
+        state=server.state,
+        calls=tuple(history.calls),
+        history=tuple(history.states),
+        errors=tuple(history.errors),
+    )
+
+
+def label(state: str, tools: int, error: str) -> str:
+    """Return the words of the status chip."""
+    if state == "connected":
+        return f"Connected ({tools} {'tool' if tools == 1 else 'tools'})"
+    if state in ("error", "disconnected"):
+        return f"{'Error' if state == 'error' else 'Disconnected'}: {error or 'unknown'}"
+    return _LABELS[state]
+
+
+def _package(entry: ServerEntry) -> Package:
+    if entry.package.type != "http":
+        return entry.package
+    return msgspec.structs.replace(entry.package, identifier=address_of(entry))
+
+
+def _settings(config: ServerSettings) -> ServerSettings:
+    headers = {name: SECRET if _is_secret(name, value) else value for name, value in config.headers.items()}
+    env = {name: SECRET if _is_secret(name, value) else value for name, value in config.env.items()}
+    return msgspec.structs.replace(config, headers=headers, env=env)
+
+
+def _values(entry: ServerEntry) -> dict[str, str]:
+    return {**entry.config.env, **entry.config.headers}
+
+
+def _is_secret(name: str, value: str) -> bool:
+    # A token that stands in the file in plain text is still nobody's business.
+    return value.startswith(SECRET) or name.lower() == AUTHORIZATION.lower()

@@ -1,0 +1,151 @@
+"""What is kept of servers in memory, when they are left alone, and what their last words mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from pilothouse.mcp.breaker import Breaker
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.entries import parse_entry
+from pilothouse.mcp.history import History
+from pilothouse.mcp.traffic import Traffic
+from pilothouse.mcp.troubles import is_hopeless, local_failure
+from pilothouse.types import limits
+from pilothouse.types.servers import ServerEntry
+
+SERVER = ("one", "Files")
+
+
+def hide(text: str) -> str:
+    return text.replace("s3cr3t", "[redacted]")
+
+
+def local(kind: str = "command", identifier: str = "server") -> ServerEntry:
+    return parse_entry({"id": "one", "name": "GitHub", "package": {"type": kind, "identifier": identifier}})
+
+
+@pytest.mark.case("ERR-15")
+def test_a_server_that_fails_again_and_again_is_left_alone_and_tried_once() -> None:
+    now = [0.0]
+    breaker = Breaker(lambda: now[0])
+    for _ in range(limits.BREAKER_FAILURES):
+        assert breaker.wait() == 0
+        breaker.failed()
+    assert breaker.wait() == limits.BREAKER_OPEN
+    now[0] += limits.BREAKER_OPEN
+    assert breaker.wait() == 0
+    assert breaker.wait() > 0, "only one call tries"
+    breaker.failed()
+    assert breaker.wait() > 0
+    now[0] += limits.BREAKER_OPEN
+    assert breaker.wait() == 0
+    breaker.succeeded()
+    assert [breaker.wait() for _ in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.case("ERR-15")
+def test_a_cancelled_call_says_nothing_about_the_server() -> None:
+    now = [0.0]
+    breaker = Breaker(lambda: now[0])
+    for _ in range(limits.BREAKER_FAILURES):
+        breaker.failed()
+    now[0] += limits.BREAKER_OPEN
+    assert breaker.wait() == 0
+    breaker.undecided()
+    assert breaker.wait() == 0
+
+
+@pytest.mark.case("SPAWN-10")
+def test_what_a_server_wrote_is_kept_masked_and_bounded() -> None:
+    history = History(hide)
+    for number in range(limits.SERVER_LOG_LINES + 10):
+        history.line("stderr", "info", f"{number} token=s3cr3t {'x' * 10_000}")
+    assert len(history.lines) == limits.SERVER_LOG_LINES
+    assert "s3cr3t" not in history.lines[-1].text
+    assert len(history.lines[-1].text) <= limits.SERVER_LOG_CHARS + 10
+    assert len(history.last_words()) == limits.LAST_WORDS
+
+
+@pytest.mark.case("OBS-07")
+def test_messages_are_recorded_only_when_wanted_and_without_secrets() -> None:
+    traffic = Traffic(hide)
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"key": "s3cr3t"}}
+    traffic.message(SERVER, "out", request, 80)
+    assert traffic.page(0, None).messages == ()
+    traffic.switch(True)
+    traffic.message(SERVER, "out", request, 80)
+    traffic.message(SERVER, "in", {"jsonrpc": "2.0", "id": 1, "result": {}}, 40)
+    traffic.message(SERVER, "in", {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}, 40)
+    traffic.message(("two", "Other"), "in", {"jsonrpc": "2.0", "id": 9, "error": {"code": 1}}, 40)
+    traffic.garbage(SERVER, "Listening on s3cr3t")
+    page = traffic.page(0, None)
+    assert [message.kind for message in page.messages] == ["request", "response", "notification", "error", "garbage"]
+    assert "s3cr3t" not in str(page)
+    assert page.messages[1].method == "tools/call"
+    assert page.messages[1].seconds is not None
+    assert [message.seq for message in traffic.page(page.messages[2].seq, "one").messages] == [page.last_seq]
+    traffic.switch(False)
+    assert traffic.page(0, None).messages == ()
+
+
+@pytest.mark.case("OBS-07")
+def test_recorded_messages_are_bounded_in_number_and_size() -> None:
+    traffic = Traffic(hide)
+    traffic.switch(True)
+    for number in range(limits.TRAFFIC_MESSAGES + 5):
+        traffic.message(SERVER, "out", {"id": number, "method": "x", "params": {"text": "y" * 100}}, 200)
+    assert len(traffic.page(0, None).messages) == limits.TRAFFIC_MESSAGES
+    for number in range(300):
+        traffic.message(SERVER, "in", {"id": number, "result": {"text": "y" * 1_000_000}}, 1_000_000)
+    kept = traffic.page(0, None).messages
+    assert sum(len(message.text) for message in kept) <= limits.TRAFFIC_TOTAL_CHARS
+    assert kept[-1].bytes == 1_000_000
+
+
+@pytest.mark.case("ERR-09", "F-02")
+@pytest.mark.parametrize(
+    ("entry", "code", "words", "message", "fix"),
+    [
+        (local(), 3, ["starting", "boom", ""], "“GitHub” ended with exit code 3: boom", "log"),
+        (local(), -9, [], "“GitHub” ended by signal 9 and said nothing.", "log"),
+        (local("npm", "x"), 1, ["npm ERR! code ENOTFOUND"], "Failed to install GitHub. Check network.", ""),
+        (
+            local("pypi", "x"),
+            1,
+            ["error: Failed to fetch: `https://…`"],
+            "Failed to install GitHub. Check network.",
+            "",
+        ),
+        (local("npm", "x"), 1, ["npm error code E404"], "There is no package x on npm.", "name"),
+        (
+            local("pypi", "mcp-server-x"),
+            1,
+            ["AttributeError: 'Server' object has no attribute 'list_tools'"],
+            "“GitHub” does not work with the mcp package it was installed with.",
+            "uvx --with 'mcp<2' mcp-server-x",
+        ),
+        (
+            local(),
+            1,
+            ["Error: GITHUB_TOKEN environment variable is required"],
+            "“GitHub” needs a value for GITHUB_TOKEN.",
+            "Settings",
+        ),
+        (local(), 1, ["Please set the BRAVE_API_KEY"], "“GitHub” needs a value for BRAVE_API_KEY.", "Settings"),
+        (local("docker", "x"), 1, ["Cannot connect to the Docker daemon at unix:"], "Docker is not running.", "Start"),
+        (local("docker", "x"), 125, ["Unable to find image 'x'"], "Failed to install GitHub. Check network.", "image"),
+    ],
+)
+def test_the_end_of_a_local_server_is_told_in_one_sentence(
+    entry: ServerEntry, code: int, words: list[str], message: str, fix: str
+) -> None:
+    told = local_failure(entry, ChannelError("It ended."), code, words)
+    assert told.message == message
+    assert fix in told.fix
+
+
+def test_some_failures_stay_until_the_person_does_something() -> None:
+    assert is_hopeless(ChannelError("x", status=401))
+    assert not is_hopeless(ChannelError("x", status=503))
+    assert not is_hopeless(ChannelError("x"))
+    assert is_hopeless(local_failure(local("npm", "x"), ChannelError("x"), 1, ["E404"]))
