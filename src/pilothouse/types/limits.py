@@ -91,6 +91,8 @@ MCP_ENDPOINT_TIMEOUT = 10.0
 MCP_GOODBYE = 2.0
 # A request is let in at the third try or never: no token yet, then one with too little reach. One more, for renewals.
 ACCESS_ROUNDS = 4
+# After its answer a stream should end; waiting for that keeps the connection for the next request.
+REPLY_LINGER = 0.1
 # A broken event stream is taken up again after this, or after what the server asks for within these bounds.
 STREAM_RETRY_FIRST = 1.0
 STREAM_RETRY_MIN = 0.1
@@ -343,3 +345,13 @@ INPUT_WAIT = 0.1
 LISTEN_AGAIN = 30.0
 # Requests a server may have open with us; more are refused at once.
 SERVER_REQUESTS = 32
+
+# --- local servers' processes --------------------------------------------------------------------
+# The longest line of a server that is taken; one result of 50 MB fits, an endless line does not.
+STDIO_LINE_BYTES = 64 * 1024 * 1024
+# A server that reads nothing for this long, with a full pipe, is as good as dead.
+STDIO_WRITE = 10.0
+# The longest line of a server's log; the rest of it is dropped.
+STDERR_LINE_BYTES = 8 * 1024
+# After its input was closed, and again after SIGTERM, a server has this long to end by itself.
+PROCESS_GRACE = 2.0

@@ -1,0 +1,236 @@
+"""A server as a process of ours: messages are lines on its standard input and output, its log is standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+from uuid import uuid4
+
+import msgspec
+
+from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Incoming, Outgoing, RequestId
+from pilothouse.mcp.processes import Ledger, end, environment, with_us
+from pilothouse.mcp.transports.arrivals import arrivals
+from pilothouse.types import limits
+
+_BOM = b"\xef\xbb\xbf"
+# The id of an answer that cannot be read otherwise; it stands near the beginning or the end.
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_NEAR = 4_096
+
+
+def _nothing(_: str) -> None:
+    """Hear a line and do nothing."""
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start, exactly."""
+
+    # The program's absolute path and its arguments; no shell ever sees them.
+    argv: Sequence[str]
+    env: Mapping[str, str] = {}
+    cwd: str | None = None
+    on_stderr: Callable[[str], None] = _nothing
+    ledger: Ledger | None = None
+
+
+class Stdio(asyncio.SubprocessProtocol):
+    """A running server process."""
+
+    def __init__(self, launch: Launch) -> None:
+        loop = asyncio.get_running_loop()
+        self._launch = launch
+        self._mark = uuid4().hex
+        self._deliver: Deliver = _drop
+        self._closed: asyncio.Future[ChannelError | None] = loop.create_future()
+        self._exited: asyncio.Future[int] = loop.create_future()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._ending = False
+        self._blocked: asyncio.Future[None] | None = None
+        self._lines = _Lines(limits.STDIO_LINE_BYTES)
+        self._log = _Lines(limits.STDERR_LINE_BYTES, drops=True)
+        self.pid = 0
+        self.started_at = 0.0
+
+    @property
+    def closed(self) -> asyncio.Future[ChannelError | None]:
+        """Return what is done when the process ended or its output was closed."""
+        return self._closed
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return the exit code, negative for a signal; None while it runs."""
+        return self._exited.result() if self._exited.done() else None
+
+    async def open(self, deliver: Deliver) -> None:
+        """Start the process."""
+        launch = self._launch
+        self._deliver = deliver
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.subprocess_exec(
+                lambda: self,
+                *with_us(launch.argv),
+                env=environment(launch.env, self._mark),
+                cwd=launch.cwd,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise ChannelError(f"There is no program {launch.argv[0]}.", fix="Install it.", sent=False) from None
+        except PermissionError:
+            message = f"The program {launch.argv[0]} may not be started."
+            raise ChannelError(message, fix="Check its permissions.", sent=False) from None
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            message = f"The program {launch.argv[0]} could not be started: {why}."
+            raise ChannelError(message, fix="Close other programs and try again.", sent=False) from None
+
+    async def send(self, message: Outgoing) -> None:
+        """Write a line; a process that does not read is given up after a while."""
+        if self._closed.done() or self._transport is None:
+            raise ChannelError("The server is not running.", sent=False)
+        pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        pipe.write(message.body + b"\n")
+        if self._blocked is not None:
+            try:
+                async with asyncio.timeout(limits.STDIO_WRITE):
+                    await asyncio.shield(self._blocked)
+            except TimeoutError:
+                error = ChannelError(f"The server read nothing for {limits.STDIO_WRITE:g} s.", sent=False)
+                self._end(error)
+                raise error from None
+
+    def abandon(self, request_id: RequestId) -> None:
+        """Nothing to close: all answers come over one pipe."""
+
+    async def close(self) -> None:
+        """End the process and all that descends from it."""
+        self._end(None)
+        transport = self._transport
+        if transport is None or self._ending:
+            return
+        self._ending = True
+        pipe = transport.get_pipe_transport(0)
+        if pipe is not None:
+            pipe.close()
+        try:
+            await end(self.pid, self._mark, self._exited)
+        finally:
+            transport.close()
+            if self._launch.ledger is not None:
+                self._launch.ledger.strike(self.pid)
+
+    # --- what the event loop tells ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember the process."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self.pid = self._transport.get_pid() or 0
+        self.started_at = time.time()
+        if self._launch.ledger is not None:
+            self._launch.ledger.write(self.pid, self._mark)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Take what the process wrote."""
+        if fd == 2:
+            for line in self._log.feed(data):
+                self._launch.on_stderr(line.decode("utf-8", "replace").rstrip("\r"))
+            return
+        if self._closed.done():
+            return
+        for line in self._lines.feed(data):
+            self._take(line)
+        if self._lines.overflown:
+            size = limits.STDIO_LINE_BYTES // 1024 // 1024
+            self._end(ChannelError(f"The server sent a line of more than {size} MB; it was stopped."))
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """See the end of a pipe: without its output a server is of no use."""
+        if fd == 1:
+            # Its exit code usually follows at once, and says more.
+            asyncio.get_running_loop().call_later(0.2, self._end, ChannelError("The server closed its output."))
+        elif fd == 0:
+            self.resume_writing()
+
+    def process_exited(self) -> None:
+        """Learn that the process ended."""
+        code = self._transport.get_returncode() if self._transport is not None else None
+        if not self._exited.done():
+            self._exited.set_result(code if code is not None else -1)
+        how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+        # What it wrote last may still be in the pipe.
+        asyncio.get_running_loop().call_later(0.05, self._end, ChannelError(f"The server {how}."))
+
+    def pause_writing(self) -> None:
+        """The pipe is full."""
+        if self._blocked is None:
+            self._blocked = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        """The pipe has room again."""
+        blocked, self._blocked = self._blocked, None
+        if blocked is not None and not blocked.done():
+            blocked.set_result(None)
+
+    def _take(self, line: bytes) -> None:
+        line = line.strip().removeprefix(_BOM)
+        if not line:
+            return
+        for incoming in arrivals(line):
+            self._deliver(_addressed(incoming, line))
+
+    def _end(self, error: ChannelError | None) -> None:
+        if not self._closed.done():
+            self._closed.set_result(error)
+
+
+class _Lines:
+    """Cuts bytes into lines in one pass, however long a line is."""
+
+    def __init__(self, most: int, *, drops: bool = False) -> None:
+        self._most = most
+        self._drops = drops
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.overflown = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that are complete now."""
+        *whole, rest = data.split(b"\n")
+        lines: list[bytes] = []
+        for piece in whole:
+            self._add(piece)
+            if self.overflown:
+                return lines
+            lines.append(b"".join(self._parts) if len(self._parts) != 1 else self._parts[0])
+            self._parts.clear()
+            self._size = 0
+        self._add(rest)
+        return lines
+
+    def _add(self, piece: bytes) -> None:
+        room = self._most - self._size
+        if len(piece) > room:
+            if not self._drops:
+                self.overflown = True
+                self._parts.clear()
+                return
+            piece = piece[:room]
+        if piece:
+            self._parts.append(piece)
+            self._size += len(piece)
+
+
+def _addressed(incoming: Incoming, line: bytes) -> Incoming:
+    """Return garbage with the id of the request that it answers, where it can be made out."""
+    if not isinstance(incoming, Garbage) or b'"method"' in line[:_NEAR]:
+        return incoming
+    found = _ID.search(line[:_NEAR]) or _ID.search(line[-_NEAR:])
+    return msgspec.structs.replace(incoming, id=int(found[1])) if found else incoming
+
+
+def _drop(_: Incoming) -> None:
+    """Before it is opened nothing can come."""
