@@ -110,6 +110,7 @@ export function ConsentDialog({ server, onClose }: { server: ServerView | null; 
       size="lg"
       fullScreen={isNarrow}
       closeOnClickOutside={false}
+      classNames={{ title: classes.longTitle ?? "" }}
     >
       {shown?.consent && <Asking key={shown.consent.fingerprint} server={shown} consent={shown.consent} onClose={onClose} />}
       {shown && !shown.consent && <p className={classes.lead}>There is nothing to agree to any more.</p>}

@@ -84,7 +84,7 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
       <TextInput
         label="Folder"
         description="Where the program starts."
-        placeholder="Its own"
+        placeholder="Default"
         spellCheck={false}
         value={draft.cwd}
         error={errors.cwd}

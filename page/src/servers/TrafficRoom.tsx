@@ -119,7 +119,7 @@ export function TrafficRoom() {
           disabled={recording === null}
           onChange={(event) => switchTo(event.currentTarget.checked)}
         />
-        <span className={classes.grow} />
+        <span className={classes.space} />
         <Button size="xs" variant="default" disabled={found.length === 0} onClick={save}>
           Export {counted(found.length, "message")}
         </Button>

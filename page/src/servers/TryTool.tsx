@@ -3,13 +3,13 @@ import { useState } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerTool, ToolTrial } from "../api/types";
 import { LongText } from "../chat/LongText";
-import { seconds } from "../chat/words";
 import { SchemaForm } from "../forms/SchemaForm";
 import { JsonTree } from "../json/JsonTree";
 import { rasterUrl } from "../markdown/raster";
 import { CheckIcon, CrossCircleIcon } from "../shell/icons";
 import { Failure } from "../settings/Warning";
 import classes from "./Tools.module.css";
+import { latency } from "./words";
 
 /** Return text as data when it is a JSON object or list, else undefined. */
 function dataOf(text: string): object | undefined {
@@ -34,7 +34,7 @@ function Result({ trial }: { trial: ToolTrial }) {
     <div className={classes.result}>
       <p role="status" className={classes.outcome} data-ok={trial.ok}>
         {trial.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
-        {trial.ok ? "Completed" : "Failed"} in {seconds(trial.elapsedMs)}
+        {trial.ok ? "Completed" : "Failed"} in {latency(trial.elapsedMs / 1000)}
       </p>
       {data !== undefined && <JsonTree value={data} label="Result as data" />}
       {trial.text && <LongText text={trial.text} label="Result" />}

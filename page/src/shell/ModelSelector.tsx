@@ -48,7 +48,7 @@ export function ModelSelector() {
           className={classes.model}
           classNames={{ label: classes.modelLabel ?? "" }}
           rightSection={<ChevronDownIcon size={15} />}
-          aria-label={`Model: ${current?.name ?? "none"}`}
+          aria-label={`Model: ${current?.name ?? "No model"}`}
         >
           {current?.name ?? "No model"}
         </Button>
