@@ -1,0 +1,251 @@
+"""An MCP server over stdio that does as its arguments say, with nothing but the standard library.
+
+`scripted.py [--option value …]`, in a process of its own:
+
+    --tools FILE        the tools as JSON; read anew at every tools/list
+    --record FILE       append every message that arrives, one line each
+    --start MODE        silent: answers nothing; exit: ends with --code; rubbish: prints what is no protocol;
+                        probe-exit: ends when it meets a method it does not know
+    --code N            the exit code
+    --say TEXT          a line on standard error at the start
+    --delay SECONDS     before the first answer
+    --version V         the protocol version it answers with
+    --era modern        speaks 2026-07-28 only
+    --ignore-term       ignores SIGTERM and the end of its input
+    --spawn             starts a child that leaves its process group, and says its pid on standard error
+
+Its tools (unless --tools says otherwise): echo(text), sleep(seconds), fail(message), big(bytes), exit(code),
+raw(line): writes this line instead of an answer, progress(steps, seconds), ask(schema): elicits, image(), pid(),
+env(): the names of its variables, deaf(): stops reading, flood(megabytes): writes on standard error, count(): how often
+it was called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+ANY = {"type": "object"}
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+NAMES = (
+    *("sleep", "fail", "big", "exit", "raw", "progress", "ask", "image"),
+    *("pid", "env", "deaf", "flood", "count", "link", "structured"),
+)
+MODERN = "2026-07-28"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+class Server:
+    """The server's state and its answers."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.lock = threading.Lock()
+        self.cancelled: set[object] = set()
+        self.answers: dict[object, Any] = {}
+        self.waiting: dict[object, threading.Event] = {}
+        self.calls = 0
+        self.asked = 0
+
+    def write(self, message: object) -> None:
+        self.line(json.dumps({"jsonrpc": "2.0", **message}) if isinstance(message, dict) else json.dumps(message))
+
+    def line(self, text: str) -> None:
+        with self.lock:
+            sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape") + b"\n")
+            sys.stdout.buffer.flush()
+
+    def take(self, message: dict[str, Any]) -> None:
+        if self.options.record:
+            with open(self.options.record, "a", encoding="utf-8") as file:
+                file.write(json.dumps(message) + "\n")
+        method, number = message.get("method"), message.get("id")
+        if method is None:
+            self.answers[number] = message
+            self.waiting.pop(number, threading.Event()).set()
+        elif method == "notifications/cancelled":
+            self.cancelled.add(message["params"]["requestId"])
+        elif number is not None:
+            threading.Thread(target=self.reply, args=(number, method, message.get("params") or {}), daemon=True).start()
+
+    def reply(self, number: object, method: str, params: dict[str, Any]) -> None:
+        modern = self.options.era == "modern"
+        if method == "server/discover" and modern:
+            meta = {"io.modelcontextprotocol/serverInfo": {"name": "scripted", "version": "1.0"}}
+            found = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, "_meta": meta}
+            self.write({"id": number, "result": {"resultType": "complete", **found}})
+        elif method == "initialize" and not modern:
+            version = self.options.version or params.get("protocolVersion")
+            info = {"name": "scripted", "version": "1.0"}
+            capabilities = {"tools": {"listChanged": True}, "logging": {}}
+            self.write({"id": number, "result": {"protocolVersion": version, "capabilities": capabilities,
+                                                 "serverInfo": info, "instructions": "Use these tools."}})  # fmt: skip
+        elif method == "ping" and not modern:
+            self.write({"id": number, "result": {}})
+        elif method == "tools/list":
+            self.write({"id": number, "result": {"tools": self.tools()}})
+        elif method == "tools/call":
+            self.call(number, params)
+        elif self.options.start == "probe-exit":
+            os._exit(9)
+        else:
+            self.write({"id": number, "error": {"code": -32601, "message": "Method not found"}})
+
+    def tools(self) -> list[Any]:
+        if self.options.tools:
+            return list(json.loads(Path(self.options.tools).read_text(encoding="utf-8")))
+        plain = [{"name": name, "description": f"Does {name}.", "inputSchema": ANY} for name in NAMES]
+        echo = {"name": "echo", "description": "Gives back what it is given.", "inputSchema": TEXT}
+        return [{**echo, "annotations": {"readOnlyHint": True}}, *plain]
+
+    def call(self, number: object, params: dict[str, Any]) -> None:
+        self.calls += 1
+        handler = getattr(self, f"do_{params['name']}", None)
+        if handler is None:
+            self.write({"id": number, "error": {"code": -32602, "message": f"Unknown tool: {params['name']}"}})
+            return
+        result = handler(number, params)
+        if isinstance(result, str):
+            result = {"content": [{"type": "text", "text": result}]}
+        if result is not None and number not in self.cancelled:
+            if self.options.era == "modern":
+                result = {"resultType": "complete", **result}
+            self.write({"id": number, "result": result})
+
+    # --- tools ---
+
+    def do_echo(self, number: object, params: dict[str, Any]) -> str:
+        return str(params["arguments"]["text"])
+
+    def do_sleep(self, number: object, params: dict[str, Any]) -> str:
+        end = time.monotonic() + float(params["arguments"].get("seconds", 3600))
+        while time.monotonic() < end and number not in self.cancelled:
+            time.sleep(0.01)
+        return "awake"
+
+    def do_fail(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
+        message = params["arguments"].get("message", "It went wrong.")
+        return {"content": [{"type": "text", "text": message}], "isError": True}
+
+    def do_big(self, number: object, params: dict[str, Any]) -> str:
+        return "x" * int(params["arguments"]["bytes"])
+
+    def do_exit(self, number: object, params: dict[str, Any]) -> None:
+        code = int(params["arguments"].get("code", 1))
+        os.kill(os.getpid(), signal.SIGKILL) if code < 0 else os._exit(code)
+
+    def do_raw(self, number: object, params: dict[str, Any]) -> None:
+        self.line(str(params["arguments"]["line"]).replace("$ID", json.dumps(number)))
+
+    def do_progress(self, number: object, params: dict[str, Any]) -> str:
+        steps, token = int(params["arguments"]["steps"]), params.get("_meta", {}).get("progressToken")
+        for step in range(steps):
+            told = {"progressToken": token, "progress": step + 1, "total": steps, "message": f"step {step + 1}"}
+            self.write({"method": "notifications/progress", "params": told})
+            time.sleep(float(params["arguments"].get("seconds", 0)))
+        return f"{steps} steps"
+
+    def do_ask(self, number: object, params: dict[str, Any]) -> str | None:
+        schema = params["arguments"].get("schema") or {
+            "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}  # fmt: skip
+        question = {"mode": "form", "message": "What is your name?", "requestedSchema": schema}
+        if params["arguments"].get("url"):
+            question = {"mode": "url", "message": "Please sign in.", "url": params["arguments"]["url"]}
+            question["elicitationId"] = "e1"
+        if self.options.era == "modern":
+            responses = params.get("inputResponses")
+            if not responses:
+                wanted = {"who": {"method": "elicitation/create", "params": question}}
+                self.write({"id": number, "result": {
+                    "resultType": "input_required", "inputRequests": wanted, "requestState": "s1"}})  # fmt: skip
+                return None
+            return f"{responses['who']} {params.get('requestState')}"
+        self.asked += 1
+        name = f"ask-{self.asked}"
+        answered = self.waiting[name] = threading.Event()
+        self.write({"id": name, "method": "elicitation/create", "params": question})
+        answered.wait(60)
+        return json.dumps(self.answers.get(name, {}).get("result"))
+
+    def do_image(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": "A pixel."},
+                            {"type": "image", "data": PIXEL, "mimeType": "image/png"}]}  # fmt: skip
+
+    def do_link(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [
+            {"type": "resource_link", "uri": "https://example.com/report", "name": "report"},
+            {"type": "resource", "resource": {"uri": "file:///notes.txt", "text": "Notes.", "mimeType": "text/plain"}},
+        ]}  # fmt: skip
+
+    def do_structured(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
+        data = {"city": "Bergen", "days": [{"rain": True}, {"rain": False}]}
+        return {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data}
+
+    def do_pid(self, number: object, params: dict[str, Any]) -> str:
+        return str(os.getpid())
+
+    def do_env(self, number: object, params: dict[str, Any]) -> str:
+        return json.dumps(dict(os.environ))
+
+    def do_deaf(self, number: object, params: dict[str, Any]) -> str:
+        self.options.deaf = True
+        return "deaf"
+
+    def do_flood(self, number: object, params: dict[str, Any]) -> str:
+        block = (b"x" * 1023 + b"\n") * 1024
+        for _ in range(int(params["arguments"]["megabytes"])):
+            sys.stderr.buffer.write(block)
+        return "flooded"
+
+    def do_count(self, number: object, params: dict[str, Any]) -> str:
+        return str(self.calls)
+
+
+def begin(options: argparse.Namespace) -> None:
+    """Do what is to be done before the first message."""
+    if options.ignore_term:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if options.say:
+        print(options.say, file=sys.stderr, flush=True)
+    if options.spawn:
+        child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL)
+        print(f"child {child.pid}", file=sys.stderr, flush=True)
+    if options.start == "exit":
+        sys.exit(options.code)
+    if options.start == "rubbish":
+        print("Welcome to my server!\n\nListening…", flush=True)
+        print("HTTP/1.1 200 OK", flush=True)
+    time.sleep(options.delay)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    for name in ("tools", "record", "start", "say", "version", "era"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--code", type=int, default=0)
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--ignore-term", action="store_true")
+    parser.add_argument("--spawn", action="store_true")
+    options = parser.parse_args()
+    options.deaf = False
+    begin(options)
+    server = Server(options)
+    for line in sys.stdin:
+        if options.start not in ("silent", "rubbish"):
+            server.take(json.loads(line))
+        while options.deaf:
+            time.sleep(0.1)
+    while options.ignore_term:
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main()
