@@ -40,7 +40,20 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "__init__": {"library", "types"},
     "__main__": {"cli"},
 }
-HTTP_CLIENTS = {"httpx2", "httpx", "httpcore2", "aiohttp", "requests", "urllib3", "urllib.request", "http.client"}
+HTTP_CLIENTS = {
+    "aiohttp",
+    "http.client",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "requests",
+    "urllib.request",
+    "urllib3",
+    "websockets.asyncio.client",
+    "websockets.client",
+    "websockets.sync.client",
+}
+CONNECTING_CALLS = {"asyncio.open_connection", "socket.create_connection"}
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
 PROCESS_CALLS = {
     "asyncio.create_subprocess_exec",
@@ -106,13 +119,21 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         visit(name, ())
 
 
-def test_only_net_opens_outgoing_http() -> None:
+@pytest.mark.case("NET-01")
+def test_only_net_opens_outgoing_connections() -> None:
     wrong = [
         f"{module.place}:{line} imports {name}"
         for module in modules()
         if module.package != "net"
         for name, line in module.imports()
         if is_or_is_under(name, HTTP_CLIENTS)
+    ]
+    wrong += [
+        f"{module.place}:{node.lineno} calls {called_name(node)}"
+        for module in modules()
+        if module.package != "net"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and called_name(node) in CONNECTING_CALLS
     ]
     assert not wrong, "\n".join(wrong)
 

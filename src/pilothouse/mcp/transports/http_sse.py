@@ -198,6 +198,7 @@ class HttpSse:
     async def _answer(self, requests: Requests, reply: Reply, request_id: RequestId | None) -> None:
         """Deliver what came as the reply to a POST; mostly it is empty and the answer comes on the stream."""
         if request_id is None or reply.status == 202:
+            await requests.finish(reply)
             return
         body = await requests.body(reply, limits.MCP_MESSAGE_BYTES, timeout=None)
         parts = [body]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 
@@ -77,6 +79,13 @@ class Requests:
             return await reply.chunk(None)
         except NetError as error:
             raise await from_net(error, self._target.url) from None
+
+    async def finish(self, reply: Reply) -> None:
+        """Close a reply of which nothing more is wanted; at its end the connection can be used again."""
+        with contextlib.suppress(NetError, TimeoutError):
+            async with asyncio.timeout(limits.REPLY_LINGER):
+                await reply.read(limits.ERROR_BODY_BYTES, None)
+        await reply.aclose()
 
     async def aclose(self) -> None:
         """Close all connections."""

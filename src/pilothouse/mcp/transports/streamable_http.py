@@ -161,6 +161,7 @@ class StreamableHttp:
             if reply.status >= 300:
                 body = await self._way.body(reply, limits.ERROR_BODY_BYTES)
                 raise self._lost(reply, body) or self._way.means(reply, body)
+            await self._way.finish(reply)
         finally:
             await reply.aclose()
         if message.method == "notifications/initialized" and self._listening is None:
@@ -229,7 +230,9 @@ class StreamableHttp:
             raise await from_net(error, self._target.url) from None
         except ChannelError as error:
             return error
-        if not stream.answered:
+        if stream.answered:
+            await self._way.finish(reply)
+        else:
             self._take(stream, events.rest())
         return None
 
