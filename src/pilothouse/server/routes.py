@@ -10,6 +10,7 @@ from msgspec import Meta
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
+from pilothouse.server.watchdog import was_blocked
 from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
@@ -80,7 +81,7 @@ class SearchQuery(msgspec.Struct, frozen=True):
 
 async def health(call: Call[None, NoQuery]) -> Health:
     """Answer that the server is up."""
-    return Health()
+    return Health(status="degraded" if was_blocked() else "up")
 
 
 async def begin_session(call: Call[SessionRequest, NoQuery]) -> Reply:

@@ -21,6 +21,7 @@ from pilothouse.server.pages import PAGE_FOLDER, load_page
 from pilothouse.server.protocol import HTTP_PROTOCOL
 from pilothouse.server.sessions import Access
 from pilothouse.server.stopping import Stop
+from pilothouse.server.watchdog import watching
 from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
@@ -67,7 +68,7 @@ class _Server(uvicorn.Server):
 
 async def serve(host: HostApi, listener: Listener, options: ServerOptions, stop: Stop) -> None:
     """Serve until asked to stop; streams end at once, requests get a moment to finish."""
-    with closing(listener):
+    with closing(listener), watching():
         origins = _origins(listener, options)
         local_token = secrets.token_urlsafe(32)
         access = Access(host, port=listener.port, tokens=tuple(filter(None, (options.token, local_token))))

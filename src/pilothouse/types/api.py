@@ -22,9 +22,9 @@ class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_un
 
 
 class Health(Frozen, frozen=True):
-    """Says only that the server is up."""
+    """Says only that the server is up; degraded means that something held everything up a short while ago."""
 
-    status: Literal["up"] = "up"
+    status: Literal["up", "degraded"] = "up"
 
 
 class Problem(Frozen, frozen=True):
