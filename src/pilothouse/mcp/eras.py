@@ -22,6 +22,7 @@ _META = "io.modelcontextprotocol/"
 _VERSION_HEADER = "mcp-protocol-version"
 # Which parameter of a request is repeated in the header Mcp-Name.
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_UNSUPPORTED_VERSION = -32022
 # Refusals that say nothing about the era: asking differently would not help.
 _DECISIVE = frozenset({401, 403, 407, 429})
 
@@ -86,12 +87,9 @@ def modern_headers(method: str, params: JsonObject, schema: JsonObject | None = 
 async def discover(peer: Peer, client: Client, patience: float) -> ServerFacts | None:
     """Ask in the words of the modern era; None when the server does not speak them."""
     peer.headers = {_VERSION_HEADER: MODERN}
-    params: JsonObject = {"_meta": client.meta()}
     try:
         async with asyncio.timeout(patience):
-            result = await peer.request(
-                "server/discover", params, headers=modern_headers("server/discover", params), quiet=True
-            )
+            result = await _asked(peer, client)
     except Lost as lost:
         raise ExitedOnProbe(lost.message, sent=lost.sent) from None
     except ChannelError as error:
@@ -99,13 +97,25 @@ async def discover(peer: Peer, client: Client, patience: float) -> ServerFacts |
             raise
         return None
     except (RpcError, BadAnswer, TimeoutError):
-        # Also a refusal of the version: nothing newer or older than this is modern.
+        # Also a refusal of the version: nothing newer or older than this is modern yet.
         return None
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or MODERN not in versions:
         return None
     stamp = _object(_object(result.get("_meta")).get(f"{_META}serverInfo"))
     return _facts(stamp, result, MODERN, "modern")
+
+
+async def _asked(peer: Peer, client: Client) -> JsonObject:
+    params: JsonObject = {"_meta": client.meta()}
+    headers = modern_headers("server/discover", params)
+    try:
+        return await peer.request("server/discover", params, headers=headers, quiet=True)
+    except RpcError as error:
+        # A refusal that names our version among the supported ones was meant for another moment.
+        if error.code != _UNSUPPORTED_VERSION or MODERN not in _object(error.data).get("supported", ()):
+            raise
+        return await peer.request("server/discover", params, headers=headers, quiet=True)
 
 
 async def handshake(peer: Peer, client: Client) -> ServerFacts:
