@@ -109,6 +109,7 @@ async def test_a_server_that_calls_a_forgotten_session_a_bad_request_is_understo
         assert (await talk.end()) is not None
 
 
+@pytest.mark.case("PROTO-04")
 async def test_two_connections_to_one_server_share_no_session() -> None:
     place = Streamable(session="s-1")
     async with serving(place) as server, talking(to(server)) as one, talking(to(server)) as other:

@@ -79,6 +79,8 @@ class Streamable:
     # What a GET with the last event id of a broken stream brings.
     resumed: dict[str, list[bytes]] = field(default_factory=dict)
     forgotten: bool = False
+    # Methods that need no session.
+    open_to: tuple[str, ...] = ()
     ended: list[str] = field(default_factory=list)
     gets: list[Request] = field(default_factory=list)
 
@@ -96,7 +98,7 @@ class Streamable:
             self.brain.heard.append(message)
             return planned.pop(0)
         known = not self.forgotten and request.headers.get("mcp-session-id", "") == self.session
-        if message.get("method") != "initialize" and not known:
+        if message.get("method") not in ("initialize", *self.open_to) and not known:
             return Answer(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no session"}}', JSON)
         answer = self.brain.answer(message)
         if answer is None:

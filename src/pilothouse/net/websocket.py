@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ from pilothouse.net.errors import NetError, fault
 from pilothouse.net.link import trust
 from pilothouse.net.proxies import proxy_for
 from pilothouse.types import limits
+
+# Below this it writes headers, and a header may be a key.
+logging.getLogger("websockets.client").setLevel(logging.WARNING)
 
 
 class Upgrade(NamedTuple):

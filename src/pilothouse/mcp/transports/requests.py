@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pilothouse.mcp.channel import ChannelError, Refusal
 from pilothouse.mcp.transports.problems import from_net, from_status
 from pilothouse.mcp.transports.target import Target
+from pilothouse.net.addresses import place_of
 from pilothouse.net.client import Method, Reply
 from pilothouse.net.errors import NetError
 from pilothouse.net.link import Link
@@ -41,7 +42,7 @@ class Requests:
         for attempt in range(1, limits.ACCESS_ROUNDS + 1):
             granted = await self._granted(url)
             sending = {**self._target.headers, **granted, **headers}
-            log.debug("%s with headers %s", method, ", ".join(sorted(sending)))
+            log.debug("%s to %s with headers %s", method, place_of(url).host, ", ".join(sorted(sending)))
             try:
                 reply = await self._link.send(method, url, headers=sending, content=content, timeout=timeout)
             except NetError as error:
