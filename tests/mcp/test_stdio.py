@@ -1,0 +1,299 @@
+"""A server as a process: what it may write, how it may die, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.processes import Ledger, environment, marked, memory_of, start_time
+from pilothouse.mcp.session import BadAnswer, Lost, SessionOptions, connect
+from pilothouse.mcp.transports.stdio import Launch, Stdio
+from pilothouse.types import limits
+from tests.support.mcp_servers import scripted
+from tests.support.mcp_sessions import said, talking
+from tests.support.waiting import eventually
+
+
+def alive(pid: int) -> bool:
+    return bool(start_time(pid))
+
+
+@pytest.mark.case("TRN-04", "PRC-05", "PRC-06", "HND-01", "HND-03", "HND-04", "HND-15", "F-05")
+async def test_a_server_is_started_shaken_hands_with_and_called(tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    async with talking("--record", record) as talked:
+        assert (talked.session.facts.name, talked.session.facts.era) == ("scripted", "handshake")
+        assert await talked.say("hello") == "hello"
+    methods = [json.loads(line).get("method") for line in record.read_text().splitlines()]
+    assert methods == ["server/discover", "initialize", "notifications/initialized", "tools/call"]
+
+
+@pytest.mark.case("F-01", "F-50")
+async def test_a_server_that_is_killed_in_a_call_fails_the_call_at_once() -> None:
+    async with talking() as talked:
+        began = time.monotonic()
+        with pytest.raises(Lost, match="signal 9") as lost:
+            await talked.session.call_tool("exit", {"code": -1})
+        assert time.monotonic() - began < 1
+        assert lost.value.sent
+        assert talked.channel.exit_code == -signal.SIGKILL
+
+
+@pytest.mark.case("F-02", "PRC-07")
+async def test_a_server_that_exits_at_once_says_with_which_code() -> None:
+    with pytest.raises(ChannelError, match="exit code 3"):
+        async with talking("--start", "exit", "--code", 3):
+            raise AssertionError("it was never there")
+
+
+@pytest.mark.case("F-03")
+async def test_a_server_that_never_answers_is_given_up() -> None:
+    with pytest.raises(ChannelError, match=r"did not answer within 0\.3 s"):
+        async with talking("--start", "silent", connect_timeout=0.3, probe_timeout=0.1):
+            raise AssertionError("it never answered")
+
+
+@pytest.mark.case("F-05", "OBS-09")
+@pytest.mark.parametrize("line", ["", "   ", "Listening on port 3000", "\ufeff", '{"half": ', "[]", "42", '"text"'])
+async def test_what_is_no_message_is_noted_and_disturbs_nobody(line: str) -> None:
+    async with talking() as talked:
+        waiting = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 0.05}))
+        talked.channel.pipe_data_received(1, line.encode() + b"\n")
+        assert said(await waiting) == "awake"
+        assert bool(talked.garbage) == bool(line.strip().strip("\ufeff"))
+
+
+@pytest.mark.case("F-05")
+async def test_a_mark_of_the_byte_order_before_a_message_is_passed_over() -> None:
+    async with talking() as talked:
+        line = '\ufeff{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"ok"}]}}'
+        assert said(await talked.session.call_tool("raw", {"line": line})) == "ok"
+
+
+@pytest.mark.case("F-06", "TEXT-06")
+async def test_bytes_that_are_no_text_cost_only_their_line() -> None:
+    async with talking() as talked:
+        waiting = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 0.05}))
+        talked.channel.pipe_data_received(1, b"\xff\xfe\x00rubbish\n")
+        assert said(await waiting) == "awake"
+        assert talked.garbage
+
+
+@pytest.mark.case("F-07", "TOOL-11")
+async def test_a_long_line_is_one_message_and_a_longer_one_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with talking() as talked:
+        assert len(said(await talked.session.call_tool("big", {"bytes": 16 * 1024 * 1024}))) == 16 * 1024 * 1024
+    monkeypatch.setattr(limits, "STDIO_LINE_BYTES", 1024 * 1024)
+    async with talking() as talked:
+        with pytest.raises(Lost, match="more than 1 MB"):
+            await talked.session.call_tool("big", {"bytes": 4 * 1024 * 1024})
+
+
+@pytest.mark.case("F-08")
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"2.0","id":$ID,"result":{"text":"\\ud800"}}',
+        '{"jsonrpc":"2.0","id":$ID,"result":' + "[" * 5000 + "]" * 5000 + "}",
+        '{"jsonrpc":"2.0","id":$ID,"result":"text"}',
+        '{"jsonrpc":"2.0","id":$ID,"error":[]}',
+        '{"jsonrpc":"2.0","id":$ID,"result":{"half":',
+    ],
+)
+async def test_an_answer_that_cannot_be_read_fails_its_call_at_once(line: str) -> None:
+    async with talking() as talked:
+        async with asyncio.timeout(5):
+            with pytest.raises(BadAnswer):
+                await talked.session.call_tool("raw", {"line": line})
+        assert await talked.say("still there") == "still there"
+
+
+@pytest.mark.case("F-09", "PROTO-01")
+async def test_answers_that_nobody_asked_for_are_counted_and_dropped() -> None:
+    async with talking() as talked:
+        right = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}'
+        wrong = right.replace("first", "second")
+        strays = [wrong.replace("$ID", other) for other in ("999", "true", '"1"', "1.5", "null")]
+        assert said(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right, wrong])})) == "first"
+        assert await talked.say() == "hi"
+        assert talked.session.strays == 6
+
+
+@pytest.mark.case("F-10", "PROTO-05")
+async def test_an_answer_that_comes_too_late_is_nobodys() -> None:
+    async with talking() as talked:
+        call = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 30}))
+        await eventually(lambda: _true(talked.session._running), "the call")
+        number = next(iter(talked.session._running))
+        call.cancel()
+        await asyncio.wait([call])
+        late = {"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "late"}]}}
+        told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": number}}
+        talked.channel.pipe_data_received(1, f"{json.dumps(late)}\n{json.dumps(told)}\n".encode())
+        assert await talked.say("mine") == "mine"
+        assert talked.session.strays == 2
+
+
+async def _true(value: object) -> bool:
+    return bool(value)
+
+
+@pytest.mark.case("F-11")
+async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STDIO_WRITE", 0.2)
+    monkeypatch.setattr(limits, "PROCESS_GRACE", 0.2)
+    async with talking() as talked:
+        await talked.session.call_tool("deaf", {})
+        with pytest.raises(ChannelError, match="read nothing"):
+            await talked.session.call_tool("echo", {"text": "x" * 4_000_000})
+        assert talked.session.closed.done()
+
+
+@pytest.mark.case("F-12", "SPAWN-10")
+async def test_a_flood_on_standard_error_is_drained_line_by_line() -> None:
+    async with talking() as talked:
+        talked.log.clear()
+        assert said(await talked.session.call_tool("flood", {"megabytes": 8})) == "flooded"
+        await eventually(lambda: _true(len(talked.log) >= 8 * 1024), "the flood")
+        assert {len(line) for line in talked.log} == {1023}
+
+
+@pytest.mark.case("F-12")
+async def test_a_line_of_the_log_without_an_end_is_cut() -> None:
+    async with talking() as talked:
+        talked.log.clear()
+        talked.channel.pipe_data_received(2, b"x" * 100_000)
+        talked.channel.pipe_data_received(2, b"y\nnext\n")
+        assert [len(line) for line in talked.log] == [limits.STDERR_LINE_BYTES, 4]
+
+
+@pytest.mark.case("F-13", "SPAWN-11")
+async def test_a_server_that_ignores_everything_is_gone_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PROCESS_GRACE", 0.3)
+    async with talking("--ignore-term", "--spawn") as talked:
+        await talked.say()
+        child = int(next(line for line in talked.log if line.startswith("child")).split()[1])
+        server = talked.channel.pid
+        assert alive(child)
+        assert os.getpgid(child) != os.getpgid(server)
+    assert not alive(server)
+    assert not alive(child)
+
+
+@pytest.mark.case("SPAWN-09", "PRC-04")
+async def test_a_server_sees_its_own_variables_and_no_key_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "NPM_CONFIG__AUTH", "GITHUB_TOKEN", "PGPASSWORD"):
+        monkeypatch.setenv(name, "hidden")
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/certificates.pem")
+    async with talking(launch={"env": {"MY_SETTING": "mine"}}) as talked:
+        seen = json.loads(said(await talked.session.call_tool("env", {})))
+    assert seen["MY_SETTING"] == "mine"
+    assert seen["PATH"] == os.environ["PATH"]
+    assert seen["NODE_EXTRA_CA_CERTS"] == "/certificates.pem"
+    assert "hidden" not in seen.values()
+
+
+def test_what_a_package_runner_needs_is_handed_on_but_not_its_passwords() -> None:
+    ours = {"UV_INDEX_URL": "a", "npm_config_cache": "b", "UV_PUBLISH_TOKEN": "c", "NPM_CONFIG_PASSWORD": "d", "X": "e"}
+    assert environment({}, "m", ours) == {"UV_INDEX_URL": "a", "npm_config_cache": "b", "PILOTHOUSE_SERVER": "m"}
+
+
+@pytest.mark.case("F-02")
+@pytest.mark.parametrize(
+    ("mode", "said"), [(None, "There is no program"), (0o600, "may not be started"), (0o700, "could not be started")]
+)
+async def test_a_program_that_cannot_be_started_is_named(
+    mode: int | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pilothouse.mcp.transports.stdio.with_us", list)
+    program = tmp_path / "program"
+    if mode is not None:
+        program.write_bytes(b"\x7fELF")
+        program.chmod(mode)
+    with pytest.raises(ChannelError, match=said) as error:
+        await connect(Stdio(Launch(argv=[str(program)])), SessionOptions(client_version="1"))
+    assert not error.value.sent
+
+
+@pytest.mark.case("SPAWN-02")
+async def test_no_shell_reads_the_arguments() -> None:
+    hostile = "; touch /tmp/pilothouse-was-here; $(id) `id` | cat\n&"
+    async with talking("--say", hostile) as talked:
+        assert await talked.say() == "hi"
+        assert "\n".join(talked.log) == hostile
+
+
+@pytest.mark.case("CON-29", "PRC-05")
+async def test_a_running_server_has_a_pid_a_memory_and_a_line_in_the_ledger(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "processes")
+    async with talking(launch={"ledger": ledger}) as talked:
+        assert said(await talked.session.call_tool("pid", {})) == str(talked.channel.pid)
+        assert (memory_of(talked.channel.pid) or 0) > 1_000_000
+        assert [path.stem for path in (tmp_path / "processes").iterdir()] == [str(talked.channel.pid)]
+        # We are alive, so nothing of ours is an orphan.
+        assert ledger.reap() == 0
+        assert await talked.say() == "hi"
+    assert not list((tmp_path / "processes").iterdir())
+
+
+HOST = """
+import asyncio, sys
+from pathlib import Path
+from pilothouse.mcp.processes import Ledger
+from pilothouse.mcp.session import SessionOptions, connect
+from pilothouse.mcp.transports.stdio import Launch, Stdio
+import pilothouse.mcp.transports.stdio as stdio
+
+async def main():
+    if sys.argv[2] == "alone":
+        stdio.with_us = list
+    launch = Launch(argv=sys.argv[3:], ledger=Ledger(Path(sys.argv[1])), on_stderr=lambda line: print(line, flush=True))
+    channel = Stdio(launch)
+    await connect(channel, SessionOptions(client_version="1"))
+    print("server", channel.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def host_with(folder: Path, *options: str) -> tuple[asyncio.subprocess.Process, dict[str, int]]:
+    """Start a program with a server of its own; return the pids of the server and of its child."""
+    server = scripted("--ignore-term", "--spawn")
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOST, str(folder), *options, *server, stdout=asyncio.subprocess.PIPE
+    )
+    assert host.stdout is not None
+    pids: dict[str, int] = {}
+    async with asyncio.timeout(10):
+        while "server" not in pids:
+            name, pid = (await host.stdout.readline()).split()
+            pids[name.decode()] = int(pid)
+    return host, pids
+
+
+@pytest.mark.case("F-38")
+@pytest.mark.parametrize("how", ["kept", "alone"])
+async def test_servers_of_a_host_that_was_killed_are_gone_at_the_latest_when_the_next_one_starts(
+    tmp_path: Path, how: str
+) -> None:
+    host, pids = await host_with(tmp_path / "ledger", how)
+    host.kill()
+    await host.wait()
+    if how == "kept":
+        # The system itself ends the server together with its host.
+        await eventually(lambda: _true(not alive(pids["server"])), "the server's end")
+    else:
+        assert alive(pids["server"])
+    assert alive(pids["child"])
+    assert Ledger(tmp_path / "ledger").reap() == 1
+    await eventually(lambda: _true(not alive(pids["server"]) and not alive(pids["child"])), "the end of all")
+    assert not marked("nobody")

@@ -1,0 +1,55 @@
+"""Sessions with real server processes, for tests that look at the protocol itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from pilothouse.mcp.session import Session, SessionOptions, connect
+from pilothouse.mcp.transports.stdio import Launch, Stdio
+from tests.support.mcp_servers import scripted
+
+
+class Talked:
+    """A session with the scripted server, and everything that was heard of it."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.garbage: list[tuple[str, str]] = []
+        self.changes = 0
+        self.session: Session
+        self.channel: Stdio
+
+    def changed(self) -> None:
+        self.changes += 1
+
+    async def say(self, text: str = "hi") -> str:
+        """Call echo and return what it says."""
+        return said(await self.session.call_tool("echo", {"text": text}))
+
+
+def said(result: Any) -> str:
+    """Return the text of a result."""
+    return str(result["content"][0]["text"])
+
+
+@asynccontextmanager
+async def talking(*options: object, launch: dict[str, Any] | None = None, **how: Any) -> AsyncIterator[Talked]:
+    """Start the scripted server and connect to it."""
+    talked = Talked()
+    command = Launch(argv=scripted(*options), on_stderr=talked.log.append, **(launch or {}))
+    talked.channel = Stdio(command)
+    wanted = SessionOptions(
+        client_version="1.0",
+        on_garbage=lambda text, why: talked.garbage.append((text, why)),
+        on_tools_changed=talked.changed,
+        on_log=lambda level, text: talked.log.append(f"{level} {text}"),
+    )
+    talked.session = await connect(talked.channel, msgspec.structs.replace(wanted, **how))
+    try:
+        yield talked
+    finally:
+        await talked.session.close()
