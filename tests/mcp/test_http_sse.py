@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -233,3 +234,11 @@ async def test_abandoning_a_message_that_is_still_being_posted_lets_go_of_it() -
         async with asyncio.timeout(5):
             await stuck.wait()
         talk.channel.abandon(number)
+
+
+@pytest.mark.case("NET-07")
+@pytest.mark.parametrize("session", ["../../admin", "%2e%2e%2fadmin", "a/../../b", "x?y=1", "..;/x"])
+def test_a_session_never_changes_the_path_that_messages_go_to(session: str) -> None:
+    found = [urlsplit(one) for one in candidates("http://gateway.example/sse", f"/message?sessionId={session}")]
+    assert [one.path for one in found] == ["/message", "/sse", "/rpc", ""]
+    assert {one.netloc for one in found} == {"gateway.example"}
