@@ -41,7 +41,7 @@ def _python(name: str, *arguments: str) -> list[str]:
 
 
 def everything() -> list[str]:
-    """13 tools that try out the protocol."""
+    """15 tools that try out the protocol, for a client that can ask a person."""
     return _npm("@modelcontextprotocol/server-everything", "stdio")
 
 
@@ -81,8 +81,8 @@ def time() -> list[str]:
 
 
 def fetch() -> list[str]:
-    """One tool."""
-    return _python("mcp-server-fetch", "--ignore-robots-txt")
+    """One tool; it may fetch what is on this machine."""
+    return _python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
 
 
 @contextmanager
