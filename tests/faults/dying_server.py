@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -18,6 +19,7 @@ from pilothouse.cli.main import main
 from pilothouse.store import schema, writer
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
+from tests.faults import mine
 
 
 def die() -> None:
@@ -74,5 +76,6 @@ def die_after(number: int) -> None:
 if __name__ == "__main__":
     when, number = sys.argv[1], int(sys.argv[2])
     (die_before if when == "before" else die_after)(number)
+    mine.open_mine(Path(os.environ["PILOTHOUSE_HOME"]) / mine.FILE)
     sys.argv = ["pilothouse", *sys.argv[3:]]
     main()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pilothouse.runs.feed import Feed
@@ -17,6 +18,7 @@ from pilothouse.types.feed import FeedEvent
 from pilothouse.types.items import CLOSED
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.wiring import OpenHost, open_host
+from tests.faults.mine import FILE, Mine, dug
 from tests.faults.scenario import write_script
 
 OWNER = "local"
@@ -61,18 +63,29 @@ class CancelAt:
         self.host, self.run_id, self.number, self.pressed = host, run_id, number, None
 
 
+def going(model: str) -> NewMessage:
+    return NewMessage(text="Go", model_id=model, allow=("mine.*",))
+
+
+def open_mine(host: OpenHost, home: Path) -> None:
+    """Let the host's runs use a server's tool with an effect."""
+    parts = host.executor._parts
+    host.executor._parts = msgspec.structs.replace(parts, toolbox=Mine(parts.toolbox, home / FILE))
+
+
 @pytest.mark.case("F-52")
 async def test_stop_at_every_event_of_a_run_ends_it_and_the_next_message_works(
     home: Path, tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = f"scripted:{write_script(tmp_path)}"
+    model = f"scripted:{write_script(tmp_path, tool='mine__dig')}"
     stop = CancelAt(monkeypatch)
     async with open_host(home, database_url) as host:
+        open_mine(host, home)
         number, cancelled = 4, 0
         while True:
             conversation = await host.api.create_conversation(OWNER, NewConversation())
             stop.arm(host, "", 0)
-            accepted = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
+            accepted = await host.api.post_message(OWNER, conversation.id, going(model))
             stop.arm(host, accepted.run_id, number)
             run = await ended(host, conversation.id, accepted.run_id, 20)
             if stop.pressed is None:
@@ -82,21 +95,23 @@ async def test_stop_at_every_event_of_a_run_ends_it_and_the_next_message_works(
             cancelled += run.status == "cancelled"
             await everything_has_an_end(host, conversation.id)
             stop.arm(host, "", 0)
-            again = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Again", model_id=model))
+            again = await host.api.post_message(OWNER, conversation.id, going(model))
             assert (await ended(host, conversation.id, again.run_id, 20)).status == "completed"
             await everything_has_an_end(host, conversation.id)
             number += 1
         assert number > 40
         assert cancelled > 30
+        assert len(set(dug(home))) == len(dug(home)) > 40
 
 
 @pytest.mark.case("F-52")
 async def test_stop_at_any_moment_between_events_ends_the_run_in_time(home: Path, tmp_path: Path) -> None:
-    model = f"scripted:{write_script(tmp_path)}"
+    model = f"scripted:{write_script(tmp_path, tool='mine__dig')}"
     async with open_host(home) as host:
+        open_mine(host, home)
         for ticks in range(0, 600, 7):
             conversation = await host.api.create_conversation(OWNER, NewConversation())
-            accepted = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
+            accepted = await host.api.post_message(OWNER, conversation.id, going(model))
             for _ in range(ticks):
                 await asyncio.sleep(0)
             await host.api.cancel_run(OWNER, accepted.run_id)

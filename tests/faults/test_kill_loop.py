@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.faults import mine
 from tests.faults.scenario import ANSWER, TURNS, write_script
 from tests.faults.serving import Server, serving, wait_for_death
 from tests.support import invariants
@@ -34,12 +35,13 @@ class Story:
             if not self.conversation:
                 created = server.post("/api/conversations", {"title": f"kill {self.number}"}, 201)
                 self.conversation = created["id"]
-            body = {"text": "Go", "modelId": self.model, "idempotencyKey": f"message {self.number}"}
+            key = f"message {self.number}"
+            body = {"text": "Go", "modelId": self.model, "idempotencyKey": key, "allow": ["mine.*"]}
             self.run = server.post(f"/api/conversations/{self.conversation}/messages", body, 202)["runId"]
         except httpx2.TransportError:
             assert server.process.wait(10) != 0
 
-    def finish(self, server: Server, *, ask: bool) -> None:
+    def finish(self, server: Server, home: Path, *, ask: bool) -> None:
         """Let the run go on after the restart, and look at how it ended."""
         self.tell(server)
         status = server.wait_for_run(self.run, "completed", "interrupted")
@@ -47,10 +49,10 @@ class Story:
             server.post(f"/api/runs/{self.run}/resume")
         server.wait_for_run(self.run, "completed")
         snapshot = server.get(f"/api/conversations/{self.conversation}?limit=200")
-        self.check(snapshot["items"])
+        self.check(snapshot["items"], mine.dug(home))
 
-    def check(self, items: list[dict[str, Any]]) -> None:
-        """One message, one whole answer, every step's call once."""
+    def check(self, items: list[dict[str, Any]], dug: list[str]) -> None:
+        """One message, one whole answer, every step's call once, and no effect twice."""
         standing = [item for item in items if not item["data"].get("cutOff")]
         assert [item["text"] for item in standing if item["kind"] == "user_message"] == ["Go"]
         answers = [item["text"] for item in standing if item["kind"] == "response"]
@@ -59,6 +61,12 @@ class Story:
         calls = [item["data"]["arguments"]["thoughts"] for item in standing if item["kind"] == "tool_call"]
         assert calls == [f"step {n}" for n in range(1, TURNS)]
         assert not [item for item in items if item["status"] in ("streaming", "waiting")]
+        digs = [item for item in standing if item["data"].get("tool") == "mine__dig"]
+        assert len(digs) == TURNS // 2 - 1
+        for item in digs:
+            assert dug.count(item["id"]) <= 1
+            assert item["status"] in ("completed", "unknown")
+            assert item["status"] == "unknown" or item["id"] in dug
 
 
 @pytest.mark.case("F-36")
@@ -67,7 +75,7 @@ class Story:
 def test_a_server_killed_at_every_event_of_a_run_goes_on_where_it_was(
     home: Path, tmp_path: Path, database_url: str | None, when: str
 ) -> None:
-    script = write_script(tmp_path)
+    script = write_script(tmp_path, tool="mine__dig")
     home.mkdir(mode=0o700)
     # Each database takes one of the two moments at even numbers and the other at odd ones: half the time, all numbers.
     numbers = range(1 + ((database_url is None) ^ (when == "after")), 200, 2)
@@ -80,7 +88,7 @@ def test_a_server_killed_at_every_event_of_a_run_goes_on_where_it_was(
         )
         with serving(home, database_url=database_url, dying=(when, number)) as server:
             if story is not None:
-                story.finish(server, ask=ask)
+                story.finish(server, home, ask=ask)
             story = Story(number, script)
             story.tell(server)
             if not wait_for_death(server, (story.run, "completed") if story.run else None):
