@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from typing import Any
 
 TOOL = {
     "name": "echo",
@@ -12,7 +13,7 @@ TOOL = {
 INFO = {"capabilities": {"tools": {}}, "serverInfo": {"name": "echo", "version": "1"}}
 
 
-def answer(method: str, params: dict) -> dict:
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         return {"result": {"protocolVersion": params.get("protocolVersion", "2025-11-25"), **INFO}}
     if method == "tools/list":
