@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from pilothouse.net.link import Link
 from pilothouse.net.proxies import proxy_for
 from pilothouse.net.reachability import is_offline
 from pilothouse.types import limits
+from tests.support.certificates import SelfSigned
 from tests.support.mcp_gateway import FaultProxy
 from tests.support.tiny_http import Answer, TinyHttp
 
@@ -132,6 +134,17 @@ async def test_a_line_goes_nowhere_but_to_its_server() -> None:
         with pytest.raises(NetError):
             await link.send("GET", other.url, headers={"Authorization": "Bearer t"})
         assert other.requests == []
+        await link.aclose()
+
+
+@pytest.mark.case("NET-04")
+async def test_a_redirect_never_gives_up_encryption(tmp_path: Path) -> None:
+    own = SelfSigned(tmp_path)
+    away = "http://127.0.0.1/"
+    async with TinyHttp(lambda request: Answer(307, b"", {"Location": away}), own.server()) as server:
+        link = Link(server.url, certificate=own.fingerprint)
+        with pytest.raises(NetError, match="without encryption"):
+            await link.send("POST", server.url, headers={}, content=b"{}")
         await link.aclose()
 
 

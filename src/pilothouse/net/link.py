@@ -21,9 +21,10 @@ from pilothouse.types import limits
 _REDIRECTS = {301, 302, 307, 308}
 
 
-def trust(url: str, certificate: str) -> ssl.SSLContext:
+def trust(place: Place, certificate: str) -> ssl.SSLContext:
     """Return whom a connection trusts: the machine's roots, or the one certificate that the person accepted."""
-    if not url.startswith(("https:", "wss:")):
+    # From the usual port without encryption a server may send us on to its encrypted self.
+    if place.scheme in ("http", "ws") and place.port != 80:
         return nobody()
     return only(certificate) if certificate else roots()
 
@@ -49,7 +50,7 @@ class Link:
         if self._place.scheme not in ("http", "https"):
             raise NetError("url", "it is not a web address")
         transport = httpx2.AsyncHTTPTransport(
-            verify=trust(url, certificate),
+            verify=trust(self._place, certificate),
             proxy=proxy_for(url),
             socket_options=list(keep_alive_options()),
             limits=httpx2.Limits(
@@ -86,10 +87,7 @@ class Link:
             if reply.status not in _REDIRECTS or not target:
                 return reply
             await reply.aclose()
-            url = urljoin(url, target)
-            if not self.is_home(url):
-                there = place_of(url)
-                raise NetError("refused", f"it sends us on to {there.scheme}://{there.host}, which is another server")
+            url = self._next(url, target)
         raise NetError("refused", f"it sent us on more than {limits.REDIRECTS} times")
 
     def is_home(self, url: str) -> bool:
@@ -100,6 +98,14 @@ class Link:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._client.aclose()
+
+    def _next(self, url: str, target: str) -> str:
+        here, there = place_of(url), place_of(urljoin(url, target))
+        if here.scheme == "https" and there.scheme != "https":
+            raise NetError("refused", "it sends us on to an address without encryption")
+        if there not in (self._place, self._encrypted()):
+            raise NetError("refused", f"it sends us on to {there.scheme}://{there.host}, which is another server")
+        return urljoin(url, target)
 
     def _encrypted(self) -> Place:
         plain = self._place.scheme == "http" and self._place.port == 80

@@ -97,7 +97,7 @@ async def open_websocket(ask: Upgrade) -> WebSocket:
                 # Messages are small or are texts that were made once; memory counts more than bytes on the way.
                 compression=None,
                 proxy=proxy_for(ask.url),
-                ssl=trust(ask.url, ask.certificate) if place.scheme == "wss" else None,
+                ssl=trust(place, ask.certificate) if place.scheme == "wss" else None,
                 open_timeout=ask.timeout,
                 ping_interval=ask.ping,
                 ping_timeout=ask.ping,

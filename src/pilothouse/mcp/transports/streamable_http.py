@@ -267,7 +267,10 @@ class StreamableHttp:
         """Deliver what the server says by itself, for as long as it offers a stream for that."""
         stream = _Stream()
         while not self._closed.done():
-            error = await self._follow(stream)
+            try:
+                error = await self._follow(stream)
+            except ChannelError as broken:
+                error = broken
             if _is_final(error):
                 log.debug("no stream for what the server says by itself: %s", error)
                 return
