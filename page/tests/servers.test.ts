@@ -109,9 +109,13 @@ describe("the form of a server", () => {
     const settings = { url: "https://x.example/mcp", headers: { Authorization: "secret:t", "X-Team": "a" } };
     const draft = draftOf(aServer({ transport: "http", settings }));
     expect(draft.headers.map(({ name }) => name)).toEqual(["X-Team"]);
-    expect(toInput(draft)).toMatchObject({ url: "https://x.example/mcp", token: null, plainHeaders: { "X-Team": "a" } });
-    expect(toInput({ ...draft, token: " new " }).token).toBe("new");
-    expect(toInput({ ...draft, keptToken: "remove" }).token).toBe("");
+    expect(toInput(draft)).toMatchObject({
+      url: "https://x.example/mcp",
+      headers: { Authorization: null },
+      plainHeaders: { "X-Team": "a" },
+    });
+    expect(toInput({ ...draft, token: " new " })).toMatchObject({ token: "new", headers: {} });
+    expect(toInput({ ...draft, keptToken: "remove" })).toMatchObject({ token: null, headers: {} });
   });
 
   it("checks before anything is sent, a sentence for each field", () => {
@@ -203,7 +207,7 @@ describe("the state", () => {
   });
   it("knows notices about one server from those about the whole", () => {
     const notice = (code: string) => ({ level: "warning" as const, code, message: "" });
-    expect([isAboutServer(notice("mcp_reconnecting")), isAboutServer(notice("disk_full"))]).toEqual([true, false]);
+    expect([isAboutServer(notice("server:s_1")), isAboutServer(notice("disk_full"))]).toEqual([true, false]);
   });
   it("has an address for each room", () => {
     expect(parseRoute("/tools")).toEqual({ page: "room", room: "tools" });

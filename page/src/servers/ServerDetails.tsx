@@ -43,7 +43,7 @@ function Facts({ server }: { server: ServerView }) {
       {server.protocolVersion && (
         <Fact name="Protocol">
           {server.protocolVersion}
-          {server.serverVersion && `, server version ${server.serverVersion}`}
+          {server.serverVersion && `, ${server.serverVersion}`}
         </Fact>
       )}
       {process && <Fact name="Process">{process}</Fact>}

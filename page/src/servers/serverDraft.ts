@@ -163,8 +163,9 @@ function plain(pairs: readonly Pair[]): Record<string, string> {
   return Object.fromEntries(shown.map(({ name, value }) => [name.trim(), value]));
 }
 
-function tokenOf({ token, keptToken }: ServerDraft): string | null {
-  return token.trim() || (keptToken === "remove" ? "" : null);
+/** A token is kept as this header; null leaves the one that is there. */
+function keptToken({ token, keptToken: kept }: ServerDraft): Record<string, null> {
+  return kept === "keep" && !token.trim() ? { Authorization: null } : {};
 }
 
 function place(draft: ServerDraft): Partial<ServerInput> {
@@ -173,8 +174,8 @@ function place(draft: ServerDraft): Partial<ServerInput> {
     return {
       url: meant.url,
       wire: draft.wire,
-      token: tokenOf(draft),
-      headers: secrets(draft.headers),
+      token: draft.token.trim() || null,
+      headers: { ...secrets(draft.headers), ...keptToken(draft) },
       plainHeaders: plain(draft.headers),
     };
   }

@@ -13,7 +13,7 @@ export function merged(before: ServerList, now: ServerList): ServerList {
 }
 
 /** Tell whether a notice is about one MCP server: it passes, where others stay until they are no longer true. */
-export const isAboutServer = ({ code }: ServerNotice): boolean => code.startsWith("mcp_");
+export const isAboutServer = ({ code }: ServerNotice): boolean => code.startsWith("server:");
 
 const colors = { info: "sea", warning: "yellow", error: "red" } as const;
 
