@@ -9,6 +9,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy import event as sa_event
 
 from pilothouse.server.run import ServerOptions
@@ -29,10 +30,10 @@ class Pages:
     def __init__(self, chat: Chat) -> None:
         self._engine = chat.api._records._database.engine  # type: ignore[attr-defined]
         self._limit = UNLIMITED
-        sa_event.listen(self._engine, "checkout", self._apply)
+        sa_event.listen(self._engine, "begin", self._apply, insert=True)
 
-    def _apply(self, connection: object, _record: object, _proxy: object) -> None:
-        connection.execute(f"PRAGMA max_page_count={self._limit}").fetchall()  # type: ignore[attr-defined]
+    def _apply(self, connection: sa.Connection) -> None:
+        connection.connection.cursor().execute(f"PRAGMA max_page_count={self._limit}")
 
     def fill(self) -> None:
         """Allow no more pages than there are."""
