@@ -131,7 +131,8 @@ class ServerCommands:
         self._watchers.tell(ServersFrame(servers=await self._servers.list()))
 
     async def stop_telling(self) -> None:
-        """Let go of changes that no page will hear of."""
+        """Let go of changes that no page will hear of, and tell no more."""
+        self._gathering = True
         for task in self._telling:
             task.cancel()
         if self._telling:

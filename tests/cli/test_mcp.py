@@ -1,0 +1,275 @@
+"""`pilothouse mcp`, and servers in `run`: real commands, a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Script
+from tests.support.commands import Outcome, Screen, pilothouse, server
+from tests.support.mcp_servers import scripted
+
+FINGERPRINT = re.compile(r"--consent ([0-9a-f]{64})")
+
+
+class Echo:
+    """The server's command, and what it was sent."""
+
+    def __init__(self, folder: Path) -> None:
+        self._record = folder / "record"
+
+    @property
+    def command(self) -> list[str]:
+        return scripted("--record", self._record, "--say", "A line in the log.")
+
+    @property
+    def was_started(self) -> bool:
+        return self._record.exists()
+
+    def called(self) -> list[str]:
+        """Return the tools that were called, in order."""
+        lines = self._record.read_text().splitlines() if self._record.exists() else []
+        messages = [json.loads(line) for line in lines]
+        return [message["params"]["name"] for message in messages if message.get("method") == "tools/call"]
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Echo:
+    """A server that was never started."""
+    return Echo(tmp_path)
+
+
+def consented(home: Path, echo: Echo) -> None:
+    """Add the server and agree to its command."""
+    added = pilothouse(home, "mcp", "add", "--name", "Echo", *echo.command)
+    assert (added.code, added.out) == (3, "echo\n"), added
+    found = FINGERPRINT.search(added.err)
+    assert found is not None, added.err
+    done = pilothouse(home, "mcp", "enable", "echo", "--consent", found[1])
+    assert done.code == 0, done
+
+
+def calling(script: Script, tool: str, arguments: str = "{}") -> str:
+    return script(f"- [{{call: {tool}, arguments: {arguments}}}]\n- It said so.")
+
+
+def assert_told(done: Outcome, code: int, *parts: str) -> None:
+    assert done.code == code, done
+    assert "Traceback" not in done.err
+    for part in parts:
+        assert part in done.err, done.err
+
+
+@pytest.mark.case("SPAWN-01")
+def test_nothing_starts_before_the_person_agreed_to_exactly_what_was_shown(home: Path, echo: Echo) -> None:
+    added = pilothouse(home, "mcp", "add", "--name", "Echo", *echo.command)
+    assert (added.code, added.out) == (3, "echo\n")
+    program, *arguments = echo.command
+    shown = [f"argument {number}  {argument}" for number, argument in enumerate(arguments, 1)]
+    for part in (program, *shown, "folder"):
+        assert part in added.err
+    listed = pilothouse(home, "mcp", "list")
+    assert "echo: waits for your consent" in listed.err
+    for tried in (("test", "echo"), ("call", "echo.echo", "text=x"), ("tools", "echo"), ("enable", "echo")):
+        pilothouse(home, "mcp", *tried)
+    assert_told(pilothouse(home, "mcp", "enable", "echo", "--consent", "0" * 64), 1, "changed since you looked")
+    assert not echo.was_started
+    found = FINGERPRINT.search(added.err)
+    assert found is not None
+    done = pilothouse(home, "mcp", "enable", "echo", "--consent", found[1])
+    assert (done.code, echo.was_started) == (0, True), done
+    assert "16 tools" in done.out
+
+
+@pytest.mark.case("SPAWN-01", "SPAWN-03")
+def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Path, echo: Echo) -> None:
+    with Screen(home, ["mcp", "add", "--name", "Echo", *echo.command]) as screen:
+        screen.until("for the first time")
+        screen.until(r"Start it\? \[y/N\]")
+        screen.type("\r")
+        screen.until("starts nothing")
+        assert screen.ended() == 3
+    assert not echo.was_started
+    with Screen(home, ["mcp", "enable", "echo"]) as screen:
+        screen.until(r"Start it\? \[y/N\]")
+        screen.type("y\r")
+        screen.until("16 tools")
+        assert screen.ended() == 0
+    command_line = shlex.join([*echo.command, "--spawn"])
+    with Screen(home, ["mcp", "edit", "echo", "--command-line", command_line]) as screen:
+        screen.until("changed since you agreed: Argument 6: --spawn is new")
+        screen.until(r"Start it\? \[y/N\]")
+        screen.type("n\r")
+        assert screen.ended() == 3
+    assert_told(pilothouse(home, "mcp", "call", "echo.echo", "text=x"), 3, "--consent")
+    assert echo.called() == []
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_server_is_looked_at_used_switched_and_removed(home: Path, echo: Echo, beside: bool) -> None:
+    if beside:
+        with server(home):
+            _whole_life(home, echo)
+        assert "no MCP servers" in pilothouse(home, "mcp", "list").err
+    else:
+        _whole_life(home, echo)
+
+
+def _whole_life(home: Path, echo: Echo) -> None:
+    def mcp(*arguments: str, stdin: str = "") -> Outcome:
+        return pilothouse(home, "mcp", *arguments, stdin=stdin)
+
+    consented(home, echo)
+    assert "Gives back what it is given." in mcp("tools").out
+    tools = json.loads(mcp("tools", "echo", "--json").out)["tools"]
+    assert "echo.echo" in [tool["qualifiedName"] for tool in tools]
+    assert mcp("call", "echo.echo", "text=12").out == "12\n"
+    assert mcp("call", "echo.echo", "-", stdin='{"text": "piped"}').out == "piped\n"
+    assert json.loads(mcp("call", "Echo.echo", '{"text": "x"}', "--json").out)["ok"] is True
+    assert_told(mcp("call", "echo.fail", "message=It broke."), 1, "It broke.")
+    assert_told(mcp("call", "echo.nope"), 2, "no tool “nope”", "echo")
+    assert_told(mcp("call", "echo.echo", "{"), 2, "not a JSON object")
+    assert_told(mcp("call", "echo"), 2, "SERVER.TOOL")
+    assert "2025-11-25" in mcp("status", "echo").out or "Idle" in mcp("status", "echo").out
+    assert mcp("test", "echo").code == 0
+    off = mcp("disable", "echo", "--tool", "fail")
+    assert off.out == "echo: off are fail\n", off
+    states = {tool["name"]: tool["state"] for tool in json.loads(mcp("tools", "echo", "--json").out)["tools"]}
+    assert (states["echo"], states["fail"]) == ("offered", "off")
+    assert mcp("enable", "echo", "--tool", "fail").out == "echo: off are none\n"
+    assert "Disabled" in mcp("disable", "echo").out
+    assert_told(mcp("test", "echo"), 1, "Echo")
+    assert "Removed Echo" in mcp("remove", "echo").err
+    assert_told(mcp("test", "echo"), 2, "no MCP server “echo”")
+
+
+def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
+    with server(home):
+        consented(home, echo)
+        logged = pilothouse(home, "mcp", "logs", "echo")
+        assert "A line in the log." in logged.out
+        status = pilothouse(home, "mcp", "status").out
+        assert "process" in status
+        assert "Connected (16 tools)" in status
+
+
+@pytest.mark.case("SRV-15")
+def test_an_import_starts_nothing(home: Path, echo: Echo, tmp_path: Path) -> None:
+    file = tmp_path / "claude_desktop_config.json"
+    servers = {
+        "Mine": {"command": echo.command[0], "args": echo.command[1:], "env": {"A_KEY": "sk-a-secret-of-mine"}},
+        "Far": {"url": "https://mcp.example/mcp"},
+        "Odd": {"args": []},
+    }
+    file.write_text(json.dumps({"mcpServers": servers}))
+    done = pilothouse(home, "mcp", "import", str(file))
+    assert done.code == 1
+    assert re.findall(r"^(\w+): (\w+)", done.out, re.MULTILINE) == [
+        ("Mine", "added"),
+        ("Far", "added"),
+        ("Odd", "refused"),
+    ]
+    assert "Nothing was started" in done.err
+    assert pilothouse(home, "mcp", "import", str(file)).out.startswith("Mine: known")
+    listed = pilothouse(home, "mcp", "list", "--json")
+    assert "sk-a-secret-of-mine" not in listed.out
+    states = {one["name"]: one["state"] for one in json.loads(listed.out)["servers"]}
+    assert states == {"Mine": "needs_consent", "Far": "disabled"}
+    assert not echo.was_started
+    assert_told(pilothouse(home, "mcp", "import", "/nowhere.json"), 2, "cannot be read")
+    assert_told(pilothouse(home, "mcp", "import", "-", stdin="nonsense"), 2, "not JSON")
+
+
+@pytest.mark.case("NAM-06", "NAM-09")
+def test_a_run_uses_the_servers_it_is_told_and_asks_nobody_about_what_is_allowed(
+    home: Path, echo: Echo, script: Script
+) -> None:
+    consented(home, echo)
+    model = calling(script, "echo__echo", "{text: hello}")
+    done = pilothouse(home, "run", "go", "--model", model, "--server", "Echo", "--allow", "echo.echo", "--json")
+    assert done.code == 0, done.err
+    results = [json.loads(line) for line in done.lines]
+    assert any(event["type"] == "item.completed" and event["data"].get("phase") == "completed" for event in results)
+    assert echo.called() == ["echo"]
+    asked = pilothouse(home, "run", "go", "--model", model, "--server", "echo:echo,ask")
+    assert_told(asked, 3, "Allow echo.echo?", '"text": "hello"', "Allow in this conversation")
+    assert echo.called() == ["echo"]
+    command = next(line for line in asked.err.splitlines() if line.endswith("Allow once"))
+    answered = pilothouse(home, *shlex.split(command)[1:4])
+    assert (answered.code, answered.out) == (0, "It said so.\n"), answered
+    assert echo.called() == ["echo", "echo"]
+    assert_told(pilothouse(home, "run", "go", "--model", model, "--server", "nope"), 2, "no MCP server “nope”", "echo")
+    assert_told(pilothouse(home, "run", "go", "--model", model, "--server", "echo:nope"), 2, "no tool “nope”")
+    conversations = pilothouse(home, "conversations", "list").lines[1:]
+    assert len(conversations) == 2
+
+
+def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Path, echo: Echo, script: Script) -> None:
+    consented(home, echo)
+    model = calling(script, "echo__echo", "{text: 'once and \\e[2J all'}".replace("'", '"'))
+    with Screen(home, ["run", "go", "--model", model, "--server", "echo"]) as screen:
+        screen.until(r"Allow echo\.echo\?")
+        screen.until(r'"text": "once and \\u001b\[2J all"')
+        screen.until("1  Allow once")
+        screen.until("3  Deny")
+        screen.until("›")
+        screen.type("1\r")
+        screen.until(r"Completed \(")
+        screen.until("It said so.")
+        assert screen.ended() == 0
+    with Screen(home, ["run", "go", "--model", model, "--server", "echo"]) as screen:
+        screen.until("3  Deny")
+        screen.until("›")
+        screen.type("perhaps\r")
+        screen.until("Type a number")
+        screen.until("›")
+        screen.type("deny\r")
+        screen.until("Failed: The person did not allow this")
+        screen.until("It said so.")
+        assert screen.ended() == 0
+
+
+def test_a_servers_form_is_filled_in_field_by_field(home: Path, echo: Echo, script: Script) -> None:
+    consented(home, echo)
+    model = calling(script, "echo__ask")
+    with Screen(home, ["run", "go", "--model", model, "--server", "echo", "--allow", "echo.*"]) as screen:
+        screen.until(r"What is your name\?")
+        screen.until("asked by the server Echo")
+        screen.until("›")
+        screen.type("1\r")
+        screen.until("name")
+        screen.until("›")
+        screen.type("Ada\r")
+        screen.until("It said so.")
+        assert screen.ended() == 0
+    newest = pilothouse(home, "conversations", "list").lines[1].split()[0]
+    assert "Ada" in pilothouse(home, "conversations", "show", newest, "--json").out
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        (["no-such-program-anywhere"], ["no-such-program-anywhere"]),
+        ([sys.executable, "-c", "import sys; sys.exit(7)"], ["7"]),
+        ([sys.executable, "-c", "import sys; sys.exit('MY_TOKEN is not set')"], ["MY_TOKEN"]),
+        ([sys.executable, "-c", "print('<html>')"], []),
+        (["http://127.0.0.1:9/mcp"], ["127.0.0.1", "port 9", "Start the server"]),
+        (["ftp://127.0.0.1/mcp"], ["ftp"]),
+        (["--command-line", "npx 'open"], ["quotation mark"]),
+        ([], ["command or a URL"]),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_sentence_with_what_to_try(
+    home: Path, command: list[str], parts: list[str]
+) -> None:
+    done = pilothouse(home, "mcp", "add", "--name", "bad", *command)
+    if found := FINGERPRINT.search(done.err):
+        done = pilothouse(home, "mcp", "test", "bad", "--consent", found[1])
+    assert done.code in (1, 2), done
+    assert 1 <= len(done.err.strip().splitlines()) <= 2, done.err
+    assert_told(done, done.code, *parts)
