@@ -88,12 +88,16 @@ class Answer:
             self._flush()
         call.fresh.append(piece)
 
-    def end(self, key: object, opaque: JsonObject | None = None) -> None:
-        """End a tool call: its arguments are parsed, or kept as they are when they are not an object."""
+    def end(self, key: object, opaque: JsonObject | None = None, *, arguments: JsonObject | None = None) -> None:
+        """End a tool call: its arguments are parsed, or kept as they are when they are not an object.
+
+        Where the caller could make out more than strict JSON says, it gives the arguments.
+        """
         self._flush()
         call = self._open.pop(key)
         raw = "".join(call.parts)
-        self._ready.append(CallEnd(call.index, call.id, call.name, parsed(raw), raw, opaque))
+        given = arguments if arguments is not None else parsed(raw)
+        self._ready.append(CallEnd(call.index, call.id, call.name, given, raw, opaque))
 
     def whole(self, id: str | None, name: str, arguments: object, opaque: JsonObject | None = None) -> None:
         """Add a call that came in one piece."""

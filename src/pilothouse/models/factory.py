@@ -24,20 +24,25 @@ def make_model(
     first_wait: float = limits.RETRY_FIRST_WAIT,
 ) -> Model:
     """Return the configured model, ready to be asked; raise a PilothouseError when it cannot be one."""
+    from pilothouse.models.tool_calling import ToolCalling
+
+    if config.provider == "embedded":
+        from pilothouse.models.embedded import EmbeddedModel
+
+        return ToolCalling(EmbeddedModel(config), config, limits.EMBEDDED_CALL_ROUNDS)
+    model: Model
     if config.provider == "scripted":
         from pilothouse.models.scripted import ScriptedModel
 
         path = config.model or config.base_url
-        return ScriptedModel(path, first_byte=first_byte, silence=silence, first_wait=first_wait)
-    if config.provider == "embedded":
-        from pilothouse.models.embedded import EmbeddedModel
+        model = ScriptedModel(path, first_byte=first_byte, silence=silence, first_wait=first_wait)
+    else:
+        from pilothouse.models.http_model import HttpModel
 
-        return EmbeddedModel(config)
-    from pilothouse.models.http_model import HttpModel
-
-    wire = make_wire(config, key)
-    secrets = (key, *config.headers.values())
-    return HttpModel(wire, secrets=secrets, first_byte=first_byte, silence=silence, first_wait=first_wait)
+        secrets = (key, *config.headers.values())
+        wire = make_wire(config, key)
+        model = HttpModel(wire, secrets=secrets, first_byte=first_byte, silence=silence, first_wait=first_wait)
+    return ToolCalling(model, config, limits.CONSTRAINED_CALL_ROUNDS)
 
 
 def make_wire(config: ModelConfig, key: str = "") -> Wire:

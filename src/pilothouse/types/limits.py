@@ -41,6 +41,10 @@ EMBEDDED_CONTEXT = 8192
 # It does not always find an end by itself; this is about ten seconds of it.
 EMBEDDED_ANSWER_TOKENS = 1024
 EMBEDDED_START_TIMEOUT = 30.0
+# Rounds of tool calls before a model that is held to a schema must say something. The embedded one never stops by
+# itself; others do, mostly.
+EMBEDDED_CALL_ROUNDS = 1
+CONSTRAINED_CALL_ROUNDS = 8
 # A test of a model asks for a few tokens only.
 TEST_MAX_TOKENS = 16
 # The person watches the test; a local model may first have to be loaded.

@@ -13,6 +13,7 @@ import re
 import msgspec
 
 from pilothouse.models.answer import Answer, parsed
+from pilothouse.models.native_tools import ANTHROPIC, declared
 from pilothouse.models.wire import (
     Unfinished,
     ending,
@@ -91,8 +92,8 @@ class AnthropicWire:
             head["temperature"] = request.temperature
         if request.answer_schema is not None:
             head["output_config"] = {"format": {"type": "json_schema", "schema": request.answer_schema}}
-        if request.tools:
-            head["tools"] = self._tools(request)
+        if tools := self._tools(request):
+            head["tools"] = tools
         if request.system:
             head["system"] = [{"type": "text", "text": request.system, "cache_control": _MARK}]
         return written(head, config.extra, ("messages", _marked(_messages(request.messages))))
@@ -117,13 +118,14 @@ class AnthropicWire:
         return {"type": "enabled", "budget_tokens": limits.THINKING_TOKENS}
 
     def _tools(self, request: ModelRequest) -> list[JsonObject]:
-        tools: list[JsonObject] = []
+        tools: list[JsonObject] = [dict(form) for form in declared(self._config, request, ANTHROPIC)]
         for spec in request.tools:
             tool: JsonObject = {"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}
             if self._eager:
                 tool["eager_input_streaming"] = True
             tools.append(tool)
-        tools[-1]["cache_control"] = _MARK
+        if tools:
+            tools[-1]["cache_control"] = _MARK
         return tools
 
 

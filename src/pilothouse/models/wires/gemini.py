@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from pilothouse.models.answer import Answer
+from pilothouse.models.native_tools import GEMINI, declared
 from pilothouse.models.wire import (
     Unfinished,
     ending,
@@ -80,12 +81,8 @@ class GeminiWire:
         head: JsonObject = {}
         if options:
             head["generationConfig"] = options
-        if request.tools:
-            declarations = [
-                {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.input_schema}
-                for spec in request.tools
-            ]
-            head["tools"] = [{"functionDeclarations": declarations}]
+        if tools := self._tools(request):
+            head["tools"] = tools
         if request.system:
             head["systemInstruction"] = {"parts": [{"text": request.system}]}
         return written(head, self._config.extra, ("contents", self._contents(request)))
@@ -104,6 +101,16 @@ class GeminiWire:
             self._sign_all = True
             return True
         return False
+
+    def _tools(self, request: ModelRequest) -> list[JsonObject]:
+        tools = declared(self._config, request, GEMINI)
+        if request.tools:
+            declarations = [
+                {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.input_schema}
+                for spec in request.tools
+            ]
+            tools.append({"functionDeclarations": declarations})
+        return tools
 
     def _thinking(self, on: bool) -> JsonObject:
         if on or not self._budget:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.models.answer import Answer
+from pilothouse.models.native_tools import chat_forms, declared
 from pilothouse.models.wire import Unfinished, ending, host_of, joined, max_tokens, path_of, told_error, written
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
@@ -64,6 +65,8 @@ class OpenAIChatWire:
         if request.answer_schema is not None:
             schema = {"name": "answer", "schema": request.answer_schema, "strict": True}
             head["response_format"] = {"type": "json_schema", "json_schema": schema}
+        for fields in declared(self._config, request, chat_forms(self._config.base_url)):
+            head |= fields
         if request.tools:
             head["tools"] = [
                 {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.models.answer import Answer
+from pilothouse.models.native_tools import OPENAI_RESPONSES, declared
 from pilothouse.models.wire import (
     Unfinished,
     ending,
@@ -65,18 +66,8 @@ class OpenAIResponsesWire:
         if request.answer_schema is not None:
             schema = {"type": "json_schema", "name": "answer", "schema": request.answer_schema, "strict": True}
             head["text"] = {"format": schema}
-        if request.tools:
-            # Strict is this API's default, and it rewrites schemas.
-            head["tools"] = [
-                {
-                    "type": "function",
-                    "name": spec.name,
-                    "description": spec.description,
-                    "parameters": spec.input_schema,
-                    "strict": False,
-                }
-                for spec in request.tools
-            ]
+        if tools := self._tools(request):
+            head["tools"] = tools
         if request.system:
             head["instructions"] = request.system
         items = [item for message in request.messages for item in _items(message)]
@@ -94,6 +85,20 @@ class OpenAIResponsesWire:
                 self._refused.add(name)
                 return True
         return False
+
+    def _tools(self, request: ModelRequest) -> list[JsonObject]:
+        functions = [
+            {
+                "type": "function",
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": spec.input_schema,
+                # Strict is this API's default, and it rewrites schemas.
+                "strict": False,
+            }
+            for spec in request.tools
+        ]
+        return [*declared(self._config, request, OPENAI_RESPONSES), *functions]
 
     def _reasoning(self, on: bool) -> JsonObject:
         if not on:

@@ -1,0 +1,101 @@
+"""From a request with tools to one in plain text: the tools in the system prompt, calls and results as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.models.tool_names import split
+from pilothouse.types.json import JsonObject, encode_text
+from pilothouse.types.messages import (
+    Block,
+    CallBlock,
+    ImageBlock,
+    Message,
+    ModelRequest,
+    ResultBlock,
+    TextBlock,
+    ToolSpec,
+)
+
+_HERE = Path(__file__).parent
+_TEXT_APPENDIX = (_HERE / "text_protocol_appendix.md").read_text(encoding="utf-8")
+_CONSTRAINED_APPENDIX = (_HERE / "constrained_appendix.md").read_text(encoding="utf-8")
+_LAST_APPENDIX = (_HERE / "constrained_last_appendix.md").read_text(encoding="utf-8")
+_LAST_RESULT = (_HERE / "constrained_last_result.md").read_text(encoding="utf-8").strip()
+
+
+def in_text(request: ModelRequest) -> ModelRequest:
+    """Return the request for a model that calls tools by lines of text."""
+    tools = [_listed(spec) for spec in request.tools]
+    return _lowered(request, _TEXT_APPENDIX if tools else "", tools)
+
+
+def in_json(request: ModelRequest, schema: JsonObject) -> ModelRequest:
+    """Return the request for a model whose whole answer is JSON of this schema: a call, or words."""
+    tools = [f"- {spec.name}: {spec.description} Arguments: {encode_text(spec.input_schema)}" for spec in request.tools]
+    return msgspec.structs.replace(_lowered(request, _CONSTRAINED_APPENDIX, tools), answer_schema=schema)
+
+
+def in_words(request: ModelRequest, schema: JsonObject) -> ModelRequest:
+    """Return the request for such a model when only words are left to it: the plainer it is asked, the better."""
+    messages: list[Message] = []
+    for message in request.messages:
+        blocks = tuple(_in_words(block) for block in message.content if not isinstance(block, CallBlock))
+        if blocks and messages and messages[-1].role == message.role:
+            blocks = (*messages.pop().content, TextBlock(text="\n"), *blocks)
+        if blocks:
+            messages.append(Message(message.role, blocks))
+    plain = msgspec.structs.replace(request, messages=tuple(messages))
+    return msgspec.structs.replace(_lowered(plain, _LAST_APPENDIX, ()), answer_schema=schema)
+
+
+def _in_words(block: Block) -> Block:
+    if isinstance(block, ResultBlock):
+        return TextBlock(text=_LAST_RESULT.replace("{result}", block.text))
+    return block
+
+
+def _lowered(request: ModelRequest, appendix: str, tools: Sequence[str]) -> ModelRequest:
+    # Only what is sent has the appendix; what is stored never does.
+    system = f"{request.system}\n\n{appendix}".strip() + ("\n\n" + "\n".join(tools) if tools else "")
+    messages = tuple(lowered for message in request.messages if (lowered := _message(message)) is not None)
+    return msgspec.structs.replace(request, system=system, messages=messages, tools=(), call_style="native")
+
+
+def _listed(spec: ToolSpec) -> str:
+    server, name = split(spec.name)
+    about: JsonObject = {"server": server, "name": name} if server else {"name": name}
+    return encode_text({**about, "description": spec.description, "args": spec.input_schema})
+
+
+def _message(message: Message) -> Message | None:
+    lines: list[str] = []
+    images: list[Block] = []
+    for block in message.content:
+        match block:
+            case ImageBlock():
+                images.append(block)
+            case TextBlock():
+                lines.append(block.text)
+            case CallBlock():
+                lines.append(_call(block))
+            case ResultBlock():
+                lines.append(_result(block))
+            case _:
+                # Thinking and a provider's own blocks belong to another way of calling.
+                continue
+    text = [TextBlock(text="\n".join(lines))] if lines else []
+    return Message(message.role, (*images, *text)) if images or text else None
+
+
+def _call(block: CallBlock) -> str:
+    server, name = split(block.name)
+    about: JsonObject = {"server": server, "name": name} if server else {"name": name}
+    return "TOOL_CALL: " + encode_text({**about, "args": block.arguments})
+
+
+def _result(block: ResultBlock) -> str:
+    return "TOOL_RESULT: " + encode_text({"name": block.name, "error" if block.is_error else "result": block.text})
