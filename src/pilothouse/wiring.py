@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.models.catalogue import ModelCatalogue
@@ -20,7 +20,6 @@ from pilothouse.runs.active import Parts
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import DirectEngine, Executor
 from pilothouse.runs.feed import Feed
-from pilothouse.runs.no_servers import NoServers
 from pilothouse.runs.recovery import ONE_SHOT, Recovery
 from pilothouse.runs.results import PatientKeeper
 from pilothouse.runs.service import HostService
@@ -33,13 +32,18 @@ from pilothouse.settings.logs import logging_to
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.tools.think import Think
+from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import Tool, ToolSet
+from pilothouse.types.json import JsonObject
+from pilothouse.types.models import FileProblem
+from pilothouse.types.ports import Tool, ToolSet, ToolSource
 from pilothouse.types.selection import Selection
 
 if TYPE_CHECKING:
+    from pilothouse.mcp.supervisor import Supervisor
+    from pilothouse.mcp.toolbox import Toolbox
     from pilothouse.models.refresh import Offers
     from pilothouse.server.listening import Listener
 
@@ -76,15 +80,111 @@ class _Settings:
         return self._service.config.active_settings()
 
 
-class _BuiltIns:
-    """The built-in tools, in the words of the `ToolSource` port."""
+class _ServersFile:
+    """The servers' part of `config.json`, in the words that the supervisor asks for."""
 
-    def __init__(self) -> None:
-        self._tools: tuple[Tool, ...] = (Think(lambda: [tool.spec.name for tool in self._tools]),)
+    def __init__(self, config: ConfigService) -> None:
+        self._config = config
+
+    def entries(self) -> Sequence[JsonObject]:
+        """Return the raw entries as they are now."""
+        return self._config.config.mcps
+
+    def problem(self) -> FileProblem | None:
+        """Return what is wrong with the file, if anything is."""
+        return self._config.file.problem
+
+    async def change(self, change: Callable[[list[JsonObject]], None]) -> None:
+        """Change the list on disk, whatever else is in the file kept."""
+
+        def changed(raw: JsonObject) -> None:
+            entries = list(raw.get("mcps") or [])
+            change(entries)
+            raw["mcps"] = entries
+
+        await asyncio.to_thread(self._config.file.update, changed)
+
+
+class _Servers:
+    """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
+
+    def __init__(self, home: Home, config: ConfigService, secrets: SecretStore, redactor: Redactor, feed: Feed) -> None:
+        self._home = home
+        self._file = _ServersFile(config)
+        self._secrets = secrets
+        self._redactor = redactor
+        self._feed = feed
+        self._supervisor: Supervisor | None = None
+        self._toolbox: Toolbox | None = None
+        self._built_in: tuple[Tool, ...] = (Think(lambda: [tool.spec.name for tool in self._built_in]),)
+        # Set once there is someone to tell.
+        self.changed: Callable[[], None] = lambda: None
 
     async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
-        """Return all of them."""
-        return ToolSet(self._tools)
+        """Return the tools of a run."""
+        named = selection is not None and bool(selection.servers)
+        if self._supervisor is None and not named and not self._file.entries():
+            return ToolSet(self._built_in)
+        if self._toolbox is None:
+            from pilothouse.mcp.toolbox import Toolbox
+
+            self._toolbox = Toolbox(self._built_in, self.supervisor())
+        return await self._toolbox.tools(selection, conversation_id)
+
+    def supervisor(self) -> Supervisor:
+        """Return who runs the servers."""
+        if self._supervisor is None:
+            from pilothouse.mcp.opening import Sharing, supervise
+
+            sharing = Sharing(
+                home=self._home.path,
+                secrets=self._secrets,
+                redact=self._redactor.redact,
+                learn=self._redactor.learn,
+                changed=self._changed,
+                notice=self._feed.notice,
+            )
+            self._supervisor = supervise(self._file, sharing)
+        return self._supervisor
+
+    def _changed(self) -> None:
+        self.changed()
+
+    def admin(self) -> ServerAdmin:
+        """Return who changes them."""
+        from pilothouse.mcp.admin import McpAdmin
+
+        return McpAdmin(self.supervisor())
+
+    def begin(self) -> None:
+        """Start what must run, in the background; nothing at all when there are no servers."""
+        if self._file.entries():
+            self.supervisor().begin()
+
+    def reconcile(self) -> None:
+        """Take up an edit of the file."""
+        if self._supervisor is not None:
+            self._supervisor.reconcile()
+        else:
+            self.begin()
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        if self._supervisor is not None:
+            await self._supervisor.close()
+
+
+class _LateAdmin:
+    """Stands for the servers' admin until someone asks it something."""
+
+    def __init__(self, servers: _Servers) -> None:
+        self._servers = servers
+        self._admin: ServerAdmin | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._admin is None:
+            self._admin = self._servers.admin()
+        return getattr(self._admin, name)
 
 
 class _Finder:
@@ -128,14 +228,18 @@ async def open_host(
         opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
         stack.push_async_callback(opened.close)
         config = ConfigService(folder.path, "postgresql" if url else "sqlite")
-        models = _models(folder, redactor)
+        secrets = SecretStore(folder.secrets, learn=redactor.learn)
+        models = _models(folder, secrets, redactor)
         stack.push_async_callback(_close_models)
-        parts = _parts(opened, feed, models, redactor)
+        servers = _Servers(folder, config, secrets, redactor, feed)
+        stack.push_async_callback(servers.close)
+        parts = _parts(opened, feed, models, servers, redactor)
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)
-        admins = Admins(models, _Finder(folder, models), _Settings(config), NoServers())
+        admins = Admins(models, _Finder(folder, models), _Settings(config), cast(ServerAdmin, _LateAdmin(servers)))
         service = HostService(parts.records, feed, engine, admins)
+        servers.changed = service.servers_changed
         stack.push_async_callback(service.close)
         if url is not None:
             await _share(stack, url, feed)
@@ -145,7 +249,8 @@ async def open_host(
         stack.push_async_callback(engine.stop)
         if role == "server":
             await parts.records.tidy()
-            _watch_files(stack, models, config, service)
+            _watch_files(stack, models, config, service, servers)
+        servers.begin()
         yield OpenHost(service, folder, redactor, executor)
 
 
@@ -183,19 +288,18 @@ def embedded_is_installed() -> bool:
     return embedded_available()
 
 
-def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, redactor: Redactor) -> Parts:
+def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, toolbox: ToolSource, redactor: Redactor) -> Parts:
     return Parts(
         records=opened.store,
         feed=feed,
         models=models,
-        toolbox=_BuiltIns(),
+        toolbox=toolbox,
         authorizer=PersonAuthorizer(),
         results=Pipeline(redactor, PatientKeeper(opened.store, feed)),
     )
 
 
-def _models(folder: Home, redactor: Redactor) -> ModelCatalogue:
-    secrets = SecretStore(folder.secrets, learn=redactor.learn)
+def _models(folder: Home, secrets: SecretStore, redactor: Redactor) -> ModelCatalogue:
     bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
     file = JsonFile(
         folder.models_file,
@@ -222,7 +326,9 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed) -> None:
     stack.push_async_callback(wakeups.end)
 
 
-def _watch_files(stack: AsyncExitStack, models: ModelCatalogue, config: ConfigService, service: HostService) -> None:
+def _watch_files(
+    stack: AsyncExitStack, models: ModelCatalogue, config: ConfigService, service: HostService, servers: _Servers
+) -> None:
     """Pick up edits of the settings files while the server runs."""
     telling: set[asyncio.Task[None]] = set()
 
@@ -231,6 +337,9 @@ def _watch_files(stack: AsyncExitStack, models: ModelCatalogue, config: ConfigSe
             task = asyncio.create_task(service.models_changed())
             telling.add(task)
             task.add_done_callback(telling.discard)
+        else:
+            servers.reconcile()
+            service.servers_changed()
 
     watcher = asyncio.create_task(watch({"models": models.file, "config": config.file}, changed), name="watch-files")
     stack.push_async_callback(_ended, watcher)

@@ -243,7 +243,8 @@ class Connection:
         if self._wishes:
             return
         self._wake = asyncio.get_running_loop().create_future()
-        await asyncio.wait([self._wake, *others], timeout=max(0.0, seconds))
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait([self._wake, *others], timeout=max(0.0, seconds), return_when=first)
 
     async def _watch(self, session: Session) -> ChannelError | None:
         """Return why the connection broke; None when it was stopped or nobody needs it."""

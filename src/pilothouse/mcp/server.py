@@ -55,6 +55,8 @@ class Around(msgspec.Struct, frozen=True):
     notice: Callable[[Level, str, str], None]
     # A connection is up; there may be too many.
     make_room: Callable[[], None]
+    # End what a program that died left running; return how many servers that were.
+    reap: Callable[[], int]
     starts: asyncio.Semaphore
 
 
@@ -242,9 +244,7 @@ class Server:
     async def open(self, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
         async with self.around.starts:
-            session = await self.around.opener.open(self, connection)
-        self.around.make_room()
-        return session
+            return await self.around.opener.open(self, connection)
 
     async def relist(self, session: Session) -> None:
         """Ask for the tools again; a list that does not come leaves the old one in force."""
@@ -256,8 +256,10 @@ class Server:
     async def learn(self, session: Session) -> None:
         """Take up the server's list of tools; raise a ChannelError when it does not give one."""
         listing = await session.list_tools()
-        for note in (*listing.notes, *([listing.cut] if listing.cut else [])):
-            self.history.line("host", "warning", note)
+        for note in listing.notes:
+            self.history.line("host", "info", note)
+        if listing.cut:
+            self.history.error(listing.cut)
         facts = session.facts
         kept = msgspec.structs.replace(
             self.around.catalogue.kept(self.entry),
@@ -266,16 +268,17 @@ class Server:
             server_version=" ".join(filter(None, (facts.name, facts.version))),
             instructions=facts.instructions,
         )
-        self.history.line("host", "info", f"{len(listing.tools)} tools in {listing.pages} pages.")
         if await asyncio.to_thread(self.around.catalogue.learn, self.entry, listing.tools, kept):
             self.around.changed()
 
     def came(self, connection: Connection | None, state: ServerState, error: ChannelError | None) -> None:
         """Hear that the connection came into a state."""
         self.history.state(self.state, error.message if error is not None else "")
-        if state == "connected" and self._told:
-            self._told = False
-            self.around.notice("info", self._code, f"{self.name} is connected again.")
+        if state == "connected":
+            self.around.make_room()
+            if self._told:
+                self._told = False
+                self.around.notice("info", self._code, f"{self.name} is connected again.")
         self.around.changed()
 
     def lost(self, connection: Connection, error: ChannelError) -> None:

@@ -79,6 +79,12 @@ def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None
     return ChannelError(message, fix="Its log shows the last lines it wrote. Check the command.", sent=error.sent)
 
 
+def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
+    """Return that a process runs but writes something else than MCP."""
+    fix = "Check that the command starts an MCP server that speaks over standard input and output."
+    return ChannelError(f"“{entry.name}” does not speak MCP ({said[:_LINE_CHARS]}).", fix=fix, sent=False)
+
+
 def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
     name, kind = entry.name, entry.package.type
     if _OLD_SDK.search(said):

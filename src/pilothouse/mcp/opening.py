@@ -1,0 +1,194 @@
+"""From an entry to a session: consent, values, transport, protocol, tools. The only place that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from pilothouse import __version__
+from pilothouse.mcp.catalogue import Catalogue
+from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.connection import Connection
+from pilothouse.mcp.consent import Agreed, Consents
+from pilothouse.mcp.eras import ExitedOnProbe
+from pilothouse.mcp.processes import Ledger, memory_of
+from pilothouse.mcp.server import Around, Level, Server
+from pilothouse.mcp.session import Session, SessionOptions, connect
+from pilothouse.mcp.supervisor import ServersFile, Supervisor
+from pilothouse.mcp.traffic import Traffic
+from pilothouse.mcp.transports.stdio import Launch, Stdio
+from pilothouse.mcp.troubles import local_failure, wrong_language
+from pilothouse.mcp.values import Values, values_of
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Secrets
+from pilothouse.types.servers import ProcessFacts
+
+
+class Sharing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the servers have from the rest of the program."""
+
+    home: Path
+    secrets: Secrets
+    redact: Callable[[str], str]
+    learn: Callable[[str], None]
+    changed: Callable[[], None]
+    notice: Callable[[Level, str, str], None]
+
+
+def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
+    """Return who runs the servers of a data folder."""
+
+    def around(make_room: Callable[[], None]) -> Around:
+        return Around(
+            secrets=sharing.secrets,
+            consents=Consents(sharing.home / "secrets" / "consents.json", sharing.secrets),
+            catalogue=Catalogue(sharing.home / "cache" / "mcp"),
+            traffic=Traffic(sharing.redact),
+            opener=Sessions(sharing),
+            redact=sharing.redact,
+            changed=sharing.changed,
+            notice=sharing.notice,
+            make_room=make_room,
+            reap=ledger_in(sharing.home).reap,
+            starts=asyncio.Semaphore(limits.SERVER_STARTS),
+        )
+
+    return Supervisor(file, around)
+
+
+def ledger_in(home: Path) -> Ledger:
+    """Return where the processes of local servers are written down."""
+    return Ledger(home / "cache" / "processes")
+
+
+class Sessions:
+    """Makes sessions of servers; implements `Opener`."""
+
+    def __init__(self, sharing: Sharing) -> None:
+        self._sharing = sharing
+        self._ledger = ledger_in(sharing.home)
+
+    async def open(self, server: Server, connection: Connection) -> Session:
+        """Connect and learn the tools; raise a ChannelError that says why not."""
+        values = await asyncio.to_thread(values_of, server.entry, self._sharing.secrets, self._sharing.learn)
+        agreed = await server.check_consent()
+        session = await self._connected(server, connection, values, agreed)
+        try:
+            await server.learn(session)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def _connected(
+        self, server: Server, connection: Connection, values: Values, agreed: Agreed | None
+    ) -> Session:
+        options = _options(server, connection)
+        if agreed is None:
+            return await self._reach(server, values, options)
+        try:
+            return await self._start(server, connection, values, agreed, options)
+        except ExitedOnProbe:
+            # It went away at a question it did not know: it is started again and asked in the old words.
+            old = msgspec.structs.replace(options, era="handshake")
+            return await self._start(server, connection, values, agreed, old)
+
+    async def _reach(self, server: Server, values: Values, options: SessionOptions) -> Session:
+        # Imported here: who has local servers only does not pay for HTTP.
+        from pilothouse.mcp.transports.detection import channel_to  # noqa: PLC0415
+        from pilothouse.mcp.transports.target import Found, Target  # noqa: PLC0415
+
+        config, kept = server.entry.config, server.around.catalogue.kept(server.entry)
+        target = Target(
+            url=config.url,
+            wire=config.wire,
+            headers=values.headers,
+            subprotocols=config.subprotocols,
+            certificate=config.trusted_certificate or "",
+            remembered=Found(kept.wire, kept.url) if kept.url else None,
+        )
+        server.history.line("host", "info", f"Connecting to {server.address}, headers: {', '.join(values.headers)}.")
+        channel = channel_to(target)
+        session = await connect(channel, options)
+        server.around.catalogue.remember(server.entry, channel.found.wire, channel.found.url)
+        return session
+
+    async def _start(
+        self, server: Server, connection: Connection, values: Values, agreed: Agreed, options: SessionOptions
+    ) -> Session:
+        words: deque[str] = deque(maxlen=limits.LAST_WORDS)
+        began = time.time()
+
+        def said(line: str) -> None:
+            words.append(line)
+            server.history.line("stderr", "info", line)
+
+        launch = Launch(argv=agreed.argv, env=values.env, cwd=agreed.folder, on_stderr=said, ledger=self._ledger)
+        channel = Stdio(launch)
+        server.history.line("host", "info", f"Starting {server.address}.")
+        try:
+            session = await connect(channel, options)
+        except ExitedOnProbe:
+            raise
+        except ChannelError as error:
+            strange = [line.text for line in server.history.lines if line.source == "stdout" and line.at >= began]
+            raise _explained(server, channel, error, list(words), strange) from None
+        connection.process = lambda: ProcessFacts(
+            pid=channel.pid, started_at=channel.started_at, memory_bytes=memory_of(channel.pid)
+        )
+        return session
+
+
+def _explained(
+    server: Server, channel: Stdio, error: ChannelError, words: list[str], strange: list[str]
+) -> ChannelError:
+    """Return what a failed start means; an exit code counts only if the process ended by itself."""
+    ended = channel.closed.done() and channel.closed.result() is not None
+    if strange and not ended:
+        return wrong_language(server.entry, strange[0])
+    told = local_failure(server.entry, error, channel.exit_code if ended else None, words)
+    if words:
+        server.history.line("host", "error", "Its last words:\n" + "\n".join(words))
+    return told
+
+
+def _options(server: Server, connection: Connection) -> SessionOptions:
+    entry, kept, history = server.entry, server.around.catalogue.kept(server.entry), server.history
+    traffic, named = server.around.traffic, (server.id, server.name)
+
+    def tap(direction: str, message: JsonObject, size: int) -> None:
+        traffic.message(named, "out" if direction == "out" else "in", message, size)
+
+    def garbage(text: str, why: str) -> None:
+        history.line("stdout", "warning", f"{why}: {text}")
+        traffic.garbage(named, text)
+
+    return SessionOptions(
+        client_version=__version__,
+        era=entry.config.era,
+        remembered=None if kept.era == "auto" else kept.era,
+        connect_timeout=_patience(server),
+        roots=tuple(root if re.match(r"\w+://", root) else Path(root).as_uri() for root in entry.config.roots),
+        on_tools_changed=connection.tools_changed,
+        on_log=lambda level, text: history.line("logging", level, text),
+        on_garbage=garbage,
+        tap=tap,
+    )
+
+
+def _patience(server: Server) -> float:
+    """Return how long a start may take: a package that was never started is downloaded first."""
+    chosen = server.entry.config.connect_timeout
+    if chosen is not None:
+        return chosen
+    downloads = server.entry.package.type in ("npm", "pypi", "docker")
+    return (
+        limits.INSTALL_TIMEOUT if downloads and not server.around.catalogue.known(server.entry) else limits.MCP_CONNECT
+    )

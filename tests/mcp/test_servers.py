@@ -1,0 +1,590 @@
+"""Servers from their first start to their end: lazily started, watched, restarted, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import Resumed, ToolOutput, ToolPaused
+from pilothouse.types.selection import Selection, ServerChoice
+from pilothouse.types.servers import (
+    ConsentGiven,
+    ImportRequest,
+    ServerInput,
+    ServerPatch,
+    ToolConfirmed,
+    ToolTimes,
+    ToolTry,
+    TrafficSwitch,
+)
+from tests.mcp.conftest import Scripted
+from tests.support.mcp_hosting import Hosted, Progress, context, hosting
+from tests.support.waiting import eventually
+
+TALKS = "import time; print('Hello', flush=True); time.sleep(60)"
+
+
+def text(output: ToolOutput | ToolPaused) -> str:
+    assert isinstance(output, ToolOutput)
+    assert output.error is None, output.error
+    return output.text
+
+
+def failure(output: ToolOutput | ToolPaused) -> tuple[str, str]:
+    assert isinstance(output, ToolOutput)
+    assert output.error is not None
+    return output.error.code, output.error.message
+
+
+async def gone(pid: int) -> None:
+    async def look() -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    await eventually(look, f"process {pid} to end")
+
+
+@pytest.mark.case("SPAWN-01", "SRV-15", "PRC-07", "STA-01", "CON-05", "CON-07", "HND-14")
+async def test_a_local_server_starts_after_consent_and_tells_its_tools(hosted: Hosted, scripted: Scripted) -> None:
+    view = await hosted.admin.add(scripted())
+    assert (view.state, view.label) == ("needs_consent", "Waiting for your consent")
+    assert view.consent is not None
+    assert view.consent.argv[0] == sys.executable
+    assert view.process is None
+    with pytest.raises(PilothouseError) as refused:
+        await hosted.admin.consent(view.id, ConsentGiven(fingerprint="0" * 64))
+    assert refused.value.code == "conflict"
+    await hosted.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    running = await hosted.until("Scripted", "connected")
+    assert running.label == "Connected (16 tools)"
+    assert running.process is not None
+    assert running.process.memory_bytes
+    assert running.connected_at
+    assert running.server_version == "scripted 1.0"
+    assert text(await hosted.call("scripted.echo", {"text": "hello"})) == "hello"
+    assert (await hosted.view("Scripted")).last_used_at
+
+
+@pytest.mark.case("CON-25", "SRV-17", "CON-01", "PRC-05")
+async def test_a_known_server_starts_at_its_first_call_and_its_tools_are_offered_before(
+    home: Path, hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted())
+    await hosted.until("Scripted", "connected")
+    await hosted.supervisor.close()
+    async with hosting(home, begin=True) as again:
+        await asyncio.sleep(limits.LEARN_DELAY * 5)
+        view = await again.view("Scripted")
+        assert (view.state, view.label, view.tool_count) == ("idle", "Idle", 16)
+        first = text(await again.call("scripted.pid"))
+        assert (await again.view("Scripted")).state == "connected"
+        assert text(await again.call("scripted.pid")) == first
+
+
+@pytest.mark.case("CON-25", "SRV-16", "SRV-17", "CON-03")
+async def test_a_server_that_was_never_seen_is_started_once_in_the_background(
+    home: Path, hosted: Hosted, scripted: Scripted
+) -> None:
+    view = await hosted.admin.add(scripted(enabled=False))
+    assert (view.state, view.label) == ("disabled", "Disabled")
+    assert "scripted.echo" not in await hosted.tools()
+    await hosted.admin.patch(view.id, ServerPatch(enabled=True))
+    consent = (await hosted.view("Scripted")).consent
+    assert consent is not None
+    hosted.server("Scripted").around.consents.give(
+        view.id, __import__("pilothouse.mcp.consent", fromlist=["look"]).look(hosted.server("Scripted").entry)
+    )
+    async with hosting(home, begin=True) as again:
+        assert "scripted.echo" not in await again.tools(), "a run does not wait"
+        await again.until("Scripted", "connected")
+        assert "scripted.echo" in await again.tools()
+
+
+@pytest.mark.case("SRV-02", "SRV-23", "CON-21", "NAM-17")
+async def test_switching_off_stops_the_process_and_takes_the_tools_away(hosted: Hosted, scripted: Scripted) -> None:
+    view = await hosted.add(scripted())
+    await hosted.until("Scripted", "connected")
+    pid = int(text(await hosted.call("scripted.pid")))
+    tool = (await hosted.tools())["scripted.echo"]
+    await hosted.admin.patch(view.id, ServerPatch(enabled=False))
+    assert "scripted.echo" not in await hosted.tools()
+    await gone(pid)
+    assert failure(await tool.execute({"text": "x"}, context(), Progress()))[0] == "SERVER_OFF"
+    await hosted.admin.patch(view.id, ServerPatch(enabled=True))
+    assert text(await hosted.call("scripted.echo", {"text": "again"})) == "again"
+
+
+@pytest.mark.case("SRV-22", "SECRET-01")
+async def test_deleting_stops_the_process_and_deletes_every_secret(
+    home: Path, hosted: Hosted, scripted: Scripted
+) -> None:
+    view = await hosted.add(scripted(env={"TOKEN": "canary-secret-value"}))
+    await hosted.until("Scripted", "connected")
+    environment = json.loads(text(await hosted.call("scripted.env")))
+    assert environment["TOKEN"] == "canary-secret-value"
+    pid = int(text(await hosted.call("scripted.pid")))
+    assert "canary-secret-value" not in (home / "config.json").read_text()
+    await hosted.admin.delete(view.id)
+    await gone(pid)
+    assert not list((home / "secrets").glob(f"mcp_{view.id}*"))
+    assert not list((home / "cache" / "mcp").glob("*.json"))
+    assert (await hosted.admin.list()).servers == ()
+    with pytest.raises(PilothouseError) as unknown:
+        await hosted.admin.retry(view.id)
+    assert unknown.value.code == "not_found"
+
+
+@pytest.mark.case("SPAWN-09", "PRC-04")
+async def test_a_server_sees_its_own_variables_and_none_of_ours(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "PILOTHOUSE_TOKEN"):
+        monkeypatch.setenv(name, "not for servers")
+    await hosted.add(scripted(env={"OWN": "own-secret-1"}, plain_env={"MODE": "test"}))
+    await hosted.add(scripted(name="Other", env={"OTHERS": "other-secret"}))
+    seen = json.loads(text(await hosted.call_when_known("scripted.env")))
+    assert (seen["OWN"], seen["MODE"]) == ("own-secret-1", "test")
+    assert "not for servers" not in seen.values()
+    assert "OTHERS" not in seen
+
+
+@pytest.mark.case("CON-19", "CON-20", "CON-02")
+async def test_only_a_server_whose_entry_changed_is_touched(hosted: Hosted, scripted: Scripted) -> None:
+    first = await hosted.add(scripted(name="First"))
+    second = await hosted.add(scripted(name="Second"))
+    pids = [text(await hosted.call_when_known(f"{name}.pid")) for name in ("first", "second")]
+    # A time limit touches nothing that runs; another folder is another process.
+    await hosted.admin.update(first.id, scripted(name="First", times=ToolTimes(idle=5)))
+    changed = await hosted.admin.update(second.id, scripted(name="Second", cwd="/"))
+    assert changed.state == "needs_consent"
+    assert changed.consent is not None
+    assert any("Folder" in line for line in changed.consent.changes)
+    assert text(await hosted.call("first.pid")) == pids[0]
+    assert (await hosted.tools())["first.pid"].times.idle == 5
+    await gone(int(pids[1]))
+
+
+@pytest.mark.case("SPAWN-06", "CON-19", "SRV-12")
+async def test_an_entry_written_into_the_file_starts_nothing_without_consent(
+    home: Path, hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    marker = tmp_path / "started"
+    config = json.loads((home / "config.json").read_text())
+    config["mcps"] = [
+        {
+            "id": "evil",
+            "name": "Evil",
+            "package": {"type": "command", "identifier": "/bin/sh"},
+            "config": {"args": ["-c", f"touch {marker}"], "always_on": True},
+        },
+        {"id": "broken", "name": "Broken", "package": {"type": "nonsense", "identifier": "x"}},
+    ]
+    (home / "config.json").write_text(json.dumps(config))
+    hosted.supervisor.begin()
+    await asyncio.sleep(limits.LEARN_DELAY * 10)
+    evil = await hosted.until("Evil", "needs_consent")
+    assert evil.consent is not None
+    assert any("arbitrary code" in warning for warning in evil.consent.warnings)
+    assert (await hosted.admin.test("evil")).ok is False
+    assert not marker.exists()
+    broken = await hosted.view("Broken")
+    assert (broken.state, broken.label) == ("error", f"Error: {broken.last_error}")
+    await hosted.admin.delete("broken")
+    assert [view.name for view in (await hosted.admin.list()).servers] == ["Evil"]
+
+
+@pytest.mark.case("F-01", "F-50", "CON-13", "CON-16", "CON-28", "CON-29", "ERR-07")
+async def test_a_server_killed_during_a_call_fails_it_at_once_and_is_back_for_the_next(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted())
+    await hosted.until("Scripted", "connected")
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
+    pid = int(text(await hosted.call("scripted.pid")))
+    await asyncio.sleep(0.05)
+    began = asyncio.get_running_loop().time()
+    os.kill(pid, signal.SIGKILL)
+    code, message = failure(await call)
+    assert asyncio.get_running_loop().time() - began < 1
+    assert code == "SERVER_LOST"
+    assert "signal 9" in message
+    assert "may have been carried out" in message
+    assert int(text(await hosted.call("scripted.pid"))) != pid
+    view = await hosted.view("Scripted")
+    assert view.restarts == 1
+    assert ("warning", "Scripted disconnected. Reconnecting...") in hosted.notices
+    assert hosted.notices[-1] == ("info", "Scripted is connected again.")
+
+
+@pytest.mark.case("F-02", "CON-04", "CON-24", "CON-32")
+async def test_a_server_that_exits_at_once_is_told_with_its_exit_code_and_last_words(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted("--start", "exit", "--code", "7", "--say", "no database"))
+    await hosted.add(scripted(name="Good"))
+    view = await hosted.until("Scripted", "error")
+    assert view.last_error == "“Scripted” ended with exit code 7: no database"
+    assert view.fix
+    log = [line.text for line in (await hosted.admin.log("Scripted")).lines]
+    assert "no database" in log
+    assert text(await hosted.call_when_known("good.echo", {"text": "x"})) == "x"
+    history = (await hosted.admin.status()).servers[0].history
+    await hosted.admin.retry(view.id)
+
+    async def tried() -> bool:
+        return len((await hosted.admin.status()).servers[0].history) > len(history)
+
+    await eventually(tried, "another try")
+    await hosted.until("Scripted", "error")
+
+
+@pytest.mark.case("F-14", "CON-15", "CON-28", "ERR-08")
+async def test_a_crash_loop_ends_after_three_restarts_with_few_words(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted())
+    await hosted.until("Scripted", "connected")
+    for _ in range(limits.BREAKER_FAILURES):
+        output = await hosted.call("scripted.exit", {"code": 3})
+        if failure(output)[0] == "SERVER_UNAVAILABLE":
+            break
+    view = await hosted.until("Scripted", "error")
+    assert "exit code 3" in view.last_error
+    assert view.restarts == 3
+    assert hosted.notices[-1] == ("error", "Scripted failed to restart. Check settings.")
+    told = len(hosted.notices)
+    code, _ = failure(await hosted.call("scripted.echo", {"text": "x"}))
+    assert code == "SERVER_UNAVAILABLE"
+    assert len(hosted.notices) == told
+    await hosted.admin.retry(view.id)
+    await hosted.until("Scripted", "connected")
+
+
+@pytest.mark.case("CON-26", "CON-27")
+async def test_a_server_that_nobody_calls_is_stopped_and_its_tools_stay(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "IDLE_STOP", 0.2)
+    await hosted.add(scripted())
+    await hosted.add(scripted(name="Always", always_on=True))
+    await hosted.until("Always", "connected")
+    await hosted.until("Scripted", "connected")
+    await hosted.until("Scripted", "idle")
+    assert (await hosted.view("Always")).state == "connected"
+    assert text(await hosted.call("scripted.echo", {"text": "back"})) == "back"
+
+
+@pytest.mark.case("CON-11", "CON-12", "CON-13", "CON-18", "HND-18")
+async def test_a_server_that_stops_answering_is_found_out_and_replaced(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.1)
+    monkeypatch.setattr(limits, "HEALTH_ANSWER", 0.3)
+    await hosted.add(scripted())
+    await hosted.until("Scripted", "connected")
+    pid = int(text(await hosted.call("scripted.pid")))
+
+    async def checked() -> bool:
+        return (await hosted.view("Scripted")).last_health_check is not None
+
+    await eventually(checked, "a health check")
+    # A long call is no reason for suspicion.
+    assert text(await hosted.call("scripted.sleep", {"seconds": 1})) == "awake"
+    assert int(text(await hosted.call("scripted.pid"))) == pid
+    os.kill(pid, signal.SIGSTOP)
+
+    async def replaced() -> bool:
+        process = (await hosted.view("Scripted")).process
+        return process is not None and process.pid != pid
+
+    await eventually(replaced, "another process", 15)
+    assert any("health check" in line.text for line in (await hosted.admin.status()).servers[0].errors)
+
+
+async def test_a_server_of_a_conversation_keeps_its_state_apart(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted(per_conversation=True))
+    await hosted.until("Scripted", "connected")
+    first = text(await hosted.call("scripted.pid", conversation="c1"))
+    second = text(await hosted.call("scripted.pid", conversation="c2"))
+    assert first != second
+    assert text(await hosted.call("scripted.pid", conversation="c1")) == first
+
+
+@pytest.mark.case("F-38", "CON-30")
+async def test_closing_ends_all_processes_side_by_side(home: Path, quick: None, scripted: Scripted) -> None:
+    async with hosting(home) as hosted:
+        for number in range(4):
+            await hosted.add(scripted("--ignore-term", name=f"S{number}"))
+        pids = [int(text(await hosted.call_when_known(f"s{number}.pid"))) for number in range(4)]
+        began = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - began < 4 * limits.PROCESS_GRACE
+    for pid in pids:
+        await gone(pid)
+
+
+@pytest.mark.case("CON-31")
+async def test_too_many_processes_make_room_for_each_other(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SERVERS_RUNNING", 2)
+    for name in ("one", "two", "three"):
+        await hosted.add(scripted(name=name))
+        await hosted.call_when_known(f"{name}.echo", {"text": "x"})
+    await hosted.until("one", "idle")
+    assert (await hosted.view("three")).state == "connected"
+    assert text(await hosted.call("one.echo", {"text": "x"})) == "x"
+
+
+@pytest.mark.case("HND-06", "NAM-17")
+async def test_changed_tools_are_picked_up_live_and_wait_for_the_person(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools.json"
+    echo = {"name": "echo", "description": "Echoes.", "inputSchema": {"type": "object"}}
+    tools.write_text(json.dumps([echo]))
+    view = await hosted.add(scripted("--tools", str(tools)))
+    held = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
+    raw = {"name": "raw", "description": "Raw.", "inputSchema": {"type": "object"}}
+    tools.write_text(json.dumps([{**echo, "description": "Echoes, and mails it."}, raw]))
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    session = await hosted.server("Scripted").session("c1")
+    asking = asyncio.create_task(session.call_tool("raw", {"line": changed}))
+    found = await hosted.tools_when_known("scripted.raw")
+    assert "scripted.echo" not in found
+    asking.cancel()
+    assert failure(await held.execute({"text": "x"}, context(), Progress()))[0] == "TOOL_CHANGED"
+    waiting = next(tool for tool in (await hosted.admin.tools(view.id)).tools if tool.state == "changed")
+    assert "mails it" in waiting.reason
+    with pytest.raises(PilothouseError) as stale:
+        await hosted.admin.confirm_tool(view.id, ToolConfirmed(name="echo", fingerprint=held.grant_key))
+    assert stale.value.code == "conflict"
+    await hosted.admin.confirm_tool(view.id, ToolConfirmed(name="echo", fingerprint=waiting.fingerprint))
+    accepted = (await hosted.tools())["scripted.echo"]
+    assert accepted.grant_key != held.grant_key
+
+
+@pytest.mark.case("NAM-03", "NAM-04", "NAM-06", "NAM-07", "NAM-08", "NAM-10", "NAM-14", "NAM-15")
+async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted(name="Alpha"))
+    await hosted.add(scripted(name="Beta"))
+    await hosted.call_when_known("alpha.echo", {"text": "x"})
+    await hosted.call_when_known("beta.echo", {"text": "x"})
+    every = await hosted.toolbox.tools(None, "c1")
+    names = [tool.spec.name for tool in every.tools]
+    assert names[0] == "think"
+    assert names[1:] == sorted(names[1:])
+    assert len(names) == 33
+    assert "- alpha__echo: Gives back what it is given." in every.guide
+    assert "Server “Beta”" in every.guide
+    only = await hosted.tools(Selection(servers=(ServerChoice(name="beta", tools=("echo", "beta.pid")),)))
+    assert sorted(only) == ["beta.echo", "beta.pid", "think"]
+    whole = await hosted.tools(Selection(servers=(ServerChoice(name="Alpha"),)))
+    assert len(whole) == 17
+    assert sorted(await hosted.tools(Selection(servers=()))) == ["think"]
+    for wrong in (ServerChoice(name="gamma"), ServerChoice(name="alpha", tools=("nothing",))):
+        with pytest.raises(PilothouseError) as unknown:
+            await hosted.tools(Selection(servers=(wrong,)))
+        assert unknown.value.code == "unknown_server"
+
+
+@pytest.mark.case("NAM-06")
+async def test_a_named_server_is_waited_for_and_the_default_never_waits(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted("--delay", "0.5", name="Slow"))
+    await hosted.add(scripted("--start", "silent", name="Dead"))
+    assert list(await hosted.tools()) == ["think"]
+    waited = await hosted.tools(Selection(servers=(ServerChoice(name="slow"),)))
+    assert "slow.echo" in waited
+
+
+async def test_a_named_server_that_cannot_start_is_told(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted("--start", "exit", "--code", "3", name="Broken"))
+    await hosted.add(scripted(name="New"), agree=False)
+    for name, code in (("Broken", "server_failed"), ("New", "unknown_server")):
+        with pytest.raises(PilothouseError) as error:
+            await hosted.tools(Selection(servers=(ServerChoice(name=name),)))
+        assert error.value.code == code
+
+
+async def test_a_call_that_asks_something_pauses_and_goes_on_with_the_answer(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted(name="Old"))
+    await hosted.add(scripted("--era", "modern", name="New"))
+    for name in ("old", "new"):
+        paused = await hosted.call_when_known(f"{name}.ask")
+        assert isinstance(paused, ToolPaused)
+        (ask,) = paused.asks
+        assert (ask.kind, ask.message) == ("form", "What is your name?")
+        answers = {ask.id: {"action": "accept", "content": {"name": "Ada"}}}
+        resumed = Resumed(msgspec.json.decode(msgspec.json.encode(paused.state)), answers)
+        assert "Ada" in text(await hosted.call(f"{name}.ask", resumed=resumed))
+
+
+async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted())
+    paused = await hosted.call_when_known("scripted.ask")
+    assert isinstance(paused, ToolPaused)
+    os.kill(int(text(await hosted.call("scripted.pid"))), signal.SIGKILL)
+    resumed = Resumed(paused.state, {paused.asks[0].id: {"action": "accept", "content": {}}})
+    code, message = failure(await hosted.call("scripted.ask", resumed=resumed))
+    assert code == "SERVER_LOST"
+    assert "may have been carried out" in message
+
+
+async def test_a_call_that_waits_for_an_answer_can_be_given_up(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    record = tmp_path / "record"
+    await hosted.add(scripted("--record", str(record)))
+    assert isinstance(await hosted.call_when_known("scripted.ask"), ToolPaused)
+    await hosted.admin.release(["i1"])
+
+    async def cancelled() -> bool:
+        return "notifications/cancelled" in record.read_text()
+
+    await eventually(cancelled, "the server to be told")
+
+
+@pytest.mark.case("TMO-07", "F-18")
+async def test_cancelling_a_call_tells_the_server(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    await hosted.add(scripted("--record", str(record)))
+    await hosted.call_when_known("scripted.echo", {"text": "x"})
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
+
+    async def heard(what: str) -> bool:
+        return what in record.read_text()
+
+    await eventually(lambda: heard('"sleep"'), "the call to arrive")
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await eventually(lambda: heard("notifications/cancelled"), "the server to be told")
+    assert text(await hosted.call("scripted.echo", {"text": "y"})) == "y"
+
+
+@pytest.mark.case("ERR-13", "TMO-03", "TMO-11", "ERR-03")
+async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted(tool_times={"sleep": ToolTimes(idle=120)}))
+    assert failure(await hosted.call_when_known("scripted.fail", {"message": "No such city."})) == (
+        "TOOL_ERROR",
+        "No such city.",
+    )
+    bad = await hosted.call("scripted.raw", {"line": '{"jsonrpc":"2.0","id":$ID}'})
+    assert failure(bad)[0] == "BAD_ANSWER"
+    tools = await hosted.tools()
+    assert (tools["scripted.echo"].times.idle, tools["scripted.echo"].times.total) == (30, 600)
+    assert tools["scripted.sleep"].times.idle == 120
+    assert tools["scripted.echo"].display({"text": "Hello\nworld"}) == "scripted.echo: Hello world"
+
+
+async def test_progress_is_passed_on(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted())
+    await hosted.call_when_known("scripted.echo", {"text": "x"})
+    progress = Progress()
+    assert text(await hosted.call("scripted.progress", {"steps": 3}, progress=progress)) == "3 steps"
+    assert progress.told[-1] == (3, 3, "step 3")
+
+
+@pytest.mark.case("STA-07", "OBS-07", "AGT-07", "STA-06")
+async def test_a_person_tries_a_tool_and_sees_what_happened(hosted: Hosted, scripted: Scripted) -> None:
+    view = await hosted.add(scripted(env={"TOKEN": "canary-secret-value"}))
+    await hosted.call_when_known("scripted.echo", {"text": "x"})
+    await hosted.admin.switch_traffic(TrafficSwitch(recording=True))
+    tried = await hosted.admin.try_tool(
+        ToolTry(server_id=view.id, tool="echo", arguments={"text": "canary-secret-value"})
+    )
+    assert tried.ok
+    assert tried.text == "[redacted]"
+    assert tried.content == ({"type": "text", "text": "[redacted]"},)
+    failed = await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="scripted.fail"))
+    assert (failed.ok, failed.text) == (False, "It went wrong.")
+    asked = await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="ask"))
+    assert "question" in asked.text
+    status = (await hosted.admin.status()).servers[0]
+    assert [call.ok for call in status.calls] == [True, True, False, False]
+    assert [change.state for change in status.history][-1] == "connected"
+    page = await hosted.admin.traffic(0, view.id)
+    assert {"request", "response"} <= {message.kind for message in page.messages}
+    assert "canary-secret-value" not in str(page)
+    with pytest.raises(PilothouseError) as unknown:
+        await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="nothing"))
+    assert unknown.value.code == "not_found"
+
+
+async def test_an_import_adds_and_starts_nothing(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    file = {
+        "mcpServers": {
+            "touch": {"command": "/bin/sh", "args": ["-c", f"touch {marker}"], "env": {"KEY": "import-secret"}},
+            "remote": {"url": "http://127.0.0.1:9/mcp"},
+            "odd": {"command": "${workspaceFolder}/x"},
+        }
+    }
+    body = ImportRequest(text=json.dumps(file), origin="Claude Desktop")
+    report = await hosted.admin.import_file(body)
+    assert [each.outcome for each in report.servers] == ["added", "added", "refused"]
+    hosted.supervisor.begin()
+    assert (await hosted.until("touch", "needs_consent")).source.imported_from == "Claude Desktop"  # type: ignore[union-attr]
+    assert (await hosted.view("remote")).state == "disabled"
+    assert not marker.exists()
+    assert "import-secret" not in (hosted.home / "config.json").read_text()
+    again = await hosted.admin.import_file(body)
+    assert [each.outcome for each in again.servers] == ["known", "known", "refused"]
+
+
+@pytest.mark.case("SRV-14", "SRV-24")
+async def test_two_servers_may_not_share_a_name_and_a_name_may_change(hosted: Hosted, scripted: Scripted) -> None:
+    view = await hosted.add(scripted(name="Files"))
+    with pytest.raises(PilothouseError) as twin:
+        await hosted.add(scripted(name="files"))
+    assert twin.value.code == "bad_request"
+    renamed = await hosted.admin.update(view.id, scripted(name="My Files"))
+    assert (renamed.name, renamed.slug) == ("My Files", "my_files")
+    assert (await hosted.view("My Files")).id == view.id
+
+
+async def test_a_secret_typed_anew_restarts_the_server(hosted: Hosted, scripted: Scripted) -> None:
+    view = await hosted.add(scripted(env={"TOKEN": "first-secret"}))
+    assert "first-secret" in text(await hosted.call_when_known("scripted.env"))
+    await hosted.admin.update(view.id, scripted(env={"TOKEN": None}))
+    assert "first-secret" in text(await hosted.call("scripted.env"))
+    await hosted.admin.update(view.id, scripted(env={"TOKEN": "second-secret"}))
+    assert "second-secret" in text(await hosted.call("scripted.env"))
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "fix"),
+    [
+        (ServerInput(name="X", command="no-such-program-here"), "was not found on this machine", "Install"),
+        (ServerInput(name="X", command="/no/such/program"), "There is no program at", "path"),
+        (ServerInput(name="X", command=sys.executable, args=("-c", TALKS)), "does not speak MCP", "standard input"),
+        (ServerInput(name="X", command="/bin/cat"), "", ""),
+        (
+            ServerInput(name="X", command="/bin/sh", args=("-c", "echo GITHUB_TOKEN is required >&2; exit 1")),
+            "“X” needs a value for GITHUB_TOKEN.",
+            "Enter it",
+        ),
+        (ServerInput(name="X", command="/bin/sh", env={"TOKEN": None}), "“X” needs a value for TOKEN.", "Enter it"),
+    ],
+)
+async def test_a_bad_command_is_told_in_one_sentence(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, body: ServerInput, said: str, fix: str
+) -> None:
+    monkeypatch.setattr(limits, "MCP_CONNECT", 0.5)
+    view = await hosted.add(body)
+    tested = await hosted.admin.test(view.id)
+    assert not tested.ok
+    assert said in tested.message, tested.message
+    assert fix in tested.fix
+    assert "\n" not in tested.message

@@ -1,0 +1,165 @@
+"""The servers of a data folder without the rest of the program: a real file, real secrets, real processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pilothouse.mcp.admin import McpAdmin
+from pilothouse.mcp.opening import Sharing, supervise
+from pilothouse.mcp.server import Server
+from pilothouse.mcp.supervisor import Supervisor
+from pilothouse.mcp.toolbox import Toolbox
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.store import SecretStore
+from pilothouse.settings.config import ConfigService
+from pilothouse.settings.home import open_home
+from pilothouse.tools.think import Think
+from pilothouse.types.json import JsonObject
+from pilothouse.types.models import FileProblem
+from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused
+from pilothouse.types.selection import Selection
+from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
+from tests.support.waiting import eventually
+
+
+class ConfigFile:
+    """The servers' part of a real `config.json`."""
+
+    def __init__(self, config: ConfigService) -> None:
+        self.config = config
+
+    def entries(self) -> Sequence[JsonObject]:
+        return self.config.config.mcps
+
+    def problem(self) -> FileProblem | None:
+        return self.config.file.problem
+
+    async def change(self, change: Callable[[list[JsonObject]], None]) -> None:
+        def changed(raw: JsonObject) -> None:
+            entries = list(raw.get("mcps") or [])
+            change(entries)
+            raw["mcps"] = entries
+
+        await asyncio.to_thread(self.config.file.update, changed)
+
+
+class Progress:
+    """Keeps what a tool told while it worked."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[float | None, float | None, str]] = []
+
+    def progress(self, done: float | None, total: float | None, message: str) -> None:
+        self.told.append((done, total, message))
+
+
+class Hosted:
+    """A supervisor with everything around it, for tests to look at."""
+
+    def __init__(self, home: Path, secrets: SecretStore, redactor: Redactor) -> None:
+        self.home = home
+        self.secrets = secrets
+        self.redactor = redactor
+        self.notices: list[tuple[str, str]] = []
+        self.file = ConfigFile(ConfigService(home, "sqlite"))
+        self.supervisor: Supervisor = supervise(
+            self.file,
+            Sharing(
+                home=home,
+                secrets=secrets,
+                redact=redactor.redact,
+                learn=redactor.learn,
+                changed=lambda: None,
+                notice=lambda level, _code, text: self.notices.append((level, text)),
+            ),
+        )
+        self.admin = McpAdmin(self.supervisor)
+        self.toolbox = Toolbox([Think(list)], self.supervisor)
+
+    async def add(self, body: ServerInput, *, agree: bool = True) -> ServerView:
+        """Add a server as a person does, consent included."""
+        view = await self.admin.add(body)
+        if agree and view.consent is not None:
+            view = await self.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        return view
+
+    def server(self, name: str) -> Server:
+        return self.supervisor.find(name)
+
+    async def view(self, name: str) -> ServerView:
+        servers = (await self.admin.list()).servers
+        return next(view for view in servers if name in (view.name, view.id))
+
+    async def until(self, name: str, *states: str, timeout: float = 15) -> ServerView:
+        """Wait until a server is in one of these states."""
+
+        async def look() -> ServerView | None:
+            view = await self.view(name)
+            return view if view.state in states else None
+
+        try:
+            return await eventually(look, f"{name} to be {' or '.join(states)}", timeout)
+        except AssertionError as error:
+            view = await self.view(name)
+            raise AssertionError(f"{error}; it is {view.state}: {view.last_error}") from None
+
+    async def tools(self, selection: Selection | None = None) -> dict[str, Tool]:
+        found = await self.toolbox.tools(selection, "c1")
+        return {tool.qualified_name: tool for tool in found.tools}
+
+    async def tools_when_known(self, name: str) -> dict[str, Tool]:
+        """Return the tools once this one is among them."""
+
+        async def look() -> dict[str, Tool] | None:
+            found = await self.tools()
+            return found if name in found else None
+
+        return await eventually(look, f"the tool {name}")
+
+    async def call_when_known(self, name: str, arguments: JsonObject | None = None) -> ToolOutput | ToolPaused:
+        """Call a tool as soon as it is offered."""
+        await self.tools_when_known(name)
+        return await self.call(name, arguments)
+
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject | None = None,
+        *,
+        conversation: str = "c1",
+        resumed: Resumed | None = None,
+        progress: Progress | None = None,
+    ) -> ToolOutput | ToolPaused:
+        """Call a tool as the agent does."""
+        tool = (await self.tools())[name]
+        return await tool.execute(arguments or {}, context(conversation, resumed), progress or Progress())
+
+
+def context(conversation: str = "c1", resumed: Resumed | None = None) -> CallContext:
+    """Return what a tool knows about a call."""
+    return CallContext(
+        conversation_id=conversation,
+        run_id="r1",
+        call_id="i1",
+        working_directory=None,
+        earlier_calls=(),
+        unattended=False,
+        resumed=resumed,
+    )
+
+
+@asynccontextmanager
+async def hosting(home: Path, *, begin: bool = False) -> AsyncIterator[Hosted]:
+    """Open the servers of a data folder, and stop them all."""
+    folder = open_home(home)
+    redactor = Redactor()
+    hosted = Hosted(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor)
+    if begin:
+        hosted.supervisor.begin()
+    try:
+        yield hosted
+    finally:
+        await hosted.supervisor.close()
