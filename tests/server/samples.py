@@ -37,7 +37,7 @@ BODIES: dict[type, dict[str, Any]] = {
     ConsentGiven: {"fingerprint": "0"},
     ToolConfirmed: {"name": "echo", "fingerprint": "0"},
     ToolTry: {"serverId": "s_1", "tool": "echo"},
-    ImportRequest: {"text": "{}"},
+    ImportRequest: {"text": '{"mcpServers": {"far": {"url": "https://mcp.example/mcp"}}}'},
     TrafficSwitch: {"recording": True},
 }
 QUERIES = {"/api/search": {"q": "hello"}}
