@@ -56,6 +56,8 @@ def reason(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
+    import httpx2  # noqa: PLC0415
+
     match error:
         case ConnectionRefusedError():
             return "nothing listens there"
@@ -67,8 +69,11 @@ def _words(error: BaseException) -> str:
             return "it does not speak TLS as expected"
         case TimeoutError():
             return "no answer in time"
-        case ConnectionResetError() | BrokenPipeError():
+        case ConnectionResetError() | BrokenPipeError() | httpx2.ReadError() | httpx2.WriteError():
             return "the other side closed the connection"
+        case httpx2.RemoteProtocolError():
+            closed = "closed" in str(error) or "disconnected" in str(error)
+            return "the other side closed the connection" if closed else "its answer is not HTTP"
         case OSError() if error.strerror:
             return error.strerror[0].lower() + error.strerror[1:]
         case _:
