@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pilothouse.runs.no_servers import NoServers
 from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
@@ -15,6 +14,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, CallContext, ToolOutput, ToolPaused
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.no_servers import NoServers
 from tests.support.tools import ToolOf, give_tools
 
 FORM: JsonObject = {
