@@ -974,14 +974,14 @@ export interface components {
         };
         /**
          * Health
-         * @description Says only that the server is up.
+         * @description Says only that the server is up; degraded means that something held everything up a short while ago.
          */
         Health: {
             /**
              * @default up
              * @enum {unknown}
              */
-            status: "up";
+            status: "degraded" | "up";
         };
         /**
          * ImageInput
@@ -1221,10 +1221,13 @@ export interface components {
             maxTokens?: number | null;
             model?: string;
             name: string;
+            nativeTools?: components["schemas"]["NativeTools"];
             /** @enum {unknown} */
             provider: "anthropic-compatible" | "embedded" | "gemini" | "ollama" | "openai-compatible" | "openai-responses" | "scripted";
             supportsImages?: boolean | null;
             supportsThinking?: boolean;
+            /** @enum {unknown} */
+            toolCalls?: "auto" | "constrained" | "native" | "text";
         };
         /**
          * ModelInput
@@ -1239,9 +1242,11 @@ export interface components {
             maxTokens?: number | null;
             model?: string;
             name: string;
+            nativeTools?: components["schemas"]["NativeTools"] | null;
             provider: string;
             supportsImages?: boolean | null;
             supportsThinking?: boolean;
+            toolCalls?: ("auto" | "constrained" | "native" | "text") | null;
         };
         /**
          * ModelList
@@ -1291,12 +1296,25 @@ export interface components {
             maxTokens: number | null;
             model: string;
             name: string;
+            /**
+             * @default {
+             *       "webSearch": null,
+             *       "codeExecution": null,
+             *       "urlContext": null
+             *     }
+             */
+            nativeTools: components["schemas"]["NativeTools"];
             /** @default  */
             note: string;
             /** @enum {unknown} */
             provider: "anthropic-compatible" | "embedded" | "gemini" | "ollama" | "openai-compatible" | "openai-responses" | "scripted";
             supportsImages: boolean;
             supportsThinking: boolean;
+            /**
+             * @default auto
+             * @enum {unknown}
+             */
+            toolCalls: "auto" | "constrained" | "native" | "text";
         };
         /**
          * NativeTools
