@@ -134,7 +134,7 @@ class _Servers:
     def supervisor(self) -> Supervisor:
         """Return who runs the servers."""
         if self._supervisor is None:
-            from pilothouse.mcp.opening import Sharing, supervise
+            from pilothouse.mcp.assembly import Sharing, supervise
 
             sharing = Sharing(
                 home=self._home.path,

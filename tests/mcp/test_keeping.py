@@ -8,8 +8,9 @@ from pilothouse.mcp.breaker import Breaker
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.entries import parse_entry
 from pilothouse.mcp.history import History
+from pilothouse.mcp.last_words import local_failure
 from pilothouse.mcp.traffic import Traffic
-from pilothouse.mcp.troubles import is_hopeless, local_failure
+from pilothouse.mcp.troubles import is_hopeless
 from pilothouse.types import limits
 from pilothouse.types.servers import ServerEntry
 

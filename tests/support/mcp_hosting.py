@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pilothouse.mcp.admin import McpAdmin
-from pilothouse.mcp.opening import Sharing, supervise
+from pilothouse.mcp.assembly import Sharing, supervise
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.supervisor import Supervisor
 from pilothouse.mcp.toolbox import Toolbox

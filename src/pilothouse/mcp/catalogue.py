@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.mcp import quarantine
 from pilothouse.mcp.entries import command_of
 from pilothouse.mcp.fingerprints import definition, differences, fingerprint
 from pilothouse.mcp.names import qualified_name, wire_name
@@ -175,10 +174,21 @@ def tool_state(entry: ServerEntry, each: Listed, kept: Kept) -> ToolState:
 
 
 def _inspected(tools: Sequence[JsonObject]) -> tuple[Listed, ...]:
+    # Imported when a list is taken up: a kept one is offered without.
+    from pilothouse.mcp import quarantine  # noqa: PLC0415
+
     return tuple(
         Listed(tool, fingerprint(tool), reason, () if reason else quarantine.warnings(tool))
         for tool, reason in zip(tools, quarantine.reasons(tools), strict=True)
     )
+
+
+def _mentions(tool: JsonObject, others: tuple[str, ...]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    from pilothouse.mcp.quarantine import mentions  # noqa: PLC0415
+
+    return mentions(tool, others)
 
 
 def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, others: tuple[str, ...]) -> ServerTool:
@@ -189,7 +199,7 @@ def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, others: tup
     if approved is not None:
         reason = f"Its definition changed: {'; '.join(differences(approved.definition, tool))}."
     schema, output, annotations = tool.get("inputSchema"), tool.get("outputSchema"), tool.get("annotations")
-    warnings = dict.fromkeys((*each.warnings, *(quarantine.mentions(tool, others) if others else ())))
+    warnings = dict.fromkeys((*each.warnings, *_mentions(tool, others)))
     return ServerTool(
         server_id=entry.id,
         server=entry.name,

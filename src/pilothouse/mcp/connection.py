@@ -7,13 +7,15 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.session import Session
 from pilothouse.mcp.troubles import is_hopeless
 from pilothouse.types import limits
 from pilothouse.types.servers import ProcessFacts, ServerState
+
+if TYPE_CHECKING:
+    from pilothouse.mcp.session import Session
 
 Wish = Literal["stop", "now", "relist"]
 

@@ -86,6 +86,14 @@ class Consents:
         self._key: bytes | None = None
         self._records: dict[str, _Record] | None = None
 
+    def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
+        """Return what starting a server would do now; raise a ChannelError when it cannot be started at all."""
+        return look(entry, known)
+
+    def shown(self, entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
+        """Return what the person is asked to agree to."""
+        return shown(entry, now, before)
+
     def agreed(self, server_id: str) -> Agreed | None:
         """Return what was agreed to for a server, if anything."""
         record = self._load().get(server_id)

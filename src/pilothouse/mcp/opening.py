@@ -12,18 +12,15 @@ from pathlib import Path
 import msgspec
 
 from pilothouse import __version__
-from pilothouse.mcp.catalogue import Catalogue
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.connection import Connection
-from pilothouse.mcp.consent import Agreed, Consents
+from pilothouse.mcp.consent import Agreed
 from pilothouse.mcp.eras import ExitedOnProbe
+from pilothouse.mcp.last_words import local_failure, wrong_language
 from pilothouse.mcp.processes import Ledger, memory_of
-from pilothouse.mcp.server import Around, Level, Server
+from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
-from pilothouse.mcp.supervisor import ServersFile, Supervisor
-from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.transports.stdio import Launch, Stdio
-from pilothouse.mcp.troubles import local_failure, wrong_language
 from pilothouse.mcp.values import Values, values_of
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -31,53 +28,21 @@ from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import ProcessFacts
 
 
-class Sharing(msgspec.Struct, frozen=True, kw_only=True):
-    """What the servers have from the rest of the program."""
-
-    home: Path
-    secrets: Secrets
-    redact: Callable[[str], str]
-    learn: Callable[[str], None]
-    changed: Callable[[], None]
-    notice: Callable[[Level, str, str], None]
-
-
-def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
-    """Return who runs the servers of a data folder."""
-
-    def around(make_room: Callable[[], None]) -> Around:
-        return Around(
-            secrets=sharing.secrets,
-            consents=Consents(sharing.home / "secrets" / "consents.json", sharing.secrets),
-            catalogue=Catalogue(sharing.home / "cache" / "mcp"),
-            traffic=Traffic(sharing.redact),
-            opener=Sessions(sharing),
-            redact=sharing.redact,
-            changed=sharing.changed,
-            notice=sharing.notice,
-            make_room=make_room,
-            reap=ledger_in(sharing.home).reap,
-            starts=asyncio.Semaphore(limits.SERVER_STARTS),
-        )
-
-    return Supervisor(file, around)
-
-
-def ledger_in(home: Path) -> Ledger:
-    """Return where the processes of local servers are written down."""
-    return Ledger(home / "cache" / "processes")
-
-
 class Sessions:
     """Makes sessions of servers; implements `Opener`."""
 
-    def __init__(self, sharing: Sharing) -> None:
-        self._sharing = sharing
-        self._ledger = ledger_in(sharing.home)
+    def __init__(self, home: Path, secrets: Secrets, learn: Callable[[str], None]) -> None:
+        self._secrets = secrets
+        self._learn = learn
+        self._ledger = Ledger(home / "cache" / "processes")
+
+    def reap(self) -> int:
+        """End what a program that died left running; return how many servers that were."""
+        return self._ledger.reap()
 
     async def open(self, server: Server, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
-        values = await asyncio.to_thread(values_of, server.entry, self._sharing.secrets, self._sharing.learn)
+        values = await asyncio.to_thread(values_of, server.entry, self._secrets, self._learn)
         agreed = await server.check_consent()
         session = await self._connected(server, connection, values, agreed)
         try:

@@ -6,19 +6,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
-from pilothouse.mcp import consent
 from pilothouse.mcp.breaker import Breaker
 from pilothouse.mcp.catalogue import Catalogue, Kept
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.connection import Connection
-from pilothouse.mcp.consent import Agreed, Consents
 from pilothouse.mcp.entries import address_of
 from pilothouse.mcp.history import History
-from pilothouse.mcp.session import Session
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.troubles import NeedsConsent, needs_consent
@@ -26,6 +23,10 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ManualSource, ServerEntry, ServerState, ServerTool, ToolTimes
+
+if TYPE_CHECKING:
+    from pilothouse.mcp.consent import Agreed
+    from pilothouse.mcp.session import Session
 
 _log = logging.getLogger(__name__)
 SHARED = ""
@@ -39,12 +40,40 @@ class Opener(Protocol):
         """Connect; raise a ChannelError that says why not."""
         ...
 
+    def reap(self) -> int:
+        """End what a program that died left running; return how many servers that were."""
+        ...
+
+
+class Agreements(Protocol):
+    """What people agreed to, and what they would have to."""
+
+    def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
+        """Return what starting a server would do now; raise a ChannelError when it cannot be started at all."""
+        ...
+
+    def shown(self, entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
+        """Return what the person is asked to agree to."""
+        ...
+
+    def agreed(self, server_id: str) -> Agreed | None:
+        """Return what was agreed to for a server, if anything."""
+        ...
+
+    def give(self, server_id: str, agreed: Agreed) -> None:
+        """Keep that the person agreed."""
+        ...
+
+    def withdraw(self, server_id: str) -> None:
+        """Forget a consent."""
+        ...
+
 
 class Around(msgspec.Struct, frozen=True):
     """What all servers share."""
 
     secrets: Secrets
-    consents: Consents
+    consents: Agreements
     catalogue: Catalogue
     traffic: Traffic
     opener: Opener
@@ -55,8 +84,6 @@ class Around(msgspec.Struct, frozen=True):
     notice: Callable[[Level, str, str], None]
     # A connection is up; there may be too many.
     make_room: Callable[[], None]
-    # End what a program that died left running; return how many servers that were.
-    reap: Callable[[], int]
     starts: asyncio.Semaphore
 
 
@@ -200,11 +227,10 @@ class Server:
         """Look whether the person agreed to exactly what would be started now; raise NeedsConsent if not."""
         if not self.local:
             return None
-        agreed = await asyncio.to_thread(self.around.consents.agreed, self.id)
-        now = await asyncio.to_thread(consent.look, self.entry, agreed)
+        agreed, now = await asyncio.to_thread(self._look)
         before, self.asking, self.looked = self.asking, None, True
         if agreed is None or agreed.fingerprint() != now.fingerprint():
-            self.asking = consent.shown(self.entry, now, agreed)
+            self.asking = self.around.consents.shown(self.entry, now, agreed)
         if before != self.asking:
             self.came(None, self.state, None)
         if self.asking is not None:
@@ -213,7 +239,7 @@ class Server:
 
     async def agree(self, fingerprint: str) -> bool:
         """Keep that the person agreed, if it is still the same that they saw."""
-        now = await asyncio.to_thread(consent.look, self.entry)
+        _, now = await asyncio.to_thread(self._look)
         if now.fingerprint() != fingerprint:
             self.asking = None
             return False
@@ -221,6 +247,10 @@ class Server:
         self.asking = None
         self.came(None, self.state, None)
         return True
+
+    def _look(self) -> tuple[Agreed | None, Agreed]:
+        agreed = self.around.consents.agreed(self.id)
+        return agreed, self.around.consents.look(self.entry, agreed)
 
     # --- as a connection's owner ---
 

@@ -121,7 +121,7 @@ class Supervisor:
 
     async def _begin(self) -> None:
         await asyncio.sleep(limits.LEARN_DELAY)
-        left = await asyncio.to_thread(self.around.reap)
+        left = await asyncio.to_thread(self.around.opener.reap)
         if left:
             _log.warning("ended %d servers that a program that died had left running", left)
         self._learning = True

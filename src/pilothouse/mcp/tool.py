@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.content import to_output
-from pilothouse.mcp.session import BadAnswer, InputRequired, RpcError, Session
 from pilothouse.mcp.troubles import NeedsConsent
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -20,6 +18,7 @@ from pilothouse.types.servers import ServerTool
 
 if TYPE_CHECKING:
     from pilothouse.mcp.server import Server
+    from pilothouse.mcp.session import InputRequired, Session
 
 # A stranger's tool may do anything; what it claims about itself lowers nothing.
 _EFFECTS: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
@@ -124,6 +123,10 @@ class _Attempt:
                     wait = min(wait * 2, limits.RETRY_MAX_WAIT)
 
     async def _once(self) -> ToolOutput | ToolPaused:
+        # Imported at the first call: a run that only offers tools does without.
+        from pilothouse.mcp.content import to_output  # noqa: PLC0415
+        from pilothouse.mcp.session import BadAnswer, InputRequired, RpcError  # noqa: PLC0415
+
         server, context = self._server, self._context
         try:
             session = await server.session(context.conversation_id)

@@ -1,34 +1,11 @@
-"""Why a server could not be started or reached, in one sentence and with what to try."""
+"""Failures to start or reach a server, and which of them stay until the person does something."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.types.servers import ServerEntry
 
-# Written for version 1 of the Python SDK, started with version 2.
-_OLD_SDK = re.compile(
-    r"has no attribute '(list_tools|call_tool|list_resources|request_handlers)'"
-    r"|No module named 'mcp\.server\.fastmcp'|cannot import name '\w+' from 'mcp[.'\w]*"
-)
-_NO_NETWORK = re.compile(
-    r"(?i)ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|getaddrinfo|dns error|network (error|is un)"
-    r"|error sending request|failed to (fetch|download)|could not connect|temporary failure in name resolution"
-)
-_NO_PACKAGE = re.compile(
-    r"(?i)\bE404\b|404 not found|was not found in the package registry|no solution found|not in this registry"
-)
-_NO_DOCKER = re.compile(r"(?i)cannot connect to the docker daemon|error during connect")
-_NO_IMAGE = re.compile(r"(?i)unable to find image|pull access denied|manifest unknown|not found: manifest")
-_VARIABLE = re.compile(
-    r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b[^\n]{0,60}?\b(?:required|not set|must be set|missing|not found|undefined)\b"
-    r"|\b(?:required|missing|set|provide|define)\b[^\n]{0,60}?\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
-)
 # Answers that stay the same however often one asks.
 _FINAL_STATUS = {400, 401, 402, 403, 404, 405, 406, 410, 415}
-_LINE_CHARS = 300
 
 
 class Hopeless(ChannelError):
@@ -60,50 +37,3 @@ def moved_value(name: str, variable: str) -> Hopeless:
     """Return that a secret belongs to another address."""
     message = f"The value of {variable} was given for another address and is not sent to where “{name}” is now."
     return Hopeless(message, fix="Enter it again in Settings, MCP.", sent=False)
-
-
-def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None, words: Sequence[str]) -> ChannelError:
-    """Return what a local server's end means, from its exit code and its last words."""
-    said = "\n".join(words)
-    if isinstance(error, Hopeless):
-        return error
-    known = _known_words(entry, said)
-    if known is not None:
-        return known
-    if exit_code is None:
-        return error
-    last = next((line.strip() for line in reversed(words) if line.strip()), "")
-    ending = f"ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    message = f"“{entry.name}” {ending}"
-    message += f": {last[:_LINE_CHARS]}" if last else " and said nothing."
-    return ChannelError(message, fix="Its log shows the last lines it wrote. Check the command.", sent=error.sent)
-
-
-def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
-    """Return that a process runs but writes something else than MCP."""
-    fix = "Check that the command starts an MCP server that speaks over standard input and output."
-    return ChannelError(f"“{entry.name}” does not speak MCP ({said[:_LINE_CHARS]}).", fix=fix, sent=False)
-
-
-def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
-    name, kind = entry.name, entry.package.type
-    if _OLD_SDK.search(said):
-        package = entry.package.identifier
-        fix = "Start it with the older mcp package"
-        fix += f": uvx --with 'mcp<2' {package}" if kind == "pypi" else ", mcp<2."
-        return Hopeless(f"“{name}” does not work with the mcp package it was installed with.", fix=fix, sent=False)
-    if kind in ("npm", "pypi"):
-        if _NO_PACKAGE.search(said):
-            where = "npm" if kind == "npm" else "PyPI"
-            message = f"There is no package {entry.package.identifier} on {where}."
-            return Hopeless(message, fix="Check its name and version.", sent=False)
-        if _NO_NETWORK.search(said):
-            return Hopeless(f"Failed to install {name}. Check network.", sent=False)
-    if "docker" in (kind, entry.package.identifier):
-        if _NO_DOCKER.search(said):
-            return Hopeless("Docker is not running.", fix="Start Docker and try again.", sent=False)
-        if _NO_IMAGE.search(said):
-            return Hopeless(f"Failed to install {name}. Check network.", fix="Check the image's name too.", sent=False)
-    if variable := _VARIABLE.search(said):
-        return missing_value(name, variable[1] or variable[2])
-    return None
