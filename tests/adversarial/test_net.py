@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -12,6 +13,7 @@ import pytest_asyncio
 from pilothouse.net import guarded
 from pilothouse.net.addresses import checked, is_public, place_of
 from pilothouse.net.errors import NetError
+from tests.support.certificates import SelfSigned
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 FAR = "https://mcp.example.org/mcp"
@@ -154,6 +156,20 @@ async def test_the_checked_address_is_reached_under_the_name(monkeypatch: pytest
     assert got.status == 200
     assert inside.requests[0].headers["host"] == f"app.localhost:{inside.port}"
     assert inside.requests[0].target == "/.well-known/x?y=1"
+
+
+@pytest.mark.case("NET-03", "NET-11")
+async def test_the_name_is_what_the_certificate_is_checked_against(tmp_path: Path) -> None:
+    own = SelfSigned(tmp_path)
+    context = own.server()
+    names_shown: list[str | None] = []
+    context.sni_callback = lambda tls, name, inner: names_shown.append(name)
+    async with TinyHttp(lambda request: Answer(), context) as server:
+        with pytest.raises(NetError) as caught:
+            await guarded.request("GET", f"https://localhost:{server.port}/", near="http://localhost:1/")
+        assert server.requests == []
+    assert caught.value.problem == "certificate"
+    assert names_shown == ["localhost"]
 
 
 @pytest.mark.case("NET-03")

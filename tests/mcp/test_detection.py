@@ -168,6 +168,21 @@ async def test_a_server_that_is_not_there_is_told() -> None:
     assert not error.sent
 
 
+async def test_a_server_of_another_protocol_is_told() -> None:
+    async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65536)
+        writer.write(b"SSH-2.0-OpenSSH_9.9\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(other, "127.0.0.1", 0)
+    try:
+        error = await failure(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
+    finally:
+        server.close()
+        await server.wait_closed()
+    assert error.message == "The connection to 127.0.0.1 broke: its answer is not HTTP."
+
+
 @pytest.mark.case("F-23")
 async def test_a_name_that_is_not_known_is_named() -> None:
     error = await failure("https://no-such-host.example/mcp")

@@ -70,11 +70,14 @@ async def test_a_server_that_knows_no_sub_protocol_is_fine() -> None:
 
 @pytest.mark.case("F-22")
 async def test_a_server_that_insists_on_another_sub_protocol_is_told() -> None:
-    async with Socket(subprotocols=("graphql",)).running() as server:
-        channel = WebSocketChannel(Target(url=server.url))
-        with pytest.raises(ChannelError):
-            async with talking(channel):
-                raise AssertionError
+    async with Socket(insists_on="graphql").running() as server:
+        with pytest.raises(ChannelError, match="graphql") as caught:
+            async with talking(WebSocketChannel(Target(url=server.url))):
+                pass
+        assert caught.value.fix
+        accepted = Target(url=server.url, subprotocols=("graphql",))
+        async with talking(WebSocketChannel(accepted)) as talk:
+            assert await talk.ask("ping") == {}
 
 
 @pytest.mark.case("F-22")

@@ -194,6 +194,8 @@ class Socket:
     brain: Brain = field(default_factory=Brain)
     path: str = "/"
     subprotocols: tuple[str, ...] = ("mcp",)
+    # Chosen although nobody offered it.
+    insists_on: str = ""
     binary: bool = False
     batch: bool = False
     # Sent instead of answers to this method.
@@ -210,8 +212,15 @@ class Socket:
     async def running(self) -> AsyncIterator[Socket]:
         """Listen."""
         names = [Subprotocol(name) for name in self.subprotocols] or None
+        insist = (lambda connection, offered: Subprotocol(self.insists_on)) if self.insists_on else None
         async with serve(
-            self._talk, "127.0.0.1", 0, process_request=self._door, subprotocols=names, ping_interval=None
+            self._talk,
+            "127.0.0.1",
+            0,
+            process_request=self._door,
+            subprotocols=names,
+            select_subprotocol=insist,
+            ping_interval=None,
         ) as server:
             self.port = next(iter(server.sockets)).getsockname()[1]
             yield self

@@ -68,6 +68,9 @@ class TinyHttp:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
+        # A handshake that failed has no task of ours; its end is only noticed by the loop.
+        for _ in range(10 if self._tls else 0):
+            await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
