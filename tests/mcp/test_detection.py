@@ -171,7 +171,7 @@ async def test_a_server_that_is_not_there_is_told() -> None:
 async def test_a_server_of_another_protocol_is_told() -> None:
     async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(65536)
-        writer.write(b"SSH-2.0-OpenSSH_9.9\r\n")
+        writer.write(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
         writer.close()
 
     server = await asyncio.start_server(other, "127.0.0.1", 0)
