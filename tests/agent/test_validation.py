@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable
+from random import Random
 from typing import Any, TypeVar
 
 import pytest
 
 from pilothouse.agent import validation
+from pilothouse.agent.automaton import Automaton
 from pilothouse.agent.patterns import TooSlow, found
 from pilothouse.agent.plain_schemas import plain
 from pilothouse.agent.validation import complaint
@@ -19,6 +22,7 @@ from tests.agent.conftest import Bench
 from tests.support.tools import ToolOf
 
 T = TypeVar("T")
+TICK = 0.002
 EVIL = r"^(a+)+$"
 
 
@@ -33,7 +37,7 @@ async def without_a_stall(work: Awaitable[T]) -> tuple[T, float]:
     async def tick() -> None:
         nonlocal longest, last
         while not over.is_set():
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(TICK)
             longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
 
     ticking = asyncio.ensure_future(tick())
@@ -107,12 +111,18 @@ async def test_the_sentence_names_the_place_and_stays_short() -> None:
         {"properties": {"a": {"pattern": "^.*.*.*.*.*.*x$"}}},
     ],
 )
-async def test_a_pattern_that_would_run_for_ever_is_given_up_and_holds_nobody_up(
-    schema: JsonObject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "CHECKING_SECONDS", 0.4)
-    text = "a" * 5_000 + "!"
-    sentence, stall = await without_a_stall(said(schema, {"a": text, text: 1}))
+async def test_a_pattern_that_would_run_for_ever_is_looked_for_all_the_same(schema: JsonObject) -> None:
+    text = "a" * 5_000
+    sentence, stall = await without_a_stall(said(schema, {"a": f"{text}!", text: "no number"}))
+    assert sentence is not None
+    assert sentence.startswith("Invalid parameter")
+    assert stall < 0.25
+
+
+@pytest.mark.case("TOOL-07", "TOOL-09")
+@pytest.mark.parametrize("pattern", [r"^(a+)\1+$", r"^(?=(a+)+$)a", r"(?i)^(a+)+$", r"^((a{1,99}){1,99}){1,99}$"])
+async def test_a_pattern_that_cannot_be_followed_in_time_refuses_the_call(pattern: str) -> None:
+    sentence, stall = await without_a_stall(said({"properties": {"a": {"pattern": pattern}}}, {"a": "a" * 200 + "!"}))
     assert sentence == "The parameters could not be checked in time."
     assert stall < 0.25
 
@@ -124,8 +134,31 @@ def test_usual_patterns_are_looked_for_on_the_spot_and_odd_ones_in_time() -> Non
     # A group under a quantifier may be harmless; it is only looked for elsewhere.
     assert found(r"^[a-z0-9]+(-[a-z0-9]+)*$", "a-perfectly-usual-name-of-something", 5.0)
     assert not found(r"^[a-z0-9]+(-[a-z0-9]+)*$", "a-perfectly-usual-name-of-somethinG", 5.0)
+    assert not found(EVIL, "a" * 60 + "!", 5.0)
     with pytest.raises(TooSlow):
-        found(EVIL, "a" * 60 + "!", 0.2)
+        found(EVIL, "a" * 1_000_000, 0.05)
+
+
+def a_pattern(random: Random, depth: int = 0) -> str:
+    """Return any pattern that an automaton can follow."""
+    kind = random.random()
+    if depth > 3 or kind < 0.35:
+        return random.choice(["a", "b", "[ab]", "[^a]", ".", r"\d", r"\w", r"\W", "[a-b0-9]", r"\b", "^", "$", r"\s"])
+    if kind < 0.7:
+        return a_pattern(random, depth + 1) + a_pattern(random, depth + 1)
+    if kind < 0.82:
+        return f"(?:{a_pattern(random, depth + 1)}|{a_pattern(random, depth + 1)})"
+    return f"({a_pattern(random, depth + 1)}){random.choice(['*', '+', '?', '{1,2}', '{2}', '{0,3}', '*?'])}"
+
+
+@pytest.mark.case("TOOL-07")
+def test_the_automaton_finds_what_the_usual_engine_finds() -> None:
+    random = Random(7)
+    for _ in range(3_000):
+        pattern = a_pattern(random)
+        text = "".join(random.choice("ab1_ \n") for _ in range(random.randint(0, 7)))
+        expected = re.search(pattern, text) is not None
+        assert Automaton(pattern).found(text, time.monotonic() + 5) is expected, (pattern, text)
 
 
 @pytest.mark.case("TOOL-07")

@@ -203,7 +203,7 @@ async def test_a_person_may_keep_waiting(home: Path) -> None:
     mine = Mine(idle=0.4, total=0.4)
     async with digging(home, mine) as (chat, run_id):
         began = time.monotonic()
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(mine.tool.times.idle / 2)
         call = await the_call(chat)
         await chat.api.keep_waiting(ME, call.id)
         await heard(chat, lambda event: _deadline(event) > call.data["deadlineAt"])
