@@ -19,6 +19,8 @@ const view = (key: Partial<ModelView["key"]>): ModelView => ({
   supportsImages: false,
   maxTokens: null,
   isDefault: false,
+  toolCalls: "auto",
+  nativeTools: { webSearch: null, codeExecution: null, urlContext: null },
   note: "",
   contextLabel: "128K context",
 });

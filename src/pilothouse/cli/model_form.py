@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+# As in `types.models`, which takes longer to import than all of `--help` may.
+ToolCalls = Literal["auto", "native", "text", "constrained"]
+Switch = Literal["on", "off", "default"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,3 +26,8 @@ class ModelForm:
     max_tokens: int | None = None
     thinking: bool | None = None
     images: bool | None = None
+    tool_calls: ToolCalls | None = None
+    # The provider's own tools.
+    web_search: Switch | None = None
+    code_execution: Switch | None = None
+    url_context: Switch | None = None

@@ -6,6 +6,8 @@ import shlex
 import sys
 from typing import TypeVar
 
+import msgspec
+
 from pilothouse.cli.model_form import ModelForm
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output, plain, plain_json
@@ -15,8 +17,10 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode_text
 from pilothouse.types.models import ModelView
+from pilothouse.types.selection import NativeTools
 
 T = TypeVar("T")
+_SWITCHES = {"on": True, "off": False, "default": None}
 
 
 async def list_models(*, as_json: bool) -> int:
@@ -65,6 +69,8 @@ async def add(model_id: str | None, form: ModelForm) -> int:
         supports_thinking=bool(form.thinking),
         supports_images=form.images,
         max_tokens=form.max_tokens,
+        tool_calls=form.tool_calls,
+        native_tools=_native_tools(form, NativeTools()),
     )
     async with connect_host() as api:
         made = await api.add_model(LOCAL_OWNER, body)
@@ -94,11 +100,20 @@ async def edit(model_id: str, form: ModelForm) -> int:
             # Another model may have other eyes.
             supports_images=_or(form.images, now.supports_images if form.model is None else None),
             max_tokens=_or(form.max_tokens, now.max_tokens),
+            tool_calls=form.tool_calls,
+            native_tools=_native_tools(form, now.native_tools),
         )
         changed = await api.update_model(LOCAL_OWNER, model_id, body)
     output().line(f"{one_line(changed.name)}: {_about(changed)}")
     _warn(changed)
     return 0
+
+
+def _native_tools(form: ModelForm, now: NativeTools) -> NativeTools | None:
+    """Return the provider's own tools with what was given switched; None when nothing was."""
+    typed = {"web_search": form.web_search, "code_execution": form.code_execution, "url_context": form.url_context}
+    switched = {name: _SWITCHES[value] for name, value in typed.items() if value is not None}
+    return msgspec.structs.replace(now, **switched) if switched else None
 
 
 def _or(given: T | None, now: T) -> T:

@@ -8,7 +8,7 @@ import typer
 
 from pilothouse.cli.command import perform
 from pilothouse.cli.form_options import given, with_form
-from pilothouse.cli.model_form import ModelForm
+from pilothouse.cli.model_form import ModelForm, Switch, ToolCalls
 from pilothouse.cli.options import AsJson, ModelId, new_app
 
 models_app = new_app("List, add, edit, remove and test models.")
@@ -29,6 +29,10 @@ FORM = (
     given(int | None, "--max-tokens", min=1, help="The longest answer, in tokens."),
     given(bool | None, "--thinking/--no-thinking", help="Whether it can think first."),
     given(bool | None, "--images/--no-images", help="Whether it can see images."),
+    given(ToolCalls | None, "--tool-calls", help="How it calls tools; by default as its provider does, else in text."),
+    given(Switch | None, "--web-search", help="The provider's own web search."),
+    given(Switch | None, "--code-execution", help="The provider's own code execution."),
+    given(Switch | None, "--url-context", help="The provider's own reading of addresses."),
 )
 
 
