@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse import Host, ItemCreated, ItemDelta, PilothouseError
+from pilothouse import Host, ItemCreated, ItemDelta, PilothouseError, ServerInput, Tools
 from tests.support.commands import environment, server
+from tests.support.mcp_servers import scripted
 from tests.support.source import ROOT
 
 PATIENCE = 20.0
@@ -141,3 +142,34 @@ async def test_what_goes_wrong_is_one_kind_of_error(home: Path, tmp_path: Path) 
             await host.conversation("c_unknown")
     with pytest.raises(RuntimeError, match="async with"):
         _ = Host(home).api
+
+
+async def test_a_program_adds_a_server_and_lets_a_model_use_it(home: Path, tmp_path: Path) -> None:
+    command, *args = scripted()
+    model = script(tmp_path, [[{"call": "my_echo__echo", "arguments": {"text": "hi"}}], ["Done."]])
+    async with asyncio.timeout(PATIENCE), Host() as host:
+        added = await host.servers.add(ServerInput(name="My Echo", command=command, args=tuple(args)))
+        assert added.consent is not None
+        await host.servers.consent("my echo", added.consent.fingerprint)
+        assert (await host.servers.test("my_echo")).ok
+        assert "my_echo.echo" in [tool.qualified_name for tool in await host.servers.tools("my_echo")]
+        assert (await host.servers.call("my_echo", "echo", {"text": "by hand"})).text == "by hand"
+        chat = await host.start(model=model, servers=["my_echo:echo"])
+        answer = await chat.send("Go.", tools=Tools(allow=["my_echo.*"]))
+        assert await answer.text() == "Done."
+        asked = await (await host.start(model=model)).send("Go.", attended=True)
+        with pytest.raises(PilothouseError, match="question"):
+            await asked.text()
+        question = asked.question
+        assert question is not None
+        assert question.data["serverTool"] == "my_echo.echo"
+        await asked.reply("deny")
+        assert asked.question is None
+        assert await asked.text() == "Done."
+        for wrong in (host.start(servers=["nope"]), chat.send("x", tools=Tools(servers=["my_echo:nope"]))):
+            with pytest.raises(PilothouseError) as refused:
+                await wrong
+            assert refused.value.code == "unknown_server"
+        assert not (await host.servers.switch("my_echo", on=False)).enabled
+        await host.servers.remove("my_echo")
+        assert await host.servers.list() == ()

@@ -19,6 +19,7 @@ from pilothouse.remote.host import RemoteHost
 from pilothouse.remote.sse import EventReader
 from pilothouse.runs.address import read_address, write_address
 from pilothouse.runs.following import Following
+from pilothouse.runs.selecting import choose
 from pilothouse.runs.service import HostService
 from pilothouse.server.run import ServerOptions
 from pilothouse.server.streams import LAGGED, PING, encode_batch
@@ -29,8 +30,10 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.servers import ConsentGiven, ImportRequest, ServerInput, ServerPatch, ToolTry, TrafficSwitch
 from pilothouse.wiring import open_host
 from tests.server.running import PATIENCE, reach
+from tests.support.mcp_servers import scripted
 
 ME = LOCAL_OWNER
 
@@ -107,6 +110,52 @@ async def test_models_are_managed_through_it(home: Path, tmp_path: Path) -> None
         await remote.set_default_model(ME, "embedded")
         await remote.delete_model(ME, added.id)
         assert added.id not in {one.id for one in (await local.models(ME)).models}
+
+
+async def test_servers_are_managed_and_their_results_fetched_through_it(home: Path, tmp_path: Path) -> None:
+    command, *args = scripted("--say", "hello")
+    async with both(home) as (local, remote):
+        added = await remote.add_server(ME, ServerInput(name="Echo", command=command, args=tuple(args)))
+        assert added.consent is not None
+        given = ConsentGiven(fingerprint=added.consent.fingerprint)
+        assert (await remote.consent_server(ME, added.id, given)).consent is None
+        assert (await remote.retry_server(ME, added.id)).id == added.id
+        assert (await remote.test_server(ME, added.id)).tools == 16
+        assert await remote.server_tools(ME, added.id) == await local.server_tools(ME, None)
+        await remote.switch_traffic(ME, TrafficSwitch(recording=True))
+        tried = await remote.try_tool(ME, ToolTry(server_id=added.id, tool="echo", arguments={"text": "hi"}))
+        assert (tried.ok, tried.text) == (True, "hi")
+        page = await remote.traffic(ME, 0, added.id)
+        assert page == await local.traffic(ME, 0, added.id)
+        assert page.messages
+        assert await remote.server_log(ME, added.id) == await local.server_log(ME, added.id)
+        assert await remote.server_status(ME) == await local.server_status(ME)
+        await _call_through(remote, local, script(tmp_path, [[{"call": "echo__image", "arguments": {}}], ["Done."]]))
+        changed = await remote.patch_server(ME, added.id, ServerPatch(off_tools=("fail",)))
+        assert changed.settings.off_tools == ("fail",)
+        moved = ServerInput(name="Far", url="https://mcp.example/mcp", enabled=False)
+        assert (await remote.update_server(ME, added.id, moved)).transport == "http"
+        report = await remote.import_servers(ME, ImportRequest(text='{"servers": {"a": {"url": "https://a.example"}}}'))
+        assert [one.outcome for one in report.servers] == ["added"]
+        await remote.delete_server(ME, added.id)
+        assert [one.name for one in (await remote.servers(ME)).servers] == ["a"]
+
+
+async def _call_through(remote: RemoteHost, local: HostService, model: str) -> None:
+    """Make a call that needs no question, and fetch what it gave."""
+    made = await remote.create_conversation(ME, NewConversation())
+    body = NewMessage(text="Go.", model_id=model, selection=choose(["echo:image"]), allow=("echo.image",))
+    accepted = await remote.post_message(ME, made.id, body)
+    await read(Following(remote, await remote.run(ME, accepted.run_id), 0))
+    items = (await remote.items(ME, made.id, before=None, limit=9)).items
+    call = next(item for item in items if item.kind == "tool_call")
+    result = await remote.result(ME, call.id)
+    assert result == await local.result(ME, call.id)
+    index = next(part.index for part in result.parts if part.kind == "image")
+    fetched, kept = await remote.result_part(ME, call.id, index), await local.result_part(ME, call.id, index)
+    assert (fetched.media_type, fetched.data) == (kept.media_type, kept.data)
+    with pytest.raises(PilothouseError, match="ended"):
+        await remote.keep_waiting(ME, call.id)
 
 
 async def test_a_run_is_read_to_its_end_with_what_the_store_keeps(home: Path, tmp_path: Path) -> None:
