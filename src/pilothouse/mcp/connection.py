@@ -216,12 +216,15 @@ class Connection:
 
     def _again(self, error: ChannelError) -> bool:
         """Return whether to try again after a failure; the state says so."""
-        if self._up_since and time.monotonic() - self._up_since >= limits.HEALTHY_AFTER:
+        worked = bool(self._up_since)
+        if worked and time.monotonic() - self._up_since >= limits.HEALTHY_AFTER:
             self._tries = 0
         self._up_since = 0.0
-        if is_hopeless(error) or self._tries >= len(self._owner.backoff):
+        # What ended a connection that had worked says little about the next one.
+        hopeless = not worked and is_hopeless(error)
+        if hopeless or self._tries >= len(self._owner.backoff):
             self._parked_at = time.monotonic()
-            self._come("error" if is_hopeless(error) else self._owner.parked_state, error)
+            self._come("error" if hopeless else self._owner.parked_state, error)
             self._owner.gave_up(self, error)
             return False
         self._tries += 1

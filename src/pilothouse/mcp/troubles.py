@@ -5,7 +5,7 @@ from __future__ import annotations
 from pilothouse.mcp.channel import ChannelError
 
 # Answers that stay the same however often one asks.
-_FINAL_STATUS = {400, 401, 402, 403, 404, 405, 406, 410, 415}
+_FINAL_STATUS = {200, 400, 401, 402, 403, 404, 405, 406, 410, 415}
 
 
 class Hopeless(ChannelError):
@@ -18,7 +18,7 @@ class NeedsConsent(Hopeless):
 
 def is_hopeless(error: ChannelError) -> bool:
     """Return whether trying again would change nothing."""
-    return isinstance(error, Hopeless) or error.status in _FINAL_STATUS
+    return isinstance(error, Hopeless) or error.status in _FINAL_STATUS or bool(error.certificate)
 
 
 def needs_consent(name: str, *, changed: bool) -> NeedsConsent:

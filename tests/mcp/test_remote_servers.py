@@ -1,0 +1,246 @@
+"""Remote servers: tokens that stay where they belong, sessions that are lost, networks that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.ports import ToolOutput, ToolPaused
+from pilothouse.types.servers import ServerInput
+from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable, serving
+from tests.support.mcp_hosting import Hosted, Progress
+from tests.support.tiny_http import Answer, Request, TinyHttp
+
+TOKEN = "remote-secret-token"
+
+
+def text(output: ToolOutput | ToolPaused) -> str:
+    assert isinstance(output, ToolOutput)
+    assert output.error is None, output.error
+    return output.text
+
+
+def failure(output: ToolOutput | ToolPaused) -> tuple[str, str]:
+    assert isinstance(output, ToolOutput)
+    assert output.error is not None
+    return output.error.code, output.error.message
+
+
+def remote(url: str, **more: Any) -> ServerInput:
+    return ServerInput(name="Far", url=url, **more)
+
+
+@pytest.mark.case("SRV-18", "CON-01", "PRC-03", "TRN-03")
+async def test_every_wire_is_found_remembered_and_used(hosted: Hosted) -> None:
+    async with serving(Streamable()) as one, serving(OldGateway()) as two, Socket().running() as three:
+        urls = {"One": f"{one.url}/mcp", "Two": f"{two.url}/sse", "Three": three.url.replace("http", "ws")}
+        for name, url in urls.items():
+            await hosted.add(ServerInput(name=name, url=url, token=TOKEN, plain_headers={"X-Room": "7"}))
+            assert (await hosted.admin.test(name)).ok
+            assert text(await hosted.call(f"{name.lower()}.echo", {"a": 1})) == '{"a": 1}'
+        views = [await hosted.view(name) for name in urls]
+        assert [view.wire for view in views] == ["streamable", "sse", "websocket"]
+        assert all(view.process is None and view.state == "connected" for view in views)
+        assert one.requests[0].headers["authorization"] == f"Bearer {TOKEN}"
+        assert one.requests[0].headers["x-room"] == "7"
+        assert TOKEN not in (hosted.home / "config.json").read_text()
+        assert TOKEN not in str(views)
+
+
+@pytest.mark.case("SECRET-05", "SECRET-06")
+async def test_a_token_is_not_sent_to_another_address_that_someone_wrote_into_the_file(
+    home: Path, hosted: Hosted
+) -> None:
+    async with serving(Streamable()) as right, serving(Streamable()) as wrong:
+        await hosted.add(remote(f"{right.url}/mcp", token=TOKEN))
+        assert (await hosted.admin.test("Far")).ok
+        file = home / "config.json"
+        file.write_text(file.read_text().replace(right.url, wrong.url))
+        tested = await hosted.admin.test("Far")
+        assert not tested.ok
+        assert "was given for another address" in tested.message
+        assert wrong.requests == []
+        file.write_text(file.read_text().replace(wrong.url, right.url))
+        assert (await hosted.admin.test("Far")).ok
+
+
+@pytest.mark.case("SECRET-03", "SECRET-05")
+async def test_an_entry_cannot_borrow_a_secret_that_is_not_its_own(home: Path, hosted: Hosted) -> None:
+    hosted.secrets.put("openai", "sk-canary-0123456789", "https://api.openai.com:443")
+    async with serving(Streamable()) as thief:
+        config = json.loads((home / "config.json").read_text())
+        package = {"type": "http", "identifier": f"{thief.url}/mcp"}
+        headers = {"X-Key": "secret:openai"}
+        config["mcps"] = [{"id": "t", "name": "Thief", "package": package, "config": {"headers": headers}}]
+        (home / "config.json").write_text(json.dumps(config))
+        assert not (await hosted.admin.test("Thief")).ok
+        assert thief.requests == []
+
+
+@pytest.mark.case("ERR-10", "ERR-12", "CON-15")
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(401), "Authentication failed. Check your API key."),
+        (Answer(200, b"<!doctype html><p>Hi</p>", {"Content-Type": "text/html"}), "answers with a web page"),
+        (Answer(404), "has no MCP server at this address"),
+    ],
+)
+async def test_an_address_that_is_no_server_is_told_and_not_tried_again(
+    hosted: Hosted, answer: Answer, said: str
+) -> None:
+    async with TinyHttp(lambda _request: answer) as server:
+        await hosted.add(remote(f"{server.url}/mcp"))
+        tested = await hosted.admin.test("Far")
+        assert said in tested.message
+        assert tested.fix
+        view = await hosted.until("Far", "error")
+        assert view.label == f"Error: {tested.message}"
+        asked = len(server.requests)
+        await asyncio.sleep(0.3)
+        assert len(server.requests) == asked
+
+
+@pytest.mark.case("CON-14", "CON-15", "CON-16", "CON-32", "ERR-07")
+async def test_a_server_that_went_away_is_tried_four_times_and_then_left_until_someone_says_retry(
+    hosted: Hosted,
+) -> None:
+    async with Socket().running() as server:
+        await hosted.add(remote(server.url.replace("http", "ws")))
+        assert (await hosted.admin.test("Far")).ok
+        port = server.port
+    view = await hosted.until("Far", "disconnected")
+    assert view.restarts == 4
+    assert view.label.startswith("Disconnected: ")
+    assert hosted.notices[0] == ("warning", "Far disconnected. Reconnecting...")
+    assert len(hosted.notices) == 2
+    code, message = failure(await hosted.call("far.echo"))
+    assert code == "SERVER_UNAVAILABLE"
+    assert message.startswith("“Far” is not available.")
+    from websockets.asyncio.server import serve
+
+    again = Socket()
+    async with serve(again._talk, "127.0.0.1", port, ping_interval=None):
+        await hosted.admin.retry("Far")
+        await hosted.until("Far", "connected")
+        assert text(await hosted.call("far.echo", {"b": 2})) == '{"b": 2}'
+
+
+@pytest.mark.case("F-21")
+async def test_a_forgotten_session_is_begun_anew_and_the_call_goes_through(hosted: Hosted) -> None:
+    behind = Streamable(session="s1")
+    async with serving(behind) as server:
+        await hosted.add(remote(f"{server.url}/mcp"))
+        assert (await hosted.admin.test("Far")).ok
+        behind.session = "s2"
+        output = await hosted.call("far.echo", {"c": 3})
+        assert text(output) == '{"c": 3}'
+        assert isinstance(output, ToolOutput)
+        assert output.data["attempts"] == 2
+        assert (await hosted.view("Far")).state == "connected"
+
+
+@pytest.mark.case("ERR-11", "ERR-14")
+async def test_a_rate_limit_is_waited_out_and_told_meanwhile(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RETRY_FIRST_WAIT", 0.01)
+    limited = Answer(429, b"", {"Retry-After": "0"})
+    async with serving(Streamable(instead={"tools/call": [limited, limited]})) as server:
+        await hosted.add(remote(f"{server.url}/mcp"))
+        assert (await hosted.admin.test("Far")).ok
+        progress = Progress()
+        assert text(await hosted.call("far.echo", {"d": 4}, progress=progress)) == '{"d": 4}'
+        assert [told[2] for told in progress.told] == ["Rate limited. Try again in 1 seconds."] * 2
+
+
+class ReadsOnly(Brain):
+    """Says of its tool that it only reads."""
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        answer = super().answer(message)
+        if answer is not None and message["method"] == "tools/list":
+            answer["result"]["tools"][0]["annotations"] = {"readOnlyHint": True}
+        return answer
+
+
+def calls(brain: Brain) -> int:
+    return sum(message.get("method") == "tools/call" for message in brain.heard)
+
+
+@pytest.mark.case("F-18", "TOOL-06")
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_an_answer_that_breaks_off_is_asked_for_again_only_where_the_person_set_reading_only(
+    hosted: Hosted, read_only: bool
+) -> None:
+    behind = Streamable(brain=ReadsOnly())
+    broken = Answer(200, b'{"jsonrpc": "2.0", "id": 1, "result"', {"Content-Type": "application/json"}, reset_after=10)
+    async with serving(behind) as server:
+        await hosted.add(remote(f"{server.url}/mcp", read_only=read_only))
+        assert (await hosted.admin.test("Far")).ok
+        behind.instead["tools/call"] = [broken]
+        output = await hosted.call("far.echo", {"e": 5})
+        if read_only:
+            assert text(output) == '{"e": 5}'
+            assert calls(behind.brain) == 2
+        else:
+            code, message = failure(output)
+            assert code == "SERVER_LOST"
+            assert "may have been carried out" in message
+            assert calls(behind.brain) == 1
+        assert text(await hosted.call("far.echo", {"f": 6})) == '{"f": 6}'
+
+
+@pytest.mark.case("F-18")
+async def test_a_connection_that_was_never_made_says_that_nothing_happened(hosted: Hosted) -> None:
+    behind = Streamable()
+    async with serving(behind) as server, FaultProxy(server.port) as proxy:
+        await hosted.add(remote(f"{proxy.url}/mcp"))
+        assert (await hosted.admin.test("Far")).ok
+    code, message = failure(await hosted.call("far.echo", {"g": 7}))
+    assert code in ("SERVER_LOST", "SERVER_UNAVAILABLE")
+    assert "may have been carried out" not in message
+    assert calls(behind.brain) == 0
+
+
+@pytest.mark.case("ERR-15")
+async def test_a_server_that_fails_every_call_is_spared_for_a_while(hosted: Hosted) -> None:
+    behind = Streamable()
+    async with serving(behind) as server:
+        await hosted.add(remote(f"{server.url}/mcp"))
+        assert (await hosted.admin.test("Far")).ok
+        behind.instead["tools/call"] = [Answer(500)] * 20
+        for _ in range(limits.BREAKER_FAILURES):
+            assert failure(await hosted.call("far.echo"))[0] == "SERVER_LOST"
+        asked = calls(behind.brain)
+        code, message = failure(await hosted.call("far.echo"))
+        assert code == "SERVER_UNAVAILABLE"
+        assert "tried again in" in message
+        assert calls(behind.brain) == asked
+        behind.instead.clear()
+        await hosted.admin.retry("Far")
+        assert text(await hosted.call("far.echo", {"h": 8})) == '{"h": 8}'
+
+
+@pytest.mark.case("SRV-13")
+async def test_a_server_of_the_oldest_form_works_and_its_token_is_not_shown(home: Path, hosted: Hosted) -> None:
+    seen: list[Request] = []
+    behind = Streamable()
+
+    def answer(request: Request) -> Answer:
+        seen.append(request)
+        return behind(request)
+
+    async with TinyHttp(answer) as server:
+        config = json.loads((home / "config.json").read_text())
+        config["mcps"] = [{"endpoint": f"{server.url}/mcp", "authToken": TOKEN}]
+        (home / "config.json").write_text(json.dumps(config))
+        assert (await hosted.admin.test("127.0.0.1")).ok
+        assert seen[0].headers["authorization"] == f"Bearer {TOKEN}"
+        view = await hosted.view("127.0.0.1")
+        assert view.secret_names == ("Authorization",)
+        assert TOKEN not in str(view)
+        assert hosted.redactor.redact(f"token={TOKEN}") == "token=[redacted]"
