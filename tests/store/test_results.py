@@ -58,7 +58,6 @@ async def test_a_result_that_is_kept_again_replaces_the_first(store: Store) -> N
     assert [part.text for part in full.parts] == ["second"]
 
 
-@pytest.mark.case("attack:WEB-17")
 async def test_a_result_of_someone_else_does_not_exist(store: Store) -> None:
     call = await a_call(store)
     await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))

@@ -67,13 +67,13 @@ class TextCalls:
         self._object: _Object | None = None
         self._calls = 0
         # Whether nothing but text can come.
-        self._only_text = False
+        self.only_text = False
         # Whether the calls are complete; what the model writes after them is for nobody.
         self.complete = False
 
     def feed(self, piece: str) -> None:
         """Take more of the text."""
-        if self._only_text:
+        if self.only_text:
             self._answer.text(piece)
             return
         self._waiting.append(piece)
@@ -85,7 +85,7 @@ class TextCalls:
     def _look(self) -> None:
         self._buffer += "".join(self._waiting)
         self._waiting, self._waiting_size = [], 0
-        while not (self.complete or self._only_text) and self._step():
+        while not (self.complete or self.only_text) and self._step():
             pass
 
     def finish(self, *, cut: bool = False) -> None:
@@ -95,7 +95,7 @@ class TextCalls:
             self._unfinished(self._object, cut)
         elif not self._calls:
             self._say(len(self._buffer))
-        self._only_text = True
+        self.only_text = True
 
     def _step(self) -> bool:
         """Go on as far as can be decided; return whether there may be more to decide."""
@@ -131,7 +131,7 @@ class TextCalls:
     def _give_up(self) -> bool:
         """Look for no more calls."""
         if self._only_first or not self._calls:
-            self._only_text = True
+            self.only_text = True
             self._say(len(self._buffer))
         else:
             self.complete = True

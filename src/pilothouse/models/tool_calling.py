@@ -74,7 +74,7 @@ class ToolCalling:
         reader = TextCalls(answer, ToolNames(request.tools), only_first=True)
         async with aclosing(self.model.stream(request)) as events:
             async for event in events:
-                if type(event) is TextDelta:
+                if type(event) is TextDelta and not reader.only_text:
                     reader.feed(event.text)
                     for made in answer.take():
                         yield made

@@ -1,0 +1,520 @@
+"""Tool calls in text: found while they arrive, however a model writes them, and never a reason to fail."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+import msgspec
+import pytest
+
+from pilothouse.models.answer import Answer
+from pilothouse.models.embedded import close_embedded
+from pilothouse.models.factory import make_model
+from pilothouse.models.lowering import in_text
+from pilothouse.models.text_calls import TextCalls
+from pilothouse.models.tool_calling import ToolCalling
+from pilothouse.models.tool_names import ToolNames
+from pilothouse.net.client import close_clients
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import (
+    CallBlock,
+    Message,
+    ModelRequest,
+    NativeBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolSpec,
+)
+from pilothouse.types.models import CallStyle, ModelConfig
+from pilothouse.types.ports import Model
+from pilothouse.types.stream import (
+    CallArguments,
+    CallEnd,
+    CallStart,
+    Failed,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
+from tests.models.asking import answer_of, calls_of, model_at, of, text_of
+from tests.support.scripted_endpoint import Endpoint, Reply
+from tests.support.wire_writers import WIRES, Say, Text, Wire
+
+READ = ToolSpec("fs__read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+LIST = ToolSpec("fs__list", "Lists a folder.", {"type": "object"})
+THINK = ToolSpec("think", "Thinks.", {"type": "object"})
+TOOLS = (READ, LIST, THINK)
+CALL = 'TOOL_CALL: {"server": "fs", "name": "read_file", "args": {"path": "a.txt"}}'
+READING = ("fs__read_file", {"path": "a.txt"})
+
+Found = tuple[str, list[tuple[str, object]], bool]
+
+
+def found_in(text: str, size: int, *, only_first: bool = False, cut: bool = False) -> Found:
+    """Return the text, the calls, and whether the model was stopped, when a text arrives in pieces of a size."""
+    answer = Answer()
+    reader = TextCalls(answer, ToolNames(TOOLS), only_first=only_first)
+    events: list[StreamEvent] = []
+    for at in range(0, len(text), size):
+        reader.feed(text[at : at + size])
+        events += answer.take()
+    if not reader.complete:
+        reader.finish(cut=cut)
+    events += answer.take()
+    return text_of(events), calls_of(events), reader.complete
+
+
+@pytest.mark.case("PRO-01", "PRO-06", "PRO-07", "PRO-17", "TST-01")
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])
+@pytest.mark.parametrize(
+    ("text", "said", "calls"),
+    [
+        pytest.param(CALL, "", [READING], id="a call alone"),
+        pytest.param(f"I will look.\n{CALL}\n", "I will look.\n", [READING], id="a call after words"),
+        pytest.param(f"Let me see. {CALL}", "Let me see. ", [READING], id="a call in the middle of a line"),
+        pytest.param(f"  TOOL_CALL  :\n\n {CALL[10:]}", "", [READING], id="extra whitespace"),
+        pytest.param(f"{CALL}\n{CALL}\n\n\n{CALL}", "", [READING] * 3, id="several calls"),
+        pytest.param(f"{CALL} {CALL}", "", [READING] * 2, id="several calls on a line"),
+        pytest.param(f"```\n{CALL}\n```", "", [READING], id="a fenced line"),
+        pytest.param(f"TOOL_CALL:\n```json\n{CALL[11:]}\n```\n", "", [READING], id="a fenced object"),
+        pytest.param(
+            CALL.replace('"a.txt"', '"a\\"}{.txt"'), "", [("fs__read_file", {"path": 'a"}{.txt'})], id="quoted"
+        ),
+        pytest.param(CALL.replace("a.txt", "a\nb"), "", [("fs__read_file", {"path": "a\nb"})], id="a raw line break"),
+        pytest.param(CALL[:-1], "", [READING], id="without its last bracket"),
+        pytest.param(CALL[:-2], "", [READING], id="without its last two brackets"),
+        pytest.param(CALL[:-6], "", [("fs__read_file", None)], id="ended inside a string"),
+        pytest.param('TOOL_CALL: {"name": "fs.list", "args": {}}', "", [("fs__list", {})], id="a dotted name"),
+        pytest.param('TOOL_CALL: {"name": "list"}', "", [("fs__list", {})], id="no arguments"),
+        pytest.param('TOOL_CALL: {"name": "nope", "args": {}}', "", [("nope", {})], id="an unknown tool"),
+        pytest.param('{"name": "think", "arguments": {"a": [1, {}]}}', "", [("think", {"a": [1, {}]})], id="bare"),
+        pytest.param('```json\n{"name": "think", "arguments": {}}\n```', "", [("think", {})], id="bare and fenced"),
+        pytest.param('Ok:\n{"tool": "think", "input": {}}', "Ok:\n", [("think", {})], id="bare on a later line"),
+        pytest.param(
+            '[{"name": "think", "arguments": {}}, {"name": "list", "parameters": {"a": 1}}]',
+            "",
+            [("think", {}), ("fs__list", {"a": 1})],
+            id="a list of calls",
+        ),
+        pytest.param(
+            '<tool_call>\n{"name": "think", "arguments": {}}\n</tool_call>\n<tool_call>{"name":"list"}</tool_call>',
+            "",
+            [("think", {}), ("fs__list", {})],
+            id="tags",
+        ),
+        pytest.param(
+            '{"type": "function", "function": {"name": "think", "arguments": "{\\"a\\": 1}"}}',
+            "",
+            [("think", {"a": 1})],
+            id="as one provider has it",
+        ),
+    ],
+)
+def test_a_call_is_found_however_it_is_written_and_cut(
+    text: str, said: str, calls: list[tuple[str, object]], size: int
+) -> None:
+    assert found_in(text, size)[:2] == (said, calls)
+
+
+@pytest.mark.case("PRO-07", "TST-01")
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n ",
+        "Hello.",
+        "TOOL",
+        "TOOL_CALL:",
+        "TOOL_CALL: read a file",
+        "TOOL_CALL: {not json}\nand more",
+        "TOOL_CALL: [1, 2]",
+        "You write TOOL_CALL: and an object.",
+        '{"name": "Alice", "age": 30}',
+        '{"name": "think"}',
+        '{"name": "think", "arguments": 3}',
+        'Here:\n```json\n{"a": {"name": "think"}}\n```\nDone.',
+        "```python\nx = {}\n```\n",
+        "[1] a reference\n[2] another",
+        '{"server"',
+        "{",
+        "{{{{",
+        "a < b\n<tool",
+        "\\{\\}",
+    ],
+)
+def test_what_is_no_call_stays_text_to_the_last_character(text: str, size: int) -> None:
+    assert found_in(text, size) == (text, [], False)
+
+
+@pytest.mark.case("PRO-08", "PRO-17")
+@pytest.mark.parametrize("size", [1, 5, 10_000])
+def test_what_follows_the_calls_is_dropped(size: int) -> None:
+    invented = f'{CALL}\nTOOL_RESULT: {{"name": "read_file", "result": "invented"}}\nSo the file says invented.'
+    assert found_in(invented, size) == ("", [READING], True)
+
+
+def test_a_call_that_the_length_limit_cut_is_not_completed_by_guess() -> None:
+    assert found_in(CALL[:-1], 5, cut=True)[1] == [READING]
+    whole = 'TOOL_CALL: {"args": {"path": "a.txt"}, "name": "read_file"'
+    assert found_in(whole, 5)[1] == [READING]
+    assert found_in(whole, 5, cut=True) == (whole, [], False)
+
+
+@pytest.mark.case("TCL-03")
+def test_a_call_is_announced_while_its_arguments_still_arrive() -> None:
+    answer = Answer()
+    reader = TextCalls(answer, ToolNames(TOOLS))
+    reader.feed('TOOL_CALL: {"server": "fs", "name": "read_file", "args": {"path": "a')
+    started, *pieces = answer.take()
+    assert isinstance(started, CallStart)
+    assert started.name == "fs__read_file"
+    reader.feed('.txt"}}')
+    pieces += answer.take()
+    told, end = of(CallArguments, pieces), of(CallEnd, pieces)[0]
+    assert "".join(piece.text for piece in told) == end.raw == '{"path": "a.txt"}'
+    assert told[-1].size == len(end.raw)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`" * 60_000,
+        f"{CALL}" + "`" * 60_000,
+        f"{CALL}" + "\n" * 60_000,
+        " " * 60_000 + "x",
+        "\n" * 60_000 + "x",
+        "[ " * 30_000,
+        "TOOL_CALL: " * 6_000,
+        "TOOL_CALL: {" + '{"a":' * 12_000,
+        'TOOL_CALL: {"name": "think", "args": {"a": "' + "b" * 200_000,
+        '{"server": "' + "\\" * 60_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_odd_text_is_read_in_linear_time(text: str) -> None:
+    began = time.process_time()
+    found_in(text, 16)
+    found_in(text, len(text))
+    assert time.process_time() - began < 3
+
+
+def test_names_are_found_in_every_usual_form_and_never_guessed() -> None:
+    names = ToolNames((READ, LIST, THINK, ToolSpec("other__list", "", {})))
+    assert names.resolve("fs", "read_file") == "fs__read_file"
+    assert names.resolve("FS", "Read_File") == "fs__read_file"
+    assert names.resolve("", "fs__read_file") == "fs__read_file"
+    assert names.resolve("", "fs.read_file") == "fs__read_file"
+    assert names.resolve("", "read_file") == "fs__read_file"
+    assert names.resolve("built-in", "think") == "think"
+    assert names.resolve("other", "list") == "other__list"
+    assert names.resolve("", "list") is None
+    assert names.resolve("fs", "write_file") is None
+
+
+# --- what is sent --------------------------------------------------------------------------------
+
+
+def request(*messages: Message, style: CallStyle = "text", tools: tuple[ToolSpec, ...] = TOOLS) -> ModelRequest:
+    said = messages or (Message("user", (TextBlock(text="Read a.txt"),)),)
+    return ModelRequest(messages=said, system="Be brief.", tools=tools, call_style=style)
+
+
+CALLED = Message(
+    "assistant",
+    (
+        ThinkingBlock(text="hm", opaque={"signature": "x"}),
+        TextBlock(text="I will look."),
+        CallBlock(id="1", name="fs__read_file", arguments={"path": "a.txt"}),
+        CallBlock(id="2", name="think", arguments={}),
+        NativeBlock(raw={"wire": "x"}),
+    ),
+)
+ANSWERED = Message(
+    "user",
+    (
+        ResultBlock(id="1", name="fs__read_file", text='It says "hi".'),
+        ResultBlock(id="2", name="think", text="Too deep.", is_error=True),
+    ),
+)
+
+
+@pytest.mark.case("PRO-02", "PRO-03", "PRO-04", "PRO-05", "PRO-10", "PRO-11", "PRO-21")
+def test_tools_go_into_the_prompt_and_calls_and_results_become_lines() -> None:
+    asked = request(Message("user", (TextBlock(text="Read a.txt"),)), CALLED, ANSWERED)
+    sent = in_text(asked)
+    assert sent.tools == ()
+    assert sent.system.startswith("Be brief.\n\n# Tools\n")
+    assert '{"server":"fs","name":"read_file","description":"Reads a file.","args":{"type":"object",' in sent.system
+    assert '{"name":"think","description":"Thinks.","args":{"type":"object"}}' in sent.system
+    assert 'TOOL_CALL: {"server": "weather", "name": "forecast"' in sent.system
+    person, called, answered = sent.messages
+    assert (person.role, called.role, answered.role) == ("user", "assistant", "user")
+    assert called.content == (
+        TextBlock(
+            text='I will look.\nTOOL_CALL: {"server":"fs","name":"read_file","args":{"path":"a.txt"}}\n'
+            'TOOL_CALL: {"name":"think","args":{}}'
+        ),
+    )
+    assert answered.content == (
+        TextBlock(
+            text='TOOL_RESULT: {"name":"fs__read_file","result":"It says \\"hi\\"."}\n'
+            'TOOL_RESULT: {"name":"think","error":"Too deep."}'
+        ),
+    )
+    assert asked.system == "Be brief."
+
+
+def test_without_tools_nothing_is_added_and_earlier_calls_are_still_lines() -> None:
+    sent = in_text(request(Message("user", (TextBlock(text="Hi"),)), CALLED, ANSWERED, tools=()))
+    assert sent.system == "Be brief."
+    assert "TOOL_CALL" in str(sent.messages[1])
+
+
+def test_what_was_sent_before_stays_as_it_was_when_the_conversation_grows() -> None:
+    short = in_text(request(Message("user", (TextBlock(text="Read a.txt"),)), CALLED))
+    longer = in_text(request(Message("user", (TextBlock(text="Read a.txt"),)), CALLED, ANSWERED))
+    assert longer.system == short.system
+    assert longer.messages[:2] == short.messages
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_on_every_wire_the_request_has_text_instead_of_tools(wire: Wire, endpoint: Endpoint) -> None:
+    endpoint.answer(Reply(Say((Text(["Looking.\nTOOL_", 'CALL: {"server":"fs","name":"li', 'st","args":{}}']),))))
+    events = await answer_of(model_at(wire, endpoint.url), request())
+    assert text_of(events) == "Looking.\n"
+    assert calls_of(events) == [("fs__list", {})]
+    assert events[-1] == Stopped("tool", of(Stopped, events)[-1].raw)
+    body = endpoint.requests[0].json
+    assert "tools" not in body
+    assert "TOOL_CALL" in json.dumps(body)
+
+
+# --- the stream ----------------------------------------------------------------------------------
+
+
+class Talking:
+    """A model that says given pieces, and knows whether it was closed before it had said them all."""
+
+    def __init__(self, *pieces: str | StreamEvent) -> None:
+        self.pieces = pieces
+        self.requests: list[ModelRequest] = []
+        self.closed_early = False
+
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        self.requests.append(asked)
+        try:
+            for piece in self.pieces:
+                yield TextDelta(piece) if isinstance(piece, str) else piece
+                if isinstance(piece, Failed):
+                    return
+            yield Usage(input=1, output=2)
+            yield Stopped("end", "stop")
+        except GeneratorExit:
+            self.closed_early = True
+            raise
+
+
+def calling(model: Model, rounds: int = 8) -> ToolCalling:
+    return ToolCalling(model, ModelConfig(name="m", provider="openai-compatible"), rounds)
+
+
+@pytest.mark.case("PRO-08", "PRO-09")
+async def test_the_model_is_stopped_before_the_end_of_its_calls_is_told() -> None:
+    inner = Talking("Hm. ", CALL, "\nTOOL_RESULT: ", *["more "] * 1000)
+    async with aclosing(calling(inner).stream(request())) as events:
+        told = []
+        async for event in events:
+            if isinstance(event, Stopped):
+                assert inner.closed_early
+            told.append(event)
+    assert calls_of(told) == [READING]
+    assert told[-1] == Stopped("tool")
+    assert text_of(told) == "Hm. "
+
+
+async def test_closing_the_answer_closes_the_model() -> None:
+    inner = Talking(*["word "] * 1000)
+    async with aclosing(calling(inner).stream(request())) as events:
+        await anext(events)
+    assert inner.closed_early
+
+
+async def test_everything_else_of_an_answer_passes_as_it_is() -> None:
+    inner = Talking(ThinkingDelta("hm"), "Plain ", "words.")
+    events = await answer_of(calling(inner), request())
+    assert text_of(events) == "Plain words."
+    assert of(ThinkingDelta, events) == [ThinkingDelta("hm")]
+    assert events[-2:] == [Usage(input=1, output=2), Stopped("end", "stop")]
+
+
+async def test_a_failure_in_the_middle_of_a_call_is_told_after_what_came() -> None:
+    failure = Failed("stream_broken", "It broke off.", retryable=True)
+    inner = Talking("So. ", CALL[:-9], failure)
+    events = await answer_of(calling(inner), request())
+    assert text_of(events) == "So. "
+    assert events[-1] == failure
+    assert [call.arguments for call in of(CallEnd, events)] == [None]
+
+
+@pytest.mark.case("PRO-20")
+@pytest.mark.parametrize(
+    "pieces", [['{"name": "think", "argu', 'ments": {}}'], ['```json\n{"name": "think", "arguments": {}}\n```\n']]
+)
+async def test_calls_written_as_text_are_rescued_in_native_mode(pieces: list[str]) -> None:
+    events = await answer_of(calling(Talking(*pieces)), request(style="native"))
+    assert calls_of(events) == [("think", {})]
+    assert text_of(events).strip() == ""
+    assert events[-1] == Stopped("tool", "stop")
+
+
+@pytest.mark.parametrize("text", ['Like this:\n{"name": "think", "arguments": {}}', '{"name": "Bob"}', "# Title\n"])
+async def test_in_native_mode_an_answer_that_only_shows_a_call_stays_text(text: str) -> None:
+    inner = Talking(*text)
+    events = await answer_of(calling(inner), request(style="native"))
+    assert (text_of(events), calls_of(events)) == (text, [])
+    assert inner.requests[0].tools == TOOLS
+
+
+async def test_native_calls_after_a_rescued_one_stay_apart() -> None:
+    native = (CallStart(0, "n", "think"), CallArguments(0, "{}", 2), CallEnd(0, "n", "think", {}, "{}"))
+    events = await answer_of(calling(Talking('{"name": "list", "arguments": {}}\n', *native)), request(style="native"))
+    assert [(call.index, call.name) for call in of(CallEnd, events)] == [(0, "fs__list"), (1, "think")]
+
+
+async def test_without_tools_the_model_itself_is_asked() -> None:
+    inner = Talking(CALL)
+    events = await answer_of(calling(inner), request(style="native", tools=()))
+    assert text_of(events) == CALL
+
+
+# --- held to a schema ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+async def test_words_in_enforced_json_stream_as_words(size: int) -> None:
+    words = 'He said "Grüß Gott" \\ \n\t😀 and left.'
+    for text in (
+        json.dumps({"say": words}),
+        json.dumps({"say": words}, ensure_ascii=False),
+        '{ "say" : ' + json.dumps(words) + " }",
+    ):
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        events = await answer_of(calling(Talking(*pieces)), request(style="constrained"))
+        assert text_of(events) == words
+        assert events[-1] == Stopped("end", "stop")
+
+
+async def test_a_lone_half_of_a_pair_does_not_break_the_text() -> None:
+    events = await answer_of(calling(Talking('{"say": "a\\udc00b\\ud83d')), request(style="constrained"))
+    assert text_of(events) == "a\N{REPLACEMENT CHARACTER}b"
+    msgspec.json.encode(text_of(events))
+
+
+async def test_a_call_in_enforced_json_is_a_call() -> None:
+    inner = Talking('{"name": "fs__read', '_file", "args": {"path": "a.txt"}}')
+    events = await answer_of(calling(inner), request(style="constrained"))
+    assert calls_of(events) == [READING]
+    assert events[-1] == Stopped("tool", "stop")
+    schema = inner.requests[0].answer_schema
+    assert schema is not None
+    kinds: list[JsonObject] = schema["anyOf"]
+    assert [kind["properties"].get("name", {}).get("const") for kind in kinds] == [*(t.name for t in TOOLS), None]
+    assert kinds[0]["properties"]["args"] == READ.input_schema
+    assert set(kinds[-1]["properties"]) == {"say"}
+
+
+async def test_a_schema_with_references_is_left_to_the_check_of_the_call() -> None:
+    inner = Talking('{"say": "Hi"}')
+    tool = ToolSpec("t", "", {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}})
+    await answer_of(calling(inner), request(style="constrained", tools=(tool,)))
+    schema = inner.requests[0].answer_schema
+    assert schema is not None
+    assert schema["anyOf"][0]["properties"]["args"] == {"type": "object"}
+
+
+async def test_after_its_rounds_of_calls_only_words_are_left() -> None:
+    inner = Talking('{"say": "It says hi."}')
+    person = Message("user", (TextBlock(text="Read a.txt"),))
+    for rounds, only_words in ((2, False), (1, True)):
+        events = await answer_of(calling(inner, rounds), request(person, CALLED, ANSWERED, style="constrained"))
+        assert text_of(events) == "It says hi."
+        schema = inner.requests[-1].answer_schema
+        assert schema is not None
+        assert ("anyOf" not in schema) == only_words
+    assert "TOOL_CALL" not in str(inner.requests[-1])
+    again = (person, CALLED, ANSWERED, Message("assistant", (TextBlock(text="Hi."),)), person)
+    await answer_of(calling(inner, 1), request(*again, style="constrained"))
+    assert "anyOf" in (inner.requests[-1].answer_schema or {})
+
+
+async def test_a_server_that_enforces_no_schema_is_asked_by_text() -> None:
+    class Unable(Talking):
+        async def stream(self, asked: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+            if asked.answer_schema is not None:
+                self.requests.append(asked)
+                yield Failed("model_refused", "Unknown field.", status=400)
+                return
+            async with aclosing(super().stream(asked)) as events:
+                async for event in events:
+                    yield event
+
+    inner = Unable(CALL)
+    events = await answer_of(calling(inner), request(style="constrained"))
+    assert calls_of(events) == [READING]
+    assert of(Failed, events) == []
+    assert [asked.answer_schema is None for asked in inner.requests] == [False, True]
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[Model]:
+    """The model in this process."""
+    yield make_model(ModelConfig(name="e", provider="embedded"))
+    close_embedded()
+
+
+ECHO = ToolSpec(
+    "everything__echo",
+    "Echoes back the input string",
+    {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
+)
+
+
+@pytest.mark.leaky
+@pytest.mark.case("PRO-18", "TST-03")
+async def test_even_the_embedded_model_calls_a_tool_six_times_of_six_and_then_answers(embedded: Model) -> None:
+    wishes = [
+        "Use the echo tool to repeat: hello world",
+        "Please echo the word banana.",
+        "Call echo with the text 'good morning'.",
+        "echo: 12345",
+        "Repeat after me with the echo tool: I like trains",
+        "Use echo to say hi to Anna.",
+    ]
+    system = "You are a helpful assistant. Answer plainly and correctly."
+    for wish in wishes:
+        person = Message("user", (TextBlock(text=wish),))
+        asked = ModelRequest(
+            messages=(person,), system=system, tools=(ECHO,), call_style="constrained", max_tokens=120, temperature=0.0
+        )
+        events = await answer_of(embedded, asked, timeout=60)
+        [call] = of(CallEnd, events)
+        assert call.name == ECHO.name
+        assert call.arguments is not None
+        assert isinstance(call.arguments["message"], str)
+        made = CallBlock(id=call.id, name=call.name, arguments=call.arguments)
+        result = ResultBlock(id=call.id, name=call.name, text=f"Echo: {call.arguments['message']}")
+        then = msgspec.structs.replace(
+            asked, messages=(person, Message("assistant", (made,)), Message("user", (result,)))
+        )
+        events = await answer_of(embedded, then, timeout=60)
+        assert of(CallStart, events) == []
+        assert text_of(events).strip()
+        assert isinstance(events[-1], Stopped)
+    await close_clients()
