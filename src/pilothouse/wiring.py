@@ -10,6 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import msgspec
+
 from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import make_model
@@ -168,6 +170,11 @@ class _Servers:
         else:
             self.begin()
 
+    async def release(self, call_ids: Sequence[str]) -> None:
+        """Give up calls that waited for an answer."""
+        if self._supervisor is not None:
+            await self.admin().release(call_ids)
+
     async def close(self) -> None:
         """Stop all servers."""
         if self._supervisor is not None:
@@ -233,7 +240,11 @@ async def open_host(
         stack.push_async_callback(_close_models)
         servers = _Servers(folder, config, secrets, redactor, feed)
         stack.push_async_callback(servers.close)
-        parts = _parts(opened, feed, models, servers, redactor)
+        parts = msgspec.structs.replace(
+            _parts(opened, feed, models, servers, redactor),
+            timeouts=lambda: config.config.tool_timeouts,
+            release=servers.release,
+        )
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)

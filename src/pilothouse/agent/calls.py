@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from pilothouse.agent import questions
-from pilothouse.agent.deadline import aligned
+from pilothouse.agent.deadline import call_times
 from pilothouse.agent.execution import STOPPED, Execution, failure
 from pilothouse.agent.naming import Meant, Names
 from pilothouse.agent.validation import complaint
@@ -22,7 +22,6 @@ from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.ports import (
     Authorizer,
     CallContext,
-    CallTimes,
     Journal,
     Permit,
     PermitNeeded,
@@ -32,6 +31,7 @@ from pilothouse.types.ports import (
     Tool,
     ToolOutput,
     ToolPaused,
+    ToolTimeouts,
 )
 
 # What a call is: nothing that a tool or a server brings along may change it.
@@ -48,8 +48,7 @@ class CallSetting(msgspec.Struct, frozen=True):
     context_window: int
     # What needs no question in this run, by the person's explicit word.
     allow: tuple[str, ...] = ()
-    # Whether times are held to what the model's window suggests.
-    align: bool = True
+    timeouts: ToolTimeouts = ToolTimeouts()
 
 
 class _Prepared(msgspec.Struct, frozen=True):
@@ -218,7 +217,7 @@ class Calls:
         call, tool = ready.call, ready.tool
         if not self._authorizer.verify(ready.permit, tool, ready.arguments, ready.context):
             raise AssertionError("a call reached execution without its own permit")
-        times = self._times(tool)
+        times = call_times(tool, self._setting.timeouts, self._setting.context_window)
         data: JsonObject = {"timeoutSeconds": times.idle, "deadlineAt": time.time() + times.idle, "paused": None}
         # The intent is written first: a call whose end is not in the timeline may have happened.
         await self._journal.write(self._phase(call, "executing", status="streaming", data=data))
@@ -238,10 +237,7 @@ class Calls:
         else:
             elapsed = time.monotonic() - began
             processed = await self._results.process(outcome, call.id, call.conversation_id)
-            await self._conclude(call, processed, elapsed)
-
-    def _times(self, tool: Tool) -> CallTimes:
-        return aligned(tool.times, self._setting.context_window) if self._setting.align else tool.times
+            await self._conclude(call, processed, elapsed, execution.last_progress)
 
     async def _stopped(self, call: Item, execution: Execution) -> None:
         """Stop the tool with its run, and keep how it took that for whoever ends the call."""
@@ -252,7 +248,9 @@ class Calls:
 
     # --- recording ---
 
-    async def _conclude(self, call: Item, output: ToolOutput, elapsed: float = 0.0) -> None:
+    async def _conclude(
+        self, call: Item, output: ToolOutput, elapsed: float = 0.0, progress: JsonObject | None = None
+    ) -> None:
         status = _status(output)
         data: JsonObject = {key: value for key, value in output.data.items() if key not in _FIXED}
         data |= {
@@ -262,6 +260,8 @@ class Calls:
             "elapsedMs": round(elapsed * 1000),
             "deadlineAt": None,
         }
+        if progress is not None:
+            data["progress"] = progress
         if output.error is not None:
             data["error"] = msgspec.to_builtins(output.error)
         events: list[Event] = [ItemCompleted(item_id=call.id, status=status, data=data)]

@@ -30,6 +30,7 @@ class Execution:
         self._tool = tool
         self._journal = journal
         self._task: asyncio.Task[ToolOutput | ToolPaused] | None = None
+        self.last_progress: JsonObject | None = None
         self._over: asyncio.Future[Literal["done", "timeout", "cancel"]] = asyncio.get_running_loop().create_future()
         self._deadline = Deadline(times, lambda: self._end("timeout"))
 
@@ -42,8 +43,8 @@ class Execution:
         """Take what the tool tells; an answer that came too late to count tells nothing."""
         if not self._over.done():
             self._deadline.restart()
-            how_far = {"done": done, "total": total, "message": message}
-            self._journal.note(self._id, {"progress": how_far, "deadlineAt": self._deadline.at})
+            self.last_progress = {"done": done, "total": total, "message": message}
+            self._journal.note(self._id, {"progress": self.last_progress, "deadlineAt": self._deadline.at})
 
     def keep_waiting(self) -> None:
         """Give it more time."""

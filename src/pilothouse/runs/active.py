@@ -6,28 +6,27 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from pilothouse.agent import leftovers, questions
 from pilothouse.agent.calls import Calls, CallSetting
-from pilothouse.agent.loop import Loop, Outcome, Plan
+from pilothouse.agent.loop import Loop, Outcome
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
+from pilothouse.runs.planning import plan, selection_of
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decoder
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolSet, ToolSource
+from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolSource, ToolTimeouts
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
 
 _log = logging.getLogger(__name__)
-_SYSTEM = (Path(__file__).parent / "system_prompt.md").read_text().strip()
 
 Reason = Literal["cancel", "shutdown", "stale"]
 
@@ -45,11 +44,11 @@ class Parts(msgspec.Struct, frozen=True):
     toolbox: ToolSource
     authorizer: Authorizer
     results: Results
-    # Whether the times of tools are held to what a model's window suggests.
-    align_times: Callable[[], bool] = lambda: True
+    # What the person set about the times of tools.
+    timeouts: Callable[[], ToolTimeouts] = ToolTimeouts
     # Told of calls that waited for an answer when their run was stopped.
     release: Callable[[Sequence[str]], Awaitable[None]] = _nobody
-    # The models that refused tools, by where they are; they are not offered any until the next start.
+    # The models that refused tools, by where they are; until the next start they get none the usual way.
     without_tools: set[tuple[str, str]] = msgspec.field(default_factory=set)
 
 
@@ -109,7 +108,7 @@ class ActiveRun:
         opened = await parts.models.open(run.options.model_id or settings.model_id)
         self.opened = opened
         # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
-        toolset = await parts.toolbox.tools(run.options.selection or settings.selection, run.conversation_id)
+        toolset = await parts.toolbox.tools(selection_of(run, conversation), run.conversation_id)
         items = await patiently(parts.feed, lambda: parts.records.history(run.conversation_id))
         journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")
@@ -121,31 +120,17 @@ class ActiveRun:
             unattended=run.options.unattended,
             context_window=opened.config.context_window,
             allow=run.options.allow,
-            align=parts.align_times(),
+            timeouts=parts.timeouts(),
         )
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
-        loop = Loop(self._plan(conversation, opened, toolset), journal, self._calls)
+        refused = _place(opened.config) in parts.without_tools
+        work = plan(run, conversation, opened, toolset, refused_tools=refused)
+        loop = Loop(work, journal, self._calls)
         try:
             return await loop.run()
         finally:
             if loop.tools_refused:
                 parts.without_tools.add(_place(opened.config))
-
-    def _plan(self, conversation: Conversation, opened: OpenModel, toolset: ToolSet) -> Plan:
-        settings, config = conversation.settings, opened.config
-        # The built-in model is too small to use tools; offering them only confuses it.
-        hopeless = config.provider == "embedded" or _place(config) in self._parts.without_tools
-        offered = ToolSet(()) if hopeless else toolset
-        system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
-        return Plan(
-            run_id=self.run.id,
-            opened=opened,
-            system=f"{system}\n\n{offered.guide}".strip(),
-            tools=tuple(tool.spec for tool in offered.tools),
-            max_tokens=settings.max_tokens or config.max_tokens,
-            temperature=settings.temperature,
-            thinking=settings.thinking if config.supports_thinking else None,
-        )
 
     # --- what people want of it meanwhile ---
 

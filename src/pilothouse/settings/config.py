@@ -15,6 +15,7 @@ from pilothouse.types.api import ConfigPatch, ConfigView, Profile
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, convert
+from pilothouse.types.ports import ToolTimeouts
 
 VERSION = "1.0"
 DEFAULT_HOTKEY = "Cmd+Shift+Space"
@@ -30,6 +31,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     mcps: tuple[JsonObject, ...] = ()
     global_hotkey: str = DEFAULT_HOTKEY
     resume_after_restart: Literal["auto", "ask"] = "auto"
+    tool_timeouts: ToolTimeouts = ToolTimeouts()
 
     def active_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
@@ -43,6 +45,7 @@ def parse_config(raw: JsonObject) -> Config:
     if config.version.partition(".")[0] != VERSION.partition(".")[0]:
         message = f"Version {config.version} of this file is not known here; this is version {VERSION}."
         raise BadField(("version",), message)
+    _check_timeouts(config.tool_timeouts)
     seen: set[str] = set()
     for index, profile in enumerate(config.profiles):
         if not profile.id or not profile.name.strip():
@@ -57,6 +60,14 @@ def parse_config(raw: JsonObject) -> Config:
     if config.active_profile is not None and config.active_profile not in seen:
         raise BadField(("active_profile",), f"The active profile “{config.active_profile}” is not in the list.")
     return config
+
+
+def _check_timeouts(timeouts: ToolTimeouts) -> None:
+    given: dict[tuple[str, ...], float | None] = {("tool_timeouts", "default"): timeouts.default}
+    given |= {("tool_timeouts", "tools", name): seconds for name, seconds in timeouts.tools.items()}
+    for path, seconds in given.items():
+        if seconds is not None and not 0 < seconds < float("inf"):
+            raise BadField(path, "A timeout is a number of seconds above 0.")
 
 
 def initial_config() -> JsonObject:
