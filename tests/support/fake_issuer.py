@@ -197,7 +197,39 @@ class Resource(_Server):
         if not self.needs <= self.scopes.get(token, set()):
             asks = f'Bearer error="insufficient_scope", scope="{" ".join(sorted(self.needs))}"'
             return Answer(403, headers={"www-authenticate": asks})
+        return self.served(asked)
+
+    def served(self, asked: Asked) -> Answer:
+        """Answer a request that was let in."""
         return document({"ok": True})
+
+
+class OneTool(Resource):
+    """Really speaks MCP, of the handshake era, and has one tool; counts its calls."""
+
+    calls = 0
+
+    def served(self, asked: Asked) -> Answer:
+        if asked.method != "POST":
+            return Answer(405)
+        message = asked.json
+        if "id" not in message:
+            return Answer(202, b"")
+        results: dict[str, dict[str, object]] = {
+            "initialize": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "one"},
+            },
+            "tools/list": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]},
+            "tools/call": {"content": [{"type": "text", "text": "seen"}]},
+            "ping": {},
+        }
+        self.calls += message["method"] == "tools/call"
+        reply: dict[str, object] = {"jsonrpc": "2.0", "id": message["id"]}
+        if message["method"] in results:
+            return document({**reply, "result": results[message["method"]]})
+        return document({**reply, "error": {"code": -32601, "message": "unknown"}})
 
 
 @asynccontextmanager
@@ -212,9 +244,9 @@ async def serving(server: _Server) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def protected() -> AsyncIterator[tuple[Resource, Issuer]]:
+async def protected(kind: type[Resource] = Resource) -> AsyncIterator[tuple[Resource, Issuer]]:
     """A server and its issuer."""
     issuer = Issuer()
-    resource = Resource(issuer)
+    resource = kind(issuer)
     async with serving(issuer), serving(resource):
         yield resource, issuer

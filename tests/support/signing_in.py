@@ -11,7 +11,7 @@ from pilothouse.mcp.channel import Access, Refusal
 from pilothouse.mcp.oauth.access import OAuthAccess
 from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials
 from pilothouse.mcp.oauth.flows import Flows
-from pilothouse.mcp.oauth.grants import Grant, SignIn, SignInGrant
+from pilothouse.mcp.oauth.grants import Grant, NobodyThere, SignIn, SignInGrant
 from pilothouse.mcp.oauth.registration import Identity
 from pilothouse.net.client import close_clients, fetch
 from tests.support.fake_issuer import Issuer, Resource, protected
@@ -81,7 +81,7 @@ class Setting:
 
     def access(self, grant: Grant | None = None, *, person: bool = True, **identity: object) -> OAuthAccess:
         who = Identity(redirect_uri=REDIRECT, **identity)  # type: ignore[arg-type]
-        usual = SignInGrant(who, self.guest if person else None, self.flows)
+        usual = SignInGrant(who, self.guest, self.flows) if person else NobodyThere()
         return OAuthAccess(self.resource.mcp, grant or usual, self.credentials)
 
     def restart(self) -> None:
@@ -95,8 +95,8 @@ class Setting:
 
 
 @asynccontextmanager
-async def signing_in() -> AsyncIterator[Setting]:
-    async with protected() as (resource, issuer):
+async def signing_in(kind: type[Resource] = Resource) -> AsyncIterator[Setting]:
+    async with protected(kind) as (resource, issuer):
         try:
             yield Setting(resource, issuer)
         finally:

@@ -8,11 +8,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pilothouse import __version__
-from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.channel import Access, ChannelError
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.consent import Agreed
 from pilothouse.mcp.eras import ExitedOnProbe
@@ -25,7 +26,10 @@ from pilothouse.mcp.values import Values, values_of
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Secrets
-from pilothouse.types.servers import ProcessFacts
+from pilothouse.types.servers import ProcessFacts, ServerEntry
+
+if TYPE_CHECKING:
+    from pilothouse.mcp.oauth.credentials import Credentials
 
 
 class Sessions:
@@ -35,6 +39,8 @@ class Sessions:
         self._secrets = secrets
         self._learn = learn
         self._ledger = Ledger(home / "cache" / "processes")
+        # One for all connections, so that a token is renewed once.
+        self._credentials: Credentials | None = None
 
     def reap(self) -> int:
         """End what a program that died left running; return how many servers that were."""
@@ -77,6 +83,7 @@ class Sessions:
             headers=values.headers,
             subprotocols=config.subprotocols,
             certificate=config.trusted_certificate or "",
+            access=self._access(server.entry),
             remembered=Found(kept.wire, kept.url) if kept.url else None,
         )
         server.history.line("host", "info", f"Connecting to {server.address}, headers: {', '.join(values.headers)}.")
@@ -84,6 +91,18 @@ class Sessions:
         session = await connect(channel, options)
         server.around.catalogue.remember(server.entry, channel.found.wire, channel.found.url)
         return session
+
+    def _access(self, entry: ServerEntry) -> Access | None:
+        """Return what uses and renews a server's kept tokens; it says so when only a person can get new ones."""
+        if entry.auth_type != "oauth":
+            return None
+        from pilothouse.mcp.oauth.access import OAuthAccess  # noqa: PLC0415
+        from pilothouse.mcp.oauth.credentials import Credentials, SecretCredentials  # noqa: PLC0415
+        from pilothouse.mcp.oauth.grants import NobodyThere  # noqa: PLC0415
+
+        if self._credentials is None:
+            self._credentials = Credentials(SecretCredentials(self._secrets), learn=self._learn)
+        return OAuthAccess(entry.config.url, NobodyThere(), self._credentials)
 
     async def _start(
         self, server: Server, connection: Connection, values: Values, agreed: Agreed, options: SessionOptions

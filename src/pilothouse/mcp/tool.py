@@ -9,11 +9,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.oauth.errors import SignInNeeded
 from pilothouse.mcp.troubles import NeedsConsent
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolError, ToolOutput, ToolPaused
+from pilothouse.types.ports import (
+    Ask,
+    CallContext,
+    CallFeedback,
+    CallTimes,
+    Effect,
+    Resumed,
+    ToolError,
+    ToolOutput,
+    ToolPaused,
+)
 from pilothouse.types.servers import ServerTool
 
 if TYPE_CHECKING:
@@ -23,6 +34,8 @@ if TYPE_CHECKING:
 # A stranger's tool may do anything; what it claims about itself lowers nothing.
 _EFFECTS: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
 _SHOWN_CHARS = 100
+# The question, and the key of a paused call's state, that stand for signing in.
+_SIGN_IN = "sign-in"
 _PERHAPS = "It may have been carried out; check before you repeat it."
 
 
@@ -102,17 +115,22 @@ class _Attempt:
         self._promised = tool.output_schema
         self._arguments = arguments
         self._context = context
+        self._resumed = _before_signing_in(context.resumed)
         self._feedback = feedback
         self._attempts = 0
 
     async def carry_out(self, *, safe: bool) -> ToolOutput | ToolPaused:
         """Call, and once more when nothing reached the server or repeating does no harm; wait out a rate limit."""
+        if _stayed_out(self._context.resumed):
+            return _failure("SIGN_IN_NEEDED", f"The person did not sign in to “{self._server.name}”.")
         wait = limits.RETRY_FIRST_WAIT
         while True:
             self._attempts += 1
             try:
                 return await self._once()
             except ChannelError as error:
+                if isinstance(error, SignInNeeded):
+                    return self._paused(error)
                 limited = error.status == 429 and self._attempts <= limits.MODEL_TRIES
                 again = limited or (self._attempts == 1 and (safe or not error.sent))
                 if isinstance(error, _NotStarted) or not again:
@@ -130,6 +148,8 @@ class _Attempt:
         server, context = self._server, self._context
         try:
             session = await server.session(context.conversation_id)
+        except SignInNeeded:
+            raise
         except ChannelError as error:
             raise _NotStarted(error) from None
         try:
@@ -150,7 +170,7 @@ class _Attempt:
         return self._output(to_output(reply, self._promised))
 
     async def _ask(self, session: Session) -> JsonObject | InputRequired:
-        context, resumed = self._context, self._context.resumed
+        context, resumed = self._context, self._resumed
         if resumed is None:
             return await session.call_tool(
                 self._name, self._arguments, on_progress=self._feedback.progress, call_id=context.call_id
@@ -164,6 +184,13 @@ class _Attempt:
             on_progress=self._feedback.progress,
             call_id=context.call_id,
         )
+
+    def _paused(self, needed: SignInNeeded) -> ToolPaused:
+        """Let the run wait until the person signed in; nothing was carried out."""
+        before = self._resumed
+        state = {"state": before.state, "answers": dict(before.answers)} if before else {}
+        ask = Ask(id=_SIGN_IN, kind="form", message=f"{needed.message} Accept once you have, and the call goes on.")
+        return ToolPaused((ask,), {_SIGN_IN: state})
 
     def _failed(self, error: ChannelError) -> ToolOutput:
         server = self._server
@@ -192,6 +219,21 @@ class _NotStarted(ChannelError):
     def __init__(self, cause: ChannelError) -> None:
         super().__init__(cause.message, fix=cause.fix, sent=False, status=cause.status)
         self.cause = cause
+
+
+def _before_signing_in(resumed: Resumed | None) -> Resumed | None:
+    """Return what a call goes on from, a sign-in in between left out."""
+    if resumed is None or _SIGN_IN not in resumed.state:
+        return resumed
+    before = resumed.state[_SIGN_IN]
+    return Resumed(before["state"], before["answers"]) if before else None
+
+
+def _stayed_out(resumed: Resumed | None) -> bool:
+    """Return whether the person was asked to sign in and did not."""
+    if resumed is None or _SIGN_IN not in resumed.state:
+        return False
+    return resumed.answers.get(_SIGN_IN, {}).get("action") != "accept"
 
 
 def _times(server: Server, name: str) -> CallTimes:

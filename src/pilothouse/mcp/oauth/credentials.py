@@ -137,17 +137,19 @@ class Credentials:
         self._store = store
         # Told every secret that comes in, so that it is never shown.
         self._learn = learn
-        self._known: dict[str, Credential | None] = {}
+        self._known: dict[str, Credential] = {}
         self._turns: dict[str, _Turn] = {}
 
     async def get(self, server_url: str) -> Credential | None:
-        """Return what is known for a server; the store is asked once."""
-        if server_url not in self._known:
-            found = await self._store.get(server_url)
-            if found is not None:
-                self._teach(found)
-            self._known.setdefault(server_url, found)
-        return self._known[server_url]
+        """Return what is known for a server; while that is no token, someone may sign in elsewhere."""
+        known = self._known.get(server_url)
+        if known is not None and known.tokens is not None:
+            return known
+        found = await self._store.get(server_url)
+        if found is not None:
+            self._teach(found)
+            self._known[server_url] = found
+        return found
 
     async def keep(self, credential: Credential) -> None:
         """Store a credential, and only then let it be used."""
@@ -157,7 +159,7 @@ class Credentials:
 
     async def forget(self, server_url: str) -> None:
         """Delete a server's credential."""
-        self._known[server_url] = None
+        self._known.pop(server_url, None)
         await self._store.delete(server_url)
 
     @contextlib.asynccontextmanager

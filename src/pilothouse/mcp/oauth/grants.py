@@ -54,25 +54,31 @@ class Person(Protocol):
         ...
 
 
-class SignInGrant:
-    """A person signs in (authorization code with PKCE). Without a person this says that one is needed."""
+class NobodyThere:
+    """No one can sign in from here: says that someone must."""
 
-    def __init__(self, identity: Identity, person: Person | None, flows: Flows) -> None:
+    async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
+        """Raise that a person is needed."""
+        name = urlsplit(place.server_url).netloc
+        raise SignInNeeded(f"{name} asks you to sign in again.", fix="Sign in to the server, then go on.")
+
+
+class SignInGrant:
+    """A person signs in (authorization code with PKCE)."""
+
+    def __init__(self, identity: Identity, person: Person, flows: Flows) -> None:
         self._identity = identity
         self._person = person
         self._flows = flows
 
     async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
         """Register if need be, send the person off, and exchange the code that comes back."""
-        if self._person is None:
-            name = urlsplit(place.server_url).netloc
-            raise SignInNeeded(f"{name} asks you to sign in again.", fix="Sign in to the server, then go on.")
         endpoint = _authorization_endpoint(place)
         client = await client_for(place, self._identity, kept)
         asked = _with_offline_access(scopes, place)
         flow = self._flows.begin()
         try:
-            query = await self._ask(self._person, self._sign_in(endpoint, place, client, flow, asked, kept))
+            query = await self._ask(self._sign_in(endpoint, place, client, flow, asked, kept))
             code = self._code(query, flow, place)
         finally:
             self._flows.drop(flow)
@@ -111,10 +117,10 @@ class SignInGrant:
             redirect_uri=self._identity.redirect_uri,
         )
 
-    async def _ask(self, person: Person, sign_in: SignIn) -> Mapping[str, str]:
+    async def _ask(self, sign_in: SignIn) -> Mapping[str, str]:
         try:
             async with asyncio.timeout(limits.SIGN_IN_SECONDS):
-                return await person.authorize(sign_in)
+                return await self._person.authorize(sign_in)
         except TimeoutError:
             raise SignInNeeded("Nobody signed in within ten minutes.", fix="Sign in again.") from None
 

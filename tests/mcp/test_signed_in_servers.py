@@ -1,0 +1,105 @@
+"""Servers that want tokens, from the store of secrets to the call of a tool."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pilothouse.mcp.oauth.credentials import Credential, SecretCredentials
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Resumed, ToolOutput, ToolPaused
+from tests.support.fake_issuer import OneTool
+from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.signing_in import Setting, ask, signing_in
+
+
+@asynccontextmanager
+async def wanting_tokens(home: Path, *, signed_in: bool = True) -> AsyncIterator[tuple[Setting, OneTool, Hosted]]:
+    """A host with a server that its person signed in to once, or never."""
+    async with signing_in(OneTool) as setting, hosting(home, begin=True) as hosted:
+        assert isinstance(setting.resource, OneTool)
+        if signed_in:
+            await sign_in(setting, hosted)
+        entry: JsonObject = {
+            "id": "one",
+            "name": "One",
+            "package": {"type": "http", "identifier": setting.resource.mcp},
+            "transport": "http",
+            "auth_type": "oauth",
+            "config": {"url": setting.resource.mcp},
+        }
+        await hosted.file.change(lambda entries: entries.append(entry))
+        hosted.supervisor.reconcile()
+        yield setting, setting.resource, hosted
+
+
+async def sign_in(setting: Setting, hosted: Hosted) -> None:
+    """Do what a person does, wherever they do it: afterwards the tokens are among the secrets."""
+    setting.restart()
+    setting.memory.kept.clear()
+    await ask(setting.access(), setting.resource.mcp)
+    await SecretCredentials(hosted.secrets).set(setting.kept)
+
+
+async def kept(setting: Setting, hosted: Hosted) -> Credential:
+    found = await SecretCredentials(hosted.secrets).get(setting.resource.mcp)
+    assert found is not None
+    return found
+
+
+def answered(paused: ToolOutput | ToolPaused, action: str) -> Resumed:
+    assert isinstance(paused, ToolPaused)
+    return Resumed(paused.state, {paused.asks[0].id: {"action": action}})
+
+
+@pytest.mark.case("F-25")
+async def test_a_token_that_ends_during_a_run_is_renewed_and_no_call_notices(home: Path) -> None:
+    async with wanting_tokens(home) as (setting, _, hosted):
+        output = await hosted.call_when_known("one.look")
+        assert isinstance(output, ToolOutput)
+        assert output.text == "seen"
+        setting.issuer.valid.clear()
+        outputs = await asyncio.gather(*(hosted.call("one.look") for _ in range(8)))
+        assert [output.text for output in outputs if isinstance(output, ToolOutput)] == ["seen"] * 8
+        renewals = [asked for asked in setting.issuer.requests("/token") if "refresh_token" in asked.form]
+        assert len(renewals) == 1
+        tokens = (await kept(setting, hosted)).tokens
+        assert tokens is not None
+        assert tokens.access in setting.issuer.valid
+        assert (
+            hosted.redactor.redact(f"x {tokens.access} y {tokens.refresh}") != f"x {tokens.access} y {tokens.refresh}"
+        )
+
+
+@pytest.mark.case("F-25")
+async def test_when_only_a_person_can_help_the_call_waits_for_them_and_goes_on(home: Path) -> None:
+    async with wanting_tokens(home) as (setting, server, hosted):
+        await hosted.call_when_known("one.look")
+        setting.issuer.valid.clear()
+        setting.issuer.refreshable.clear()
+        paused = await hosted.call("one.look")
+        assert isinstance(paused, ToolPaused)
+        assert "sign in again" in paused.asks[0].message
+        assert server.calls == 1
+        refused = await hosted.call("one.look", resumed=answered(paused, "decline"))
+        assert isinstance(refused, ToolOutput)
+        assert refused.error is not None
+        assert refused.error.code == "SIGN_IN_NEEDED"
+        again = await hosted.call("one.look", resumed=answered(paused, "accept"))
+        assert isinstance(again, ToolPaused)
+        await sign_in(setting, hosted)
+        output = await hosted.call("one.look", resumed=answered(again, "accept"))
+        assert isinstance(output, ToolOutput)
+        assert output.text == "seen"
+        assert server.calls == 2
+
+
+async def test_a_server_that_was_never_signed_in_to_says_what_it_needs(home: Path) -> None:
+    async with wanting_tokens(home, signed_in=False) as (_, _, hosted):
+        view = await hosted.until("One", "error", "disconnected")
+        assert "asks you to sign in" in view.last_error
+        assert "Sign in" in view.fix
