@@ -116,7 +116,7 @@ async def test_a_lost_session_is_told_through_the_search() -> None:
         await talk.send("tools/list")
         error = await talk.end()
     assert error is not None
-    assert error.status == 404
+    assert error.message == "127.0.0.1 has ended the session."
 
 
 # --- one sentence each ---------------------------------------------------------------------------

@@ -193,7 +193,7 @@ async def test_a_session_that_the_gateway_forgot_ends_the_channel() -> None:
         await talk.send("tools/call")
         error = await talk.end()
     assert error is not None
-    assert (error.status, error.sent) == (404, False)
+    assert (error.message, error.sent) == ("127.0.0.1 has ended the session.", False)
 
 
 async def test_a_page_instead_of_a_stream_is_told() -> None:

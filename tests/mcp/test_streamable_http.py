@@ -95,7 +95,8 @@ async def test_a_forgotten_session_ends_the_channel_and_says_so(body: bytes) -> 
         error = await talk.end()
     assert error is not None
     assert error.message == "127.0.0.1 has ended the session."
-    assert error.status == 404
+    # Connecting again helps, other than with an address that is wrong.
+    assert error.status is None
 
 
 @pytest.mark.case("F-21")

@@ -191,7 +191,7 @@ class HttpSse:
     async def _refused(self, requests: Requests, reply: Reply) -> ChannelError:
         error = await requests.failure(reply)
         if reply.status in (404, 410) and self._proven:
-            error = ChannelError(f"{self._host} has ended the session.", fix="Connect again.", sent=False, status=404)
+            error = ChannelError(f"{self._host} has ended the session.", fix="Connect again.", sent=False)
             self._end(error)
         return error
 

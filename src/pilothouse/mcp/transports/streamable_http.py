@@ -191,10 +191,13 @@ class StreamableHttp:
         finally:
             await reply.aclose()
         while not stream.answered:
-            if not self._handshake or not stream.last_id or stream.given_up or _is_final(broke):
+            if not self._can_resume(stream) or _is_final(broke):
                 raise self._unfinished(broke)
             await asyncio.sleep(stream.wait())
             broke = await self._follow(stream)
+
+    def _can_resume(self, stream: _Stream) -> bool:
+        return self._handshake and bool(stream.last_id) and not stream.given_up and not self._closed.done()
 
     def _unfinished(self, broke: ChannelError | None) -> ChannelError:
         """Return the failure of a request that had been taken, whatever became of the attempts to hear the answer."""
@@ -277,14 +280,17 @@ class StreamableHttp:
             await asyncio.sleep(stream.wait())
 
     def _lost(self, reply: Reply, body: bytes) -> ChannelError | None:
-        """Return the end of everything when the server does not know our session any more."""
+        """Return the end of everything when the server does not know our session any more.
+
+        It carries no status: the address is right, and connecting again helps.
+        """
         if not self._session or reply.status not in (400, 404):
             return None
         # Not all servers know the status for it.
         if reply.status == 400 and b"session" not in body[: limits.ERROR_BODY_BYTES].lower():
             return None
         host = place_of(self._target.url).host
-        error = ChannelError(f"{host} has ended the session.", fix="Connect again.", sent=False, status=404)
+        error = ChannelError(f"{host} has ended the session.", fix="Connect again.", sent=False)
         if not self._closed.done():
             self._closed.set_result(error)
         for task in self._take_tasks():
