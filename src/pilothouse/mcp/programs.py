@@ -28,6 +28,10 @@ class FileFacts(msgspec.Struct, frozen=True):
     stamp: tuple[int, ...]
 
 
+# Many servers are started by the same few programs.
+_seen: dict[str, FileFacts] = {}
+
+
 def find_program(program: str, cwd: str | None, environ: Mapping[str, str] = os.environ) -> Path:
     """Return the absolute path of a program; raise a ChannelError when there is none.
 
@@ -70,9 +74,11 @@ def facts_of(path: Path, known: FileFacts | None = None) -> FileFacts:
     """Return what a file is now; it is read only if something touched it since `known`."""
     info = path.stat()
     stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_uid)
-    if known is not None and known.path == str(path) and known.stamp == stamp:
-        return known
-    return FileFacts(str(path), _owner(info.st_uid), _digest(path, info.st_size), stamp)
+    for before in (known, _seen.get(str(path))):
+        if before is not None and before.path == str(path) and before.stamp == stamp:
+            return before
+    facts = _seen[str(path)] = FileFacts(str(path), _owner(info.st_uid), _digest(path, info.st_size), stamp)
+    return facts
 
 
 def may_be_changed_by_others(path: Path) -> bool:

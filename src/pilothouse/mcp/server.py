@@ -102,6 +102,8 @@ class Server:
         self.held: dict[str, tuple[Session, str]] = {}
         # What the person must agree to; None when there is nothing, or when nobody looked yet.
         self.asking: Consent | None = None
+        # Why its command cannot even be looked at: there is no such program.
+        self._unstartable: ChannelError | None = None
         # Whether anyone looked what the person must agree to.
         self.looked = not self.local
         # False once the file says something else.
@@ -139,6 +141,8 @@ class Server:
             return "disabled"
         if self.asking is not None:
             return "needs_consent"
+        if self._unstartable is not None:
+            return "error"
         order: tuple[ServerState, ...] = ("connected", "connecting", "reconnecting", "error", "disconnected")
         states = {connection.state for connection in self.connections.values()}
         return next((state for state in order if state in states), "idle")
@@ -146,6 +150,8 @@ class Server:
     @property
     def error(self) -> ChannelError | None:
         """Return the newest failure that still stands."""
+        if self._unstartable is not None:
+            return self._unstartable
         errors = [connection.error for connection in self.connections.values() if connection.error is not None]
         return errors[-1] if errors else None
 
@@ -227,11 +233,17 @@ class Server:
         """Look whether the person agreed to exactly what would be started now; raise NeedsConsent if not."""
         if not self.local:
             return None
-        agreed, now = await asyncio.to_thread(self._look)
-        before, self.asking, self.looked = self.asking, None, True
+        self.looked = True
+        try:
+            agreed, now = await asyncio.to_thread(self._look)
+        except ChannelError as error:
+            self._unstartable = error
+            self.came(None, self.state, error)
+            raise
+        before, self.asking, self._unstartable = (self.asking, self._unstartable), None, None
         if agreed is None or agreed.fingerprint() != now.fingerprint():
             self.asking = self.around.consents.shown(self.entry, now, agreed)
-        if before != self.asking:
+        if before != (self.asking, None):
             self.came(None, self.state, None)
         if self.asking is not None:
             raise needs_consent(self.name, changed=agreed is not None)

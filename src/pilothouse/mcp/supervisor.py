@@ -142,10 +142,8 @@ class Supervisor:
 
     async def look_for_consent(self) -> None:
         """Find out for every local server whether the person agreed to its command."""
-        for server in list(self.servers.values()):
-            if server.entry.enabled and not server.looked:
-                with contextlib.suppress(ChannelError):
-                    await server.check_consent()
+        unseen = [server for server in self.servers.values() if server.entry.enabled and not server.looked]
+        await asyncio.gather(*(server.check_consent() for server in unseen), return_exceptions=True)
 
     def _make_room(self) -> None:
         """Stop the local servers that nobody used for longest when too many run."""
