@@ -9,6 +9,7 @@
     --code N            the exit code
     --say TEXT          a line on standard error at the start
     --delay SECONDS     before the first answer
+    --list-delay SECONDS  before each list of tools
     --version V         the protocol version it answers with
     --era modern        speaks 2026-07-28 only
     --ignore-term       ignores SIGTERM and the end of its input
@@ -91,6 +92,7 @@ class Server:
         elif method == "ping" and not modern:
             self.write({"id": number, "result": {}})
         elif method == "tools/list":
+            time.sleep(self.options.list_delay)
             self.write({"id": number, "result": {"tools": self.tools()}})
         elif method == "tools/call":
             self.call(number, params)
@@ -232,6 +234,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--list-delay", type=float, default=0.0)
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--spawn", action="store_true")
     options = parser.parse_args()

@@ -1,0 +1,69 @@
+"""A server made with the official SDK, over stdio: what others' servers say, said by the reference."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import BaseModel
+
+server = MCPServer("reference", version="7", instructions="Ask me anything.")
+
+
+class Sum(BaseModel):
+    total: int
+
+
+class Name(BaseModel):
+    name: str
+
+
+async def ask_name() -> Elicit[Name]:
+    return Elicit("What is your name?", Name)
+
+
+@server.tool(structured_output=False)
+async def echo(text: str) -> str:
+    return text
+
+
+@server.tool()
+async def add(a: int, b: int) -> Sum:
+    return Sum(total=a + b)
+
+
+@server.tool(structured_output=False)
+async def steps(count: int, context: Context) -> str:
+    for step in range(count):
+        await context.report_progress(step + 1, count, f"step {step + 1}")
+    return "done"
+
+
+@server.tool(structured_output=False)
+async def wait_for_ever() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+@server.tool(structured_output=False)
+async def greet(who: Annotated[Name, Resolve(ask_name)]) -> str:
+    return f"Hello {who.name}"
+
+
+@server.tool(structured_output=False)
+async def fail() -> str:
+    raise ValueError("It went wrong.")
+
+
+@server.tool(structured_output=False)
+async def grow(context: Context) -> str:
+    server.add_tool(lambda: "new", name="grown", structured_output=False)
+    await context.notify_tools_changed()
+    return "grown"
+
+
+if __name__ == "__main__":
+    server.run("stdio")
