@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts import picture_texts as texts  # noqa: E402
+from scripts import server_pictures  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
 from tests.support.live_server import live_server  # noqa: E402
@@ -188,6 +189,11 @@ async def picture_of_the_settings(studies: Studies) -> None:
         await keep(chat, "settings")
 
 
+async def pictures_of_servers(studies: Studies) -> None:
+    async with studies.chat(TALL) as chat:
+        await server_pictures.take(chat, FOLDER / "servers", keep)
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -199,6 +205,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "settings": picture_of_the_settings,
     "dark": picture_of_the_dark,
     "phone": picture_of_a_phone,
+    "servers": pictures_of_servers,
 }
 
 

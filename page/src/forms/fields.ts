@@ -143,5 +143,5 @@ export function fieldOf(
 /** Names that usually hold more than a line. */
 function isLong({ name, initial }: Common, max: number | null): boolean {
   if (max !== null && max < 200) return false;
-  return /(content|body|text|code|prompt|query|message|markdown|html|thought|script)$/i.test(name) || text(initial).includes("\n");
+  return /(content|body|text|code|prompt|message|markdown|html|thought|script)$/i.test(name) || text(initial).includes("\n");
 }

@@ -15,6 +15,16 @@ function ink(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** Steps between marks of time, in seconds: no finer than people read it. */
+const STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 604_800];
+
+function times(_: uPlot, marks: number[]): string[] {
+  const isShort = (marks.at(-1) ?? 0) - (marks[0] ?? 0) < 300;
+  const parts: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit" };
+  if (isShort) parts.second = "2-digit";
+  return marks.map((mark) => new Date(mark * 1000).toLocaleTimeString(undefined, parts));
+}
+
 function options(tools: readonly string[], width: number): uPlot.Options {
   const axis = {
     stroke: ink("--mantine-color-dimmed"),
@@ -38,7 +48,7 @@ function options(tools: readonly string[], width: number): uPlot.Options {
     cursor: { y: false, points: { show: false } },
     legend: { show: true, live: false },
     scales: { y: { range: (_: uPlot, __: number, high: number) => [0, Math.max(1, high * 1.15)] } },
-    axes: [axis, { ...axis, size: 62, values: (_: uPlot, marks: number[]) => marks.map((mark) => `${mark} ms`) }],
+    axes: [{ ...axis, incrs: STEPS, values: times, space: 80, size: 30 }, { ...axis, size: 62, values: (_: uPlot, marks: number[]) => marks.map((mark) => `${mark} ms`) }],
     series: [{}, ...series],
   };
 }

@@ -53,6 +53,7 @@ function Row(props: ServerRowProps) {
         >
           <button
             type="button"
+            data-pick
             className={classes.pick}
             aria-expanded={isSelected}
             onClick={() => onSelect(isSelected ? null : server.id)}

@@ -1,5 +1,5 @@
 import { TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useEffect, useState, type KeyboardEvent } from "react";
 import { api } from "../api/client";
 import type { ServerView } from "../api/types";
 import { SearchIcon } from "../shell/icons";
@@ -31,6 +31,16 @@ const fits = (server: ServerView, query: string) =>
 function asked(): { add: boolean; server: string | null } {
   const query = new URLSearchParams(location.search);
   return { add: query.has("add"), server: query.get("server") };
+}
+
+/** Up and Down go from row to row; Tab would take two steps for each. */
+function moveFocus(event: KeyboardEvent<HTMLUListElement>): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const rows = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-pick]")];
+  const at = rows.findIndex((row) => row === event.target);
+  if (!step || at < 0) return;
+  event.preventDefault();
+  rows[at + step]?.focus();
 }
 
 function FileProblem() {
@@ -106,7 +116,7 @@ export function Servers() {
         />
       )}
       <div className={classes.box}>
-        <ul className={classes.rows}>
+        <ul className={classes.rows} onKeyDown={moveFocus}>
           {shown.map((server) => (
             <ServerRow
               key={server.id}

@@ -5,7 +5,7 @@ import { toneOf } from "./words";
 /** The state of a server in a word and a colour. */
 export function StatusChip({ state, label }: { state: ServerState; label: string }) {
   return (
-    <span className={classes.chip} data-tone={toneOf(state)} data-state={state} title={label}>
+    <span className={classes.chip} data-tone={toneOf(state)} data-state={state}>
       <span className={classes.dot} />
       <span className={classes.chipText}>{label}</span>
     </span>

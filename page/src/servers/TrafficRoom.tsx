@@ -21,8 +21,10 @@ function useTraffic() {
   const last = useRef(0);
   const { problem } = usePolled(async () => {
     const page = await api.traffic(last.current);
-    last.current = Math.max(last.current, page.lastSeq);
-    setMessages((now) => grown(now, page.messages));
+    // A lower number than before is that of another process, which began to count anew.
+    if (page.lastSeq < last.current) setMessages([]);
+    else setMessages((now) => grown(now, page.messages));
+    last.current = page.lastSeq < last.current ? 0 : page.lastSeq;
     setRecording(page.recording);
   }, EVERY_MS);
   const switchTo = (on: boolean) => {
