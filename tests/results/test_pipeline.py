@@ -13,6 +13,8 @@ from pilothouse.types import limits
 from pilothouse.types.ports import KeptResult, Part, ToolError, ToolOutput
 
 SECRET = "sk-a-secret-that-nobody-may-see"
+# How often the loop is looked at.
+TICK = 0.001
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(200)
 
 
@@ -139,7 +141,7 @@ async def test_a_cut_never_leaves_half_of_a_secret(
             assert not any(SECRET[at : at + 4] in shown for at in range(len(SECRET) - 3)), shown
 
 
-@pytest.mark.case("attack:TOOL-11")
+@pytest.mark.case("TOOL-11")
 async def test_what_is_kept_has_a_bound_and_says_that_it_was_cut(pipeline: Pipeline, shelf: Shelf) -> None:
     text = "begin" + "x" * (limits.RESULT_KEPT + 1000) + "end"
     done = await pipeline.process(ToolOutput(text=text, parts=(Part(kind="text", text=text),)), "i_1", "c_1")
@@ -151,7 +153,7 @@ async def test_what_is_kept_has_a_bound_and_says_that_it_was_cut(pipeline: Pipel
     assert len(kept.parts[0].text) <= limits.RESULT_KEPT + 100
 
 
-@pytest.mark.case("attack:TOOL-11")
+@pytest.mark.case("TOOL-11")
 async def test_more_pieces_than_anyone_looks_at_are_cut(pipeline: Pipeline, shelf: Shelf) -> None:
     parts = tuple(Part(kind="image", data=PNG + str(n).encode()) for n in range(limits.RESULT_PARTS + 5))
     done = await pipeline.process(ToolOutput(text="many", parts=parts), "i_1", "c_1")
@@ -182,7 +184,7 @@ async def test_a_file_that_does_not_fit_is_named_and_left_out(
         (b"<!doctype html><script>", "resource", "application/octet-stream"),
     ],
 )
-@pytest.mark.case("attack:TOOL-11")
+@pytest.mark.case("TOOL-11")
 async def test_an_image_is_what_its_bytes_say(
     pipeline: Pipeline, shelf: Shelf, data: bytes, kind: str, media_type: str
 ) -> None:
@@ -197,7 +199,7 @@ async def lag(work: asyncio.Task[object]) -> float:
     """Return the longest that the event loop was held up while something was done."""
     worst, last = 0.0, time.perf_counter()
     while not work.done():
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(TICK)
         now = time.perf_counter()
         worst, last = max(worst, now - last), now
     await work
