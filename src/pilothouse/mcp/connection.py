@@ -101,7 +101,9 @@ class Connection:
         if self.session is not None and self.up:
             return self.session
         if self._parked_at is not None:
-            if time.monotonic() - self._parked_at < limits.PARKED_RETRY and self.error is not None:
+            lately = time.monotonic() - self._parked_at < limits.PARKED_RETRY
+            # What the person must put right may be right by now; what broke again and again gets some rest.
+            if lately and self.error is not None and not is_hopeless(self.error):
                 raise self.error
             # One try, no more: those it had are used up.
             self._tries = len(self._owner.backoff)
