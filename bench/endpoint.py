@@ -134,7 +134,7 @@ class Exchange(asyncio.Protocol):
                     "index": number,
                     "id": f"call_{made}_{number}",
                     "type": "function",
-                    "function": {"name": name, "arguments": '{"text":"hello"}'},
+                    "function": {"name": name, "arguments": json.dumps({"text": f"hello {made}"})},
                 }
                 for number in range(parallel)
             ]

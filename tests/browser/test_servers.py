@@ -46,7 +46,7 @@ async def rooms(own: Studio, browser_context: BrowserContext) -> Rooms:
     return made
 
 
-@pytest.mark.case("SRV-15", "SRV-20", "STA-01", "STA-03", "STA-08", "CON-09", "attack:SPAWN-01")
+@pytest.mark.case("SRV-15", "SRV-20", "STA-01", "STA-03", "STA-08", "CON-09", "SPAWN-01")
 async def test_a_command_is_shown_in_full_before_it_starts_and_the_list_follows(
     rooms: Rooms, tools: Path, tmp_path: Path
 ) -> None:
@@ -70,7 +70,7 @@ async def test_a_command_is_shown_in_full_before_it_starts_and_the_list_follows(
     assert record.exists()
 
 
-@pytest.mark.case("attack:SPAWN-02", "attack:SPAWN-03")
+@pytest.mark.case("SPAWN-02", "SPAWN-03")
 async def test_nothing_hides_in_a_command_and_a_changed_one_asks_again_with_the_difference(
     rooms: Rooms, own: Studio, tools: Path
 ) -> None:
@@ -155,7 +155,7 @@ async def test_the_form_says_what_it_understood_and_what_is_wrong(rooms: Rooms) 
     assert await serious_problems(rooms.page) == []
 
 
-@pytest.mark.case("SRV-18", "attack:SECRET-01")
+@pytest.mark.case("SRV-18", "SECRET-01")
 async def test_a_secret_is_typed_once_kept_and_never_shown_again(rooms: Rooms, own: Studio, tools: Path) -> None:
     await rooms.toolbar.get_by_role("button", name="Add a server").click()
     await rooms.dialog.get_by_label("Command or address").fill(command("--tools", tools))
@@ -257,7 +257,7 @@ async def test_a_server_that_dies_is_told_at_the_edge_of_the_page_and_tried_agai
     await rooms.connected("Mortal", 2)
 
 
-@pytest.mark.case("attack:TOOL-02")
+@pytest.mark.case("TOOL-02")
 async def test_a_changed_tool_shows_the_difference_and_waits_for_a_word(rooms: Rooms, own: Studio, tools: Path) -> None:
     server = start_server(own, "Fickle", ["--tools", tools])
     nonsense = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
@@ -282,7 +282,7 @@ async def test_a_changed_tool_shows_the_difference_and_waits_for_a_word(rooms: R
     await rooms.connected("Fickle", 2)
 
 
-@pytest.mark.case("SRV-19", "attack:SPAWN-01")
+@pytest.mark.case("SRV-19", "SPAWN-01")
 async def test_an_import_adds_servers_and_starts_none(rooms: Rooms, own: Studio, tmp_path: Path) -> None:
     record = tmp_path / "record"
     program, *args = command("--record", record).split()
