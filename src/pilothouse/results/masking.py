@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pilothouse.results.invisible import whole
 from pilothouse.types.ports import Redactor
 
 
@@ -26,13 +27,13 @@ class Masking:
         # much is left out again, so no half of a secret stays. Twice, because a mark may be longer than its secret.
         margin = 2 * self._redactor.reach
         if len(text) <= room + 2 * margin:
-            masked = self._redactor.redact(text)
+            masked = whole(self._redactor.redact(text))
             return Bounded(bounded(masked, room), len(masked) > room)
         head, tail = _shares(room)
         first = self._redactor.redact(text[: head + margin])
         last = self._redactor.redact(text[len(text) - tail - margin :])
         first, last = first[: max(0, len(first) - margin)], last[margin:]
-        return Bounded(_joined(first, last, len(text), room), True)
+        return Bounded(_joined(whole(first), whole(last), len(text), room), True)
 
     def bytes(self, data: bytes) -> bytes:
         """Return the bytes of a file without the secrets that stand in it as text."""

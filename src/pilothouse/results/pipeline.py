@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.results import parts
+from pilothouse.results.invisible import whole, without_hidden
 from pilothouse.results.masking import Masking
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -51,7 +52,7 @@ class Pipeline:
     def _processed(self, output: ToolOutput) -> _Processed:
         try:
             masking = Masking(self._redactor)
-            text = masking.text(output.text, limits.RESULT_CHARS).text
+            text, hidden = without_hidden(masking.text(output.text, limits.RESULT_CHARS).text)
             kept = parts.kept(output.parts or parts.of_text(output.text), masking)
             error, data = (_masked(self._redactor, part) for part in (output.error, output.data))
         except Exception:
@@ -60,6 +61,8 @@ class Pipeline:
         about: JsonObject = {**data, "content": parts.described(kept)} if kept.parts else data
         if kept.cut:
             about["cut"] = True
+        if hidden:
+            about["hiddenCharacters"] = hidden
         done = ToolOutput(text=text, error=error, data=about)
         return _Processed(done, None if parts.is_in_timeline(kept, text) else kept)
 
@@ -72,7 +75,7 @@ def _masked(redactor: Redactor, part: Any) -> Any:
     """Return the part with every text in it masked."""
     match part:
         case str():
-            return redactor.redact(part)
+            return whole(redactor.redact(part))
         case dict():
             return {_masked(redactor, key): _masked(redactor, value) for key, value in part.items()}
         case list() | tuple():
