@@ -20,12 +20,13 @@ FINGERPRINT = re.compile(r"--consent ([0-9a-f]{64})")
 class Echo:
     """The server's command, and what it was sent."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self._record = folder / "record"
+        self._options = options
 
     @property
     def command(self) -> list[str]:
-        return scripted("--record", self._record, "--say", "A line in the log.")
+        return scripted("--record", self._record, "--say", "A line in the log.", *self._options)
 
     @property
     def was_started(self) -> bool:
@@ -110,6 +111,7 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
     assert echo.called() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_server_is_looked_at_used_switched_and_removed(home: Path, echo: Echo, beside: bool) -> None:
     if beside:
@@ -148,6 +150,7 @@ def _whole_life(home: Path, echo: Echo) -> None:
     assert_told(mcp("test", "echo"), 2, "no MCP server “echo”")
 
 
+@pytest.mark.slow
 def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
     with server(home):
         consented(home, echo)
@@ -234,6 +237,7 @@ def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Pat
         assert screen.ended() == 0
 
 
+@pytest.mark.slow
 def test_a_servers_form_is_filled_in_field_by_field(home: Path, echo: Echo, script: Script) -> None:
     consented(home, echo)
     model = calling(script, "echo__ask")
@@ -251,13 +255,32 @@ def test_a_servers_form_is_filled_in_field_by_field(home: Path, echo: Echo, scri
     assert "Ada" in pilothouse(home, "conversations", "show", newest, "--json").out
 
 
+@pytest.mark.slow
+def test_a_servers_form_waits_until_another_command_fills_it_in(home: Path, tmp_path: Path, script: Script) -> None:
+    consented(home, Echo(tmp_path, "--era", "modern"))
+    model = calling(script, "echo__ask")
+    asked = pilothouse(home, "run", "go", "--model", model, "--server", "echo", "--allow", "echo.ask")
+    assert_told(asked, 3, "What is your name?", "--content", "Decline")
+    command = next(line for line in asked.err.splitlines() if "--content" in line).split()
+    assert_told(pilothouse(home, "answer", command[2], "accept"), 2, "not filled in")
+    assert_told(pilothouse(home, "answer", command[2], "accept", "--content", "["), 2, "not a JSON object")
+    assert_told(pilothouse(home, "answer", command[2], "accept", "--content", '{"name": 7}'), 2, "name")
+    assert_told(pilothouse(home, "answer", command[2]), 3, "stays open")
+    answered = pilothouse(home, "answer", command[2], "accept", "--content", '{"name": "Ada"}')
+    assert (answered.code, answered.out) == (0, "It said so.\n"), answered
+    newest = pilothouse(home, "conversations", "list").lines[1].split()[0]
+    assert "Ada" in pilothouse(home, "conversations", "show", newest, "--json").out
+
+
 @pytest.mark.parametrize(
     ("command", "parts"),
     [
         (["no-such-program-anywhere"], ["no-such-program-anywhere"]),
-        ([sys.executable, "-c", "import sys; sys.exit(7)"], ["7"]),
-        ([sys.executable, "-c", "import sys; sys.exit('MY_TOKEN is not set')"], ["MY_TOKEN"]),
-        ([sys.executable, "-c", "print('<html>')"], []),
+        pytest.param([sys.executable, "-c", "import sys; sys.exit(7)"], ["7"], marks=pytest.mark.slow),
+        pytest.param(
+            [sys.executable, "-c", "import sys; sys.exit('MY_TOKEN is not set')"], ["MY_TOKEN"], marks=pytest.mark.slow
+        ),
+        pytest.param([sys.executable, "-c", "print('<html>')"], [], marks=pytest.mark.slow),
         (["http://127.0.0.1:9/mcp"], ["127.0.0.1", "port 9", "Start the server"]),
         (["ftp://127.0.0.1/mcp"], ["ftp"]),
         (["--command-line", "npx 'open"], ["quotation mark"]),

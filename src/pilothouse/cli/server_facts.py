@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from pilothouse.cli.servers import find
-from pilothouse.cli.terminal import Terminal, one_line, output, plain_json
+from pilothouse.cli.terminal import Terminal, messages, one_line, output, plain_json
 from pilothouse.connection import connect_host
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode_text
@@ -82,6 +82,8 @@ async def logs(name: str, *, as_json: bool) -> int:
         server = await find(api, name)
         log = await api.server_log(LOCAL_OWNER, server.id)
     out = output()
+    if not log.lines:
+        messages().line("It wrote nothing. What a server writes is kept while Pilothouse runs.")
     for line in log.lines:
         if as_json:
             out.write(plain_json(encode_text(line)) + "\n")
