@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from pilothouse.mcp.promises import broken_promise
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Part, ToolError, ToolOutput
 
@@ -20,7 +22,10 @@ def to_output(result: JsonObject, output_schema: JsonObject | None = None) -> To
     blocks = content if isinstance(content, list) else [content] if content else []
     parts = [part for block in blocks for part in _parts(block)]
     structured = result.get("structuredContent")
-    if isinstance(structured, dict | list):
+    if isinstance(structured, msgspec.Raw):
+        # Too large to be unfolded, and to be compared with anything.
+        parts.append(Part(kind="json", text=bytes(structured).decode(), media_type="application/json"))
+    elif isinstance(structured, dict | list):
         shown = msgspec.json.format(msgspec.json.encode(structured)).decode()
         # Many servers send the same data as text too, for clients that take nothing else.
         if not any(part.kind == "text" and _same(part.text, structured) for part in parts):
@@ -30,17 +35,11 @@ def to_output(result: JsonObject, output_schema: JsonObject | None = None) -> To
     if result.get("isError") is True:
         message = next((part.text for part in parts if part.kind == "text" and part.text.strip()), _NO_WORDS)
         return ToolOutput(text or message, ToolError("TOOL_ERROR", message), data, tuple(parts))
-    fault = _fault(structured, output_schema)
+    # The server's mistake, not the call's: the result is passed on all the same.
+    fault = broken_promise(structured, output_schema)
     if fault:
         data["serverFault"] = fault
     return ToolOutput(text, None, data, tuple(parts))
-
-
-def _fault(structured: object, schema: JsonObject | None) -> str:
-    """Return what the server got wrong by its own description; empty when nothing."""
-    if schema and not isinstance(structured, dict):
-        return "The tool promised structured content and gave none."
-    return ""
 
 
 def _parts(block: object) -> Iterator[Part]:
@@ -101,6 +100,8 @@ def _decoded(data: object) -> bytes | None:
 
 
 def _same(text: str, value: object) -> bool:
+    if len(text) > limits.LARGE_MESSAGE_BYTES:
+        return False
     try:
         return bool(msgspec.json.decode(text) == value)
     except (msgspec.DecodeError, RecursionError):

@@ -84,19 +84,53 @@ def modern_headers(method: str, params: JsonObject, schema: JsonObject | None = 
     return headers
 
 
-async def discover(peer: Peer, client: Client, patience: float) -> ServerFacts | None:
+async def agree(peer: Peer, client: Client, patience: float, *, modern: bool = False) -> ServerFacts:
+    """Find out which era a server speaks, by asking in the words of the modern one; raise a ChannelError if neither.
+
+    A server that is still starting has not read the question yet when patience ends. It is then greeted in the old
+    way too, and whatever it answers first holds.
+    """
+    probe = asyncio.ensure_future(_discovered(peer, client))
+    tasks: list[asyncio.Future[ServerFacts] | asyncio.Future[ServerFacts | None]] = [probe]
+    try:
+        await asyncio.wait(tasks, timeout=None if modern else patience)
+        if probe.done() or modern:
+            facts = await probe
+            if facts is None and modern:
+                raise ChannelError("It does not speak the newest protocol.", fix="Set the era to auto.", sent=False)
+            return facts or await handshake(peer, client)
+        greeting = asyncio.ensure_future(handshake(peer, client))
+        tasks.append(greeting)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if greeting.done() and greeting.exception() is None:
+            return greeting.result()
+        # Refused, or not answered yet: a modern server answers what it was asked first.
+        facts = await probe
+        return _modern(peer, facts) if facts is not None else await greeting
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _modern(peer: Peer, facts: ServerFacts) -> ServerFacts:
+    """Go on in the modern era, whatever was said since it was asked for."""
+    peer.headers = {_VERSION_HEADER: MODERN}
+    return facts
+
+
+async def _discovered(peer: Peer, client: Client) -> ServerFacts | None:
     """Ask in the words of the modern era; None when the server does not speak them."""
     peer.headers = {_VERSION_HEADER: MODERN}
     try:
-        async with asyncio.timeout(patience):
-            result = await _asked(peer, client)
+        result = await _asked(peer, client)
     except Lost as lost:
         raise ExitedOnProbe(lost.message, sent=lost.sent) from None
     except ChannelError as error:
         if error.status is None or error.status in _DECISIVE or error.status >= 500:
             raise
         return None
-    except (RpcError, BadAnswer, TimeoutError):
+    except (RpcError, BadAnswer):
         # Also a refusal of the version: nothing newer or older than this is modern yet.
         return None
     versions = result.get("supportedVersions")

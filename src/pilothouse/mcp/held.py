@@ -8,11 +8,14 @@ from uuid import uuid4
 
 import msgspec
 
-from pilothouse.mcp.peer import Call
+from pilothouse.mcp.peer import Call, RpcError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask
 
 HELD = "held"
+# The call was refused until the person went to an address; afterwards it is made again.
+REPEAT = "repeat"
+URL_NEEDED = -32042
 
 
 class InputRequired(msgspec.Struct, frozen=True):
@@ -35,6 +38,8 @@ class HeldCall:
         """Let the person be asked; return where the answer will be."""
         answer: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._open[ask.id] = (ask, answer)
+        # Whoever followed the call has been told that it waits.
+        self.call.on_progress = None
         if not self._told:
             self.call.interrupt(self.pending())
         return answer
@@ -69,3 +74,12 @@ def ask_of(name: str, params: JsonObject) -> Ask:
         return Ask(id=name, kind="url", message=said, url=str(params.get("url") or ""))
     schema = params.get("requestedSchema")
     return Ask(id=name, kind="form", message=said, schema=schema if isinstance(schema, dict) else {"type": "object"})
+
+
+def asks_of(error: RpcError) -> tuple[Ask, ...]:
+    """Return the addresses that a refusal sends the person to; none for any other refusal."""
+    listed = error.data.get("elicitations") if error.code == URL_NEEDED and isinstance(error.data, dict) else None
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return tuple(
+        ask_of(str(one.get("elicitationId") or number), {**one, "mode": "url"}) for number, one in enumerate(found)
+    )

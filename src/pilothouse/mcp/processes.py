@@ -59,7 +59,10 @@ def environment(declared: Mapping[str, str], mark: str, ours: Mapping[str, str] 
 
 def with_us(argv: Sequence[str]) -> list[str]:
     """Return a command that the system ends when we die, where it can do that."""
-    keeper = shutil.which("setpriv") if sys.platform == "linux" else None
+    keeper = shutil.which("setpriv", path=os.defpath) if sys.platform == "linux" else None
+    # The one of a small system is another program and does not know the option.
+    if keeper and Path(keeper).resolve().name != "setpriv":
+        keeper = None
     return [keeper, "--pdeathsig", "KILL", "--", *argv] if keeper else list(argv)
 
 
@@ -129,8 +132,10 @@ class Ledger:
     def write(self, pid: int, mark: str) -> None:
         """Write a process down."""
         record = Record(pid, start_time(pid), mark, os.getpid(), start_time(os.getpid()))
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path(pid).write_bytes(msgspec.json.encode(record))
+        # A full disk is no reason not to start a server.
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path(pid).write_bytes(msgspec.json.encode(record))
 
     def strike(self, pid: int) -> None:
         """Forget a process that ended."""

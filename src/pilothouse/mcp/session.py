@@ -11,8 +11,8 @@ from uuid import uuid4
 import msgspec
 
 from pilothouse.mcp.channel import Channel, ChannelError
-from pilothouse.mcp.eras import Client, ExitedOnProbe, ServerFacts, SpokenEra, discover, handshake, modern_headers
-from pilothouse.mcp.held import HELD, HeldCall, InputRequired, ask_of
+from pilothouse.mcp.eras import Client, ExitedOnProbe, ServerFacts, SpokenEra, agree, handshake, modern_headers
+from pilothouse.mcp.held import HELD, REPEAT, URL_NEEDED, HeldCall, InputRequired, ask_of, asks_of
 from pilothouse.mcp.peer import METHOD_NOT_FOUND, BadAnswer, Lost, OnProgress, Peer, RpcError, Tap
 from pilothouse.mcp.tool_pages import ToolListing, list_tools
 from pilothouse.types import limits
@@ -101,13 +101,11 @@ class Session:
     async def open(self) -> None:
         """Connect and find out what the server speaks."""
         await self._peer.open()
-        facts = None
-        if self._options.era != "handshake" and self._options.remembered != "handshake":
-            facts = await discover(self._peer, self._client, self._options.probe_timeout)
-            if facts is None and self._options.era == "modern":
-                raise ChannelError("It does not speak the newest protocol.", fix="Set the era to auto.", sent=False)
-        if facts is None:
+        options = self._options
+        if options.era == "handshake" or (options.era == "auto" and options.remembered == "handshake"):
             facts = await handshake(self._peer, self._client)
+        else:
+            facts = await agree(self._peer, self._client, options.probe_timeout, modern=options.era == "modern")
         self.facts = facts
         changes = facts.capabilities.get("tools")
         if facts.era == "modern" and isinstance(changes, dict) and changes.get("listChanged"):
@@ -163,6 +161,10 @@ class Session:
         """Go on with a call that asked something; raise Lost when the server does not know of it any more."""
         if HELD in state:
             return await self._resume_held(str(state[HELD]), answers, on_progress)
+        if REPEAT in state:
+            if any(answer.get("action") != "accept" for answer in answers.values()):
+                raise RpcError(URL_NEEDED, "The person did not open the address that the server asked for.")
+            return await self._call({"name": name, "arguments": arguments}, on_progress)
         responses = {**state.get("answered", {}), **answers}
         params: JsonObject = {"name": name, "arguments": arguments, "inputResponses": responses}
         if state.get("requestState") is not None:
@@ -183,7 +185,13 @@ class Session:
         for _ in range(limits.INPUT_ROUNDS):
             sent, headers = self._stamped("tools/call", params)
             call = await self._peer.begin("tools/call", sent, headers=headers, on_progress=on_progress)
-            result: JsonObject | InputRequired = await self._outcome(HeldCall(call))
+            try:
+                result: JsonObject | InputRequired = await self._outcome(HeldCall(call))
+            except RpcError as error:
+                asks = asks_of(error)
+                if not asks:
+                    raise
+                return InputRequired(asks, {REPEAT: True})
             if isinstance(result, InputRequired) or result.get("resultType") != "input_required":
                 return result
             required = self._required(result)

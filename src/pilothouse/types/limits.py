@@ -359,3 +359,10 @@ STDIO_WRITE = 10.0
 STDERR_LINE_BYTES = 8 * 1024
 # After its input was closed, and again after SIGTERM, a server has this long to end by itself.
 PROCESS_GRACE = 2.0
+# Larger messages are read in steps of LARGE_PIECE_BYTES: 50 MB at once would hold everyone up for 0.2 to 3 s.
+LARGE_MESSAGE_BYTES = 1024 * 1024
+LARGE_PIECE_BYTES = 256 * 1024
+# Blocks of a large result, or tools in a large list; what comes after is passed over.
+LARGE_MESSAGE_BLOCKS = 2_000
+# A structured result up to this size is held against the schema that its tool promised.
+OUTPUT_CHECKED_BYTES = 256 * 1024

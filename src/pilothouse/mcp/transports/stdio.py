@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 from uuid import uuid4
@@ -12,6 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Incoming, Outgoing, RequestId
+from pilothouse.mcp.large import read_large
 from pilothouse.mcp.processes import Ledger, end, environment, with_us
 from pilothouse.mcp.transports.arrivals import arrivals
 from pilothouse.types import limits
@@ -51,6 +53,8 @@ class Stdio(asyncio.SubprocessProtocol):
         self._ending = False
         self._blocked: asyncio.Future[None] | None = None
         self._lines = _Lines(limits.STDIO_LINE_BYTES)
+        self._unread: deque[bytes] = deque()
+        self._reading: asyncio.Task[None] | None = None
         self._log = _Lines(limits.STDERR_LINE_BYTES, drops=True)
         self.pid = 0
         self.started_at = 0.0
@@ -113,6 +117,8 @@ class Stdio(asyncio.SubprocessProtocol):
         if transport is None or self._ending:
             return
         self._ending = True
+        if self._reading is not None:
+            self._reading.cancel()
         pipe = transport.get_pipe_transport(0)
         if pipe is not None:
             pipe.close()
@@ -141,9 +147,11 @@ class Stdio(asyncio.SubprocessProtocol):
             return
         if self._closed.done():
             return
-        for line in self._lines.feed(data):
-            self._take(line)
+        self._unread.extend(self._lines.feed(data))
+        if self._reading is None:
+            self._read()
         if self._lines.overflown:
+            self._output.close()
             size = limits.STDIO_LINE_BYTES // 1024 // 1024
             self._end(ChannelError(f"The server sent a line of more than {size} MB; it was stopped."))
 
@@ -175,15 +183,45 @@ class Stdio(asyncio.SubprocessProtocol):
         if blocked is not None and not blocked.done():
             blocked.set_result(None)
 
+    @property
+    def _output(self) -> asyncio.ReadTransport:
+        transport = cast(asyncio.SubprocessTransport, self._transport)
+        return cast(asyncio.ReadTransport, transport.get_pipe_transport(1))
+
+    def _read(self) -> None:
+        while self._unread:
+            line = self._unread.popleft().strip().removeprefix(_BOM)
+            if len(line) > limits.LARGE_MESSAGE_BYTES:
+                # What comes meanwhile waits in the pipe, not in our memory.
+                self._output.pause_reading()
+                self._reading = asyncio.create_task(self._take_large(line), name="mcp-large-message")
+                return
+            if line:
+                self._take(line)
+
+    async def _take_large(self, line: bytes) -> None:
+        arrived: Sequence[Incoming]
+        try:
+            arrived = await read_large(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            text = line[: limits.GARBAGE_BYTES].decode("utf-8", "replace")
+            arrived = [_addressed(Garbage(text, f"not JSON: {error}"), line)]
+        self._reading = None
+        for incoming in arrived:
+            self._deliver(incoming)
+        if not self._output.is_closing():
+            self._output.resume_reading()
+        self._read()
+
     def _take(self, line: bytes) -> None:
-        line = line.strip().removeprefix(_BOM)
-        if not line:
-            return
         for incoming in arrivals(line):
             self._deliver(_addressed(incoming, line))
 
     def _end(self, error: ChannelError | None) -> None:
-        if not self._closed.done():
+        if error is not None and self._reading is not None:
+            # What it said last counts.
+            self._reading.add_done_callback(lambda _: self._end(error))
+        elif not self._closed.done():
             self._closed.set_result(error)
 
 

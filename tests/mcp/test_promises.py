@@ -1,0 +1,77 @@
+"""Results that are not what their tool promised, and refusals that send the person somewhere first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pilothouse.mcp.content import to_output
+from pilothouse.mcp.session import InputRequired, RpcError
+from tests.support.mcp_sessions import said, talking
+
+SCHEMA = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
+
+
+def fault(structured: Any, schema: Any = SCHEMA) -> Any:
+    result = {"content": [{"type": "text", "text": "3"}], "structuredContent": structured}
+    output = to_output(result, schema)
+    # Whatever is wrong with it, the result is passed on.
+    assert output.error is None
+    assert "3" in output.text
+    return output.data.get("serverFault", "")
+
+
+@pytest.mark.case("TOOL-10")
+def test_a_result_that_breaks_its_promise_is_passed_on_and_noted() -> None:
+    assert not fault({"total": 3})
+    assert "“total”" in fault({"total": "three"})
+    assert "required" in fault({})
+    assert "gave none" in fault(None)
+
+
+@pytest.mark.case("TOOL-10")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "banana"},
+        {"$ref": "#/nowhere"},
+        {"$ref": "http://127.0.0.1:9/schema"},
+        {"properties": {"total": {"$ref": "#"}}, "$ref": "#"},
+        {"properties": {"total": {"pattern": "(a+)+$"}}},
+    ],
+)
+def test_a_schema_that_cannot_be_used_proves_nothing(schema: Any) -> None:
+    assert not fault({"total": "a" * 40 + "!"}, schema)
+
+
+REFUSED = {
+    "code": -32042,
+    "message": "Sign in first.",
+    "data": {
+        "elicitations": [{"mode": "url", "elicitationId": "e1", "url": "https://example.com/in", "message": "Go"}]
+    },
+}
+
+
+async def test_a_refusal_that_sends_the_person_to_an_address_is_a_question_and_then_the_call_again() -> None:
+    line = json.dumps({"jsonrpc": "2.0", "id": "$ID", "error": REFUSED}).replace('"$ID"', "$ID")
+    async with talking() as talked:
+        paused = await talked.session.call_tool("raw", {"line": line})
+        assert isinstance(paused, InputRequired)
+        (ask,) = paused.asks
+        assert (ask.id, ask.kind, ask.url, ask.message) == ("e1", "url", "https://example.com/in", "Go")
+        accepted = {ask.id: {"action": "accept"}}
+        assert said(await talked.session.resume_call("echo", {"text": "in"}, paused.state, accepted)) == "in"
+        with pytest.raises(RpcError, match="did not open"):
+            await talked.session.resume_call("echo", {"text": "in"}, paused.state, {ask.id: {"action": "decline"}})
+
+
+@pytest.mark.parametrize("data", [None, {}, {"elicitations": "x"}, {"elicitations": [1]}])
+async def test_a_refusal_that_names_no_address_is_a_refusal(data: Any) -> None:
+    error = {**REFUSED, "data": data}
+    line = json.dumps({"jsonrpc": "2.0", "id": "$ID", "error": error}).replace('"$ID"', "$ID")
+    async with talking() as talked:
+        with pytest.raises(RpcError, match="Sign in first"):
+            await talked.session.call_tool("raw", {"line": line})
