@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from pilothouse.cli import consent, questions
-from pilothouse.cli.terminal import Terminal, exact, exact_json
+from pilothouse.cli.terminal import Terminal, exact, exact_json, plain
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import Consent
 from tests.server.memory_servers import server_view
+from tests.support.commands import Screen, pilothouse, server
+from tests.support.mcp_servers import scripted
 
 # Clear screen, hide what follows, move up, a link, the clipboard, a title, bells, a lone carriage return.
 ESCAPES = "\x1b[2J\x1b[8m\x1b[1A\x1b]8;;https://evil.example\x1b\\x\x1b]52;c;eA==\x07\x1b]0;t\x07\x9b31m\r\x08\x7f"
 # Bidi overrides, zero width, a variation selector, a soft hyphen, tag characters, odd spaces.
 UNSEEN = "\u202e\u2066\u200b\ufe0f\u00ad\U000e0041\u00a0\u2028\u3164"
+
+# Styles, and what the line editor writes to draw its own line.
+EDITING = re.compile(r"\x1b\[(\?\d+[hl]|\d*[mJKCD])")
 
 
 def shown_consent(**fields: object) -> str:
@@ -103,3 +110,34 @@ def test_what_cannot_be_seen_is_written_by_its_number_and_the_rest_stays() -> No
     assert exact("a\u200bb") == r"a\u{200b}b"
     assert json.loads(exact_json(json.dumps({"a": UNSEEN}, ensure_ascii=False))) == {"a": UNSEEN}
     assert exact_json('{\n  "a": "b"\n}') == '{\n  "a": "b"\n}'
+
+
+@pytest.mark.case("TEXT-01")
+def test_nothing_that_a_server_says_reaches_the_terminal_unseen(home: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    evil = {"name": "echo", "title": f"E{ESCAPES}", "description": ESCAPES, "inputSchema": {"type": "object"}}
+    tools.write_text(json.dumps([evil, {**evil, "name": f"bad{ESCAPES}"}]))
+    command = scripted("--tools", tools, "--say", f"log {ESCAPES}".replace("\0", ""))
+    with Screen(home, ["mcp", "add", "--name", "Evil \x1b[2J", *command]) as screen:
+        screen.until(r"Start it\?")
+        screen.type("y\r")
+        screen.ended()
+        assert_harmless(screen)
+    with server(home):
+        prefix = json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"][0]["slug"]
+        pilothouse(home, "mcp", "test", prefix)
+        call = ["call", f"{prefix}.echo", json.dumps({"text": f"result {ESCAPES}"})]
+        for arguments in (["list"], ["tools"], call, ["status"], ["logs", prefix], ["call", f"{prefix}.no{ESCAPES}"]):
+            with Screen(home, ["mcp", *arguments]) as screen:
+                screen.ended()
+                assert_harmless(screen)
+                assert screen.raw.strip()
+
+
+def assert_harmless(screen: Screen) -> None:
+    """Assert that what was shown has no escape but our styles and those of the line editor."""
+    bare = EDITING.sub("", screen.raw).replace("\r\n", "\n").replace("\r", "")
+    assert plain(bare) == bare, repr(bare)
+    assert "evil.example\x1b" not in screen.raw
+    assert "\x1b[2J" not in screen.raw
+    assert "\x1b]" not in screen.raw

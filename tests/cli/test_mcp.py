@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Script
+from tests.support.certificates import SelfSigned
 from tests.support.commands import Outcome, Screen, pilothouse, server
 from tests.support.mcp_servers import scripted
+from tests.support.tiny_http import Answer, TinyHttp
 
 FINGERPRINT = re.compile(r"--consent ([0-9a-f]{64})")
 
@@ -296,3 +299,43 @@ def test_what_cannot_be_used_is_told_in_a_sentence_with_what_to_try(
     assert done.code in (1, 2), done
     assert 1 <= len(done.err.strip().splitlines()) <= 2, done.err
     assert_told(done, done.code, *parts)
+
+
+HTML = Answer(200, b"<!doctype html><title>Hi</title>", {"content-type": "text/html"})
+TOOLS_OF_NO_SHAPE = [
+    {"name": "good", "inputSchema": {"type": "object"}},
+    {"name": "bad", "inputSchema": {"type": "no such type"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        (HTML, ["web page"]),
+        (Answer(401, b"{}", {"content-type": "application/json"}), ["Authentication failed. Check your API key."]),
+        pytest.param(Answer(500, b"oops"), ["500"], marks=pytest.mark.slow),
+    ],
+)
+async def test_an_address_that_is_no_server_is_told_with_what_to_try(
+    home: Path, answer: Answer, parts: list[str]
+) -> None:
+    async with TinyHttp(lambda _request: answer) as site:
+        done = await asyncio.to_thread(pilothouse, home, "mcp", "add", "--name", "bad", f"{site.url}/mcp")
+    assert_told(done, 1, *parts)
+    assert len(done.err.strip().splitlines()) == 2, done.err
+
+
+@pytest.mark.slow
+async def test_a_certificate_that_nobody_vouches_for_is_told_with_its_fingerprint(home: Path, tmp_path: Path) -> None:
+    certificate = SelfSigned(tmp_path)
+    async with TinyHttp(lambda _request: HTML, certificate.server()) as site:
+        done = await asyncio.to_thread(pilothouse, home, "mcp", "add", "--name", "bad", f"{site.url}/mcp")
+    assert_told(done, 1, "certificate", certificate.fingerprint)
+
+
+def test_a_tool_whose_schema_is_none_is_set_aside_and_the_others_work(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text(json.dumps(TOOLS_OF_NO_SHAPE))
+    consented(home, Echo(tmp_path, "--tools", str(tmp_path / "tools.json")))
+    listed = pilothouse(home, "mcp", "tools", "echo")
+    assert "echo.good" in listed.out
+    assert re.search(r"^echo\.bad: .+", listed.err, re.MULTILINE), listed
