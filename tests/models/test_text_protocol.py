@@ -271,6 +271,29 @@ async def test_a_schema_with_references_is_left_to_the_check_of_the_call() -> No
     assert schema["anyOf"][0]["properties"]["args"] == {"type": "object"}
 
 
+async def test_a_schema_is_enforced_as_far_as_it_gives_the_arguments_their_shape() -> None:
+    inner = Talking('{"say": "Hi"}')
+    url: JsonObject = {"type": "string", "format": "uri", "pattern": "^https:", "default": "x"}
+    given: JsonObject = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"pattern": url, "many": {"type": "array", "items": url}, "one": {"anyOf": [url, {"enum": [1]}]}},
+        "required": ["pattern"],
+    }
+    await answer_of(calling(inner), request(style="constrained", tools=(ToolSpec("t", "", given),)))
+    text = {"type": "string"}
+    assert (inner.requests[0].answer_schema or {})["anyOf"][0]["properties"]["args"] == {
+        "type": "object",
+        "properties": {
+            "pattern": text,
+            "many": {"type": "array", "items": text},
+            "one": {"anyOf": [text, {"enum": [1]}]},
+        },
+        "required": ["pattern"],
+    }
+    assert "^https:" in inner.requests[0].system
+
+
 async def test_after_its_rounds_of_calls_only_words_are_left() -> None:
     inner = Talking('{"say": "It says hi."}')
     person = Message("user", (TextBlock(text="Read a.txt"),))

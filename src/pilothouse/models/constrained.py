@@ -25,6 +25,8 @@ _READABLE = re.compile(
     r'(?:[^"\\]|\\["\\/bfnrt]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|'
     r"\\u(?![dD][89abAB])[0-9a-fA-F]{4})*+"
 )
+# What servers enforce in part, or complain about on somebody's terminal.
+_UNENFORCED = frozenset({"$schema", "pattern", "format", "default", "examples"})
 # Half of a pair that came alone stands for no character.
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -43,8 +45,25 @@ def _object(properties: JsonObject) -> JsonObject:
 
 
 def _arguments(spec: ToolSpec) -> JsonObject:
-    # A reference would lead elsewhere from inside the larger schema; the call is checked by the whole one anyway.
-    return {"type": "object"} if '"$ref"' in json.dumps(spec.input_schema) else spec.input_schema
+    """Return the shape of a tool's arguments, as far as it helps to write them; the call is checked by the whole."""
+    # A reference would lead elsewhere from inside the larger schema.
+    return {"type": "object"} if '"$ref"' in json.dumps(spec.input_schema) else _shape(spec.input_schema)
+
+
+def _shape(schema: JsonObject) -> JsonObject:
+    out: JsonObject = {}
+    for key, value in schema.items():
+        if key in _UNENFORCED:
+            continue
+        if key == "properties" and isinstance(value, dict):
+            out[key] = {name: _shape(part) if isinstance(part, dict) else part for name, part in value.items()}
+        elif key not in ("enum", "const") and isinstance(value, dict):
+            out[key] = _shape(value)
+        elif key in ("anyOf", "oneOf", "allOf", "prefixItems") and isinstance(value, list):
+            out[key] = [_shape(part) if isinstance(part, dict) else part for part in value]
+        else:
+            out[key] = value
+    return out
 
 
 def rounds_since_the_person(messages: Sequence[Message]) -> int:
