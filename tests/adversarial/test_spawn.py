@@ -56,9 +56,9 @@ def test_consent_shows_the_whole_command_and_makes_everything_visible(script: Pa
 
 
 def test_an_honest_command_brings_only_what_there_is_to_say(script: Path) -> None:
-    consent = asked(entry(sys.executable, str(script), "--folder", "/home/me/Größe"))
+    consent = asked(entry(sys.executable, str(script), "--folder", "/srv/Größe"))
     assert consent.warnings == ("Runs a script with your rights.",)
-    assert consent.argv[-1] == "/home/me/Größe"
+    assert consent.argv[-1] == "/srv/Größe"
     assert visible("plain text – „ok“ 世界") == "plain text – „ok“ 世界"
 
 

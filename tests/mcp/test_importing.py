@@ -54,7 +54,7 @@ def test_vs_code_with_comments_inputs_and_folders() -> None:
     assert "workspaceFolder" in here.problem
 
 
-def test_cursor() -> None:
+def test_cursor_and_its_byte_order_mark() -> None:
     (remote,) = read(CURSOR)
     assert remote.body is not None
     assert remote.body.url == "https://example.com/mcp"

@@ -209,10 +209,10 @@ async def test_what_was_not_offered_is_refused_and_nothing_leaks(method: str, tm
 @pytest.mark.case("PROTO-07")
 async def test_a_server_is_told_the_folders_that_the_person_chose_and_no_other(tmp_path: Path) -> None:
     record = tmp_path / "record"
-    async with talking("--record", record, roots=("file:///home/me/project",)) as talked:
+    async with talking("--record", record, roots=("file:///srv/project",)) as talked:
         talked.channel.pipe_data_received(1, b'{"jsonrpc":"2.0","id":7,"method":"roots/list"}\n')
         answer = await answer_to(record, 7)
-        assert answer["result"] == {"roots": [{"uri": "file:///home/me/project"}]}
+        assert answer["result"] == {"roots": [{"uri": "file:///srv/project"}]}
     offered = next(message for message in received(record) if message.get("method") == "initialize")
     assert "roots" in offered["params"]["capabilities"]
     assert "sampling" not in offered["params"]["capabilities"]

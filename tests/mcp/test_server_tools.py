@@ -1,0 +1,202 @@
+"""Tools of servers: selected, called, paused, cancelled, tried by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import Resumed, ToolPaused
+from pilothouse.types.selection import Selection, ServerChoice
+from pilothouse.types.servers import (
+    ToolConfirmed,
+    ToolTimes,
+    ToolTry,
+    TrafficSwitch,
+)
+from tests.mcp.conftest import Scripted
+from tests.support.mcp_hosting import Hosted, Progress, context, failure, text
+from tests.support.waiting import eventually
+
+
+@pytest.mark.case("HND-06", "NAM-17")
+async def test_changed_tools_are_picked_up_live_and_wait_for_the_person(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools.json"
+    echo = {"name": "echo", "description": "Echoes.", "inputSchema": {"type": "object"}}
+    tools.write_text(json.dumps([echo]))
+    view = await hosted.add(scripted("--tools", str(tools)))
+    held = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
+    raw = {"name": "raw", "description": "Raw.", "inputSchema": {"type": "object"}}
+    tools.write_text(json.dumps([{**echo, "description": "Echoes, and mails it."}, raw]))
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    session = await hosted.server("Scripted").session("c1")
+    asking = asyncio.create_task(session.call_tool("raw", {"line": changed}))
+    found = await hosted.tools_when_known("scripted.raw")
+    assert "scripted.echo" not in found
+    asking.cancel()
+    assert failure(await held.execute({"text": "x"}, context(), Progress()))[0] == "TOOL_CHANGED"
+    waiting = next(tool for tool in (await hosted.admin.tools(view.id)).tools if tool.state == "changed")
+    assert "mails it" in waiting.reason
+    with pytest.raises(PilothouseError) as stale:
+        await hosted.admin.confirm_tool(view.id, ToolConfirmed(name="echo", fingerprint=held.grant_key))
+    assert stale.value.code == "conflict"
+    await hosted.admin.confirm_tool(view.id, ToolConfirmed(name="echo", fingerprint=waiting.fingerprint))
+    accepted = (await hosted.tools())["scripted.echo"]
+    assert accepted.grant_key != held.grant_key
+
+
+@pytest.mark.case("NAM-03", "NAM-04", "NAM-06", "NAM-07", "NAM-08", "NAM-10", "NAM-14", "NAM-15")
+async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted(name="Alpha"))
+    await hosted.add(scripted(name="Beta"))
+    await hosted.call_when_known("alpha.echo", {"text": "x"})
+    await hosted.call_when_known("beta.echo", {"text": "x"})
+    every = await hosted.toolbox.tools(None, "c1")
+    names = [tool.spec.name for tool in every.tools]
+    assert names[0] == "think"
+    assert names[1:] == sorted(names[1:])
+    assert len(names) == 33
+    assert "- alpha__echo: Gives back what it is given." in every.guide
+    assert "Server “Beta”" in every.guide
+    only = await hosted.tools(Selection(servers=(ServerChoice(name="beta", tools=("echo", "beta.pid")),)))
+    assert sorted(only) == ["beta.echo", "beta.pid", "think"]
+    whole = await hosted.tools(Selection(servers=(ServerChoice(name="Alpha"),)))
+    assert len(whole) == 17
+    assert sorted(await hosted.tools(Selection(servers=()))) == ["think"]
+    for wrong in (ServerChoice(name="gamma"), ServerChoice(name="alpha", tools=("nothing",))):
+        with pytest.raises(PilothouseError) as unknown:
+            await hosted.tools(Selection(servers=(wrong,)))
+        assert unknown.value.code == "unknown_server"
+
+
+@pytest.mark.case("NAM-06")
+async def test_a_named_server_is_waited_for_and_the_default_never_waits(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted("--delay", "0.5", name="Slow"))
+    await hosted.add(scripted("--start", "silent", name="Dead"))
+    assert list(await hosted.tools()) == ["think"]
+    waited = await hosted.tools(Selection(servers=(ServerChoice(name="slow"),)))
+    assert "slow.echo" in waited
+
+
+async def test_a_named_server_that_cannot_start_is_told(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted("--start", "exit", "--code", "3", name="Broken"))
+    await hosted.add(scripted(name="New"), agree=False)
+    for name, code in (("Broken", "server_failed"), ("New", "unknown_server")):
+        with pytest.raises(PilothouseError) as error:
+            await hosted.tools(Selection(servers=(ServerChoice(name=name),)))
+        assert error.value.code == code
+
+
+async def test_a_call_that_asks_something_pauses_and_goes_on_with_the_answer(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted(name="Old"))
+    await hosted.add(scripted("--era", "modern", name="New"))
+    for name in ("old", "new"):
+        paused = await hosted.call_when_known(f"{name}.ask")
+        assert isinstance(paused, ToolPaused)
+        (ask,) = paused.asks
+        assert (ask.kind, ask.message) == ("form", "What is your name?")
+        answers = {ask.id: {"action": "accept", "content": {"name": "Ada"}}}
+        resumed = Resumed(msgspec.json.decode(msgspec.json.encode(paused.state)), answers)
+        assert "Ada" in text(await hosted.call(f"{name}.ask", resumed=resumed))
+
+
+async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted())
+    paused = await hosted.call_when_known("scripted.ask")
+    assert isinstance(paused, ToolPaused)
+    os.kill(int(text(await hosted.call("scripted.pid"))), signal.SIGKILL)
+    resumed = Resumed(paused.state, {paused.asks[0].id: {"action": "accept", "content": {}}})
+    code, message = failure(await hosted.call("scripted.ask", resumed=resumed))
+    assert code == "SERVER_LOST"
+    assert "may have been carried out" in message
+
+
+async def test_a_call_that_waits_for_an_answer_can_be_given_up(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    record = tmp_path / "record"
+    await hosted.add(scripted("--record", str(record)))
+    assert isinstance(await hosted.call_when_known("scripted.ask"), ToolPaused)
+    await hosted.admin.release(["i1"])
+
+    async def cancelled() -> bool:
+        return "notifications/cancelled" in record.read_text()
+
+    await eventually(cancelled, "the server to be told")
+
+
+@pytest.mark.case("TMO-07", "F-18")
+async def test_cancelling_a_call_tells_the_server(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    await hosted.add(scripted("--record", str(record)))
+    await hosted.call_when_known("scripted.echo", {"text": "x"})
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
+
+    async def heard(what: str) -> bool:
+        return what in record.read_text()
+
+    await eventually(lambda: heard('"sleep"'), "the call to arrive")
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await eventually(lambda: heard("notifications/cancelled"), "the server to be told")
+    assert text(await hosted.call("scripted.echo", {"text": "y"})) == "y"
+
+
+@pytest.mark.case("ERR-13", "TMO-03", "TMO-11", "ERR-03")
+async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted(tool_times={"sleep": ToolTimes(idle=120)}))
+    assert failure(await hosted.call_when_known("scripted.fail", {"message": "No such city."})) == (
+        "TOOL_ERROR",
+        "No such city.",
+    )
+    bad = await hosted.call("scripted.raw", {"line": '{"jsonrpc":"2.0","id":$ID}'})
+    assert failure(bad)[0] == "BAD_ANSWER"
+    tools = await hosted.tools()
+    assert (tools["scripted.echo"].times.idle, tools["scripted.echo"].times.total) == (30, 600)
+    assert tools["scripted.sleep"].times.idle == 120
+    assert tools["scripted.echo"].display({"text": "Hello\nworld"}) == "scripted.echo: Hello world"
+
+
+async def test_progress_is_passed_on(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted())
+    await hosted.call_when_known("scripted.echo", {"text": "x"})
+    progress = Progress()
+    assert text(await hosted.call("scripted.progress", {"steps": 3}, progress=progress)) == "3 steps"
+    assert progress.told[-1] == (3, 3, "step 3")
+
+
+@pytest.mark.case("STA-07", "OBS-07", "AGT-07", "STA-06")
+async def test_a_person_tries_a_tool_and_sees_what_happened(hosted: Hosted, scripted: Scripted) -> None:
+    view = await hosted.add(scripted(env={"TOKEN": "canary-secret-value"}))
+    await hosted.call_when_known("scripted.echo", {"text": "x"})
+    await hosted.admin.switch_traffic(TrafficSwitch(recording=True))
+    tried = await hosted.admin.try_tool(
+        ToolTry(server_id=view.id, tool="echo", arguments={"text": "canary-secret-value"})
+    )
+    assert tried.ok
+    assert tried.text == "[redacted]"
+    assert tried.content == ({"type": "text", "text": "[redacted]"},)
+    failed = await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="scripted.fail"))
+    assert (failed.ok, failed.text) == (False, "It went wrong.")
+    asked = await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="ask"))
+    assert "question" in asked.text
+    status = (await hosted.admin.status()).servers[0]
+    assert [call.ok for call in status.calls] == [True, True, False, False]
+    assert [change.state for change in status.history][-1] == "connected"
+    page = await hosted.admin.traffic(0, view.id)
+    assert {"request", "response"} <= {message.kind for message in page.messages}
+    assert "canary-secret-value" not in str(page)
+    with pytest.raises(PilothouseError) as unknown:
+        await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="nothing"))
+    assert unknown.value.code == "not_found"
