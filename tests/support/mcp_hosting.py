@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -163,3 +164,30 @@ async def hosting(home: Path, *, begin: bool = False) -> AsyncIterator[Hosted]:
         yield hosted
     finally:
         await hosted.supervisor.close()
+
+
+def text(output: ToolOutput | ToolPaused) -> str:
+    """Return what a call gave; it must have succeeded."""
+    assert isinstance(output, ToolOutput)
+    assert output.error is None, output.error
+    return output.text
+
+
+def failure(output: ToolOutput | ToolPaused) -> tuple[str, str]:
+    """Return the code and the sentence of a call that failed."""
+    assert isinstance(output, ToolOutput)
+    assert output.error is not None
+    return output.error.code, output.error.message
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process is not there any more."""
+
+    async def look() -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    await eventually(look, f"process {pid} to end")

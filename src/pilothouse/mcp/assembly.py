@@ -12,7 +12,7 @@ import msgspec
 from pilothouse.mcp.catalogue import Catalogue
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.server import Around, Level, Server
-from pilothouse.mcp.supervisor import ServersFile, Supervisor
+from pilothouse.mcp.supervisor import Supervisor
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.types import limits
 from pilothouse.types.ports import Secrets
@@ -21,6 +21,7 @@ from pilothouse.types.servers import Consent, ServerEntry
 if TYPE_CHECKING:
     from pilothouse.mcp.consent import Agreed, Consents
     from pilothouse.mcp.opening import Sessions
+    from pilothouse.mcp.ports import ServersFile
     from pilothouse.mcp.session import Session
 
 

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.troubles import is_hopeless
@@ -15,48 +15,10 @@ from pilothouse.types import limits
 from pilothouse.types.servers import ProcessFacts, ServerState
 
 if TYPE_CHECKING:
+    from pilothouse.mcp.ports import Owner
     from pilothouse.mcp.session import Session
 
 Wish = Literal["stop", "now", "relist"]
-
-
-class Owner(Protocol):
-    """The server behind a connection: makes sessions, and hears what becomes of them."""
-
-    @property
-    def backoff(self) -> tuple[float, ...]:
-        """Return the waits before each try after a failure."""
-        ...
-
-    @property
-    def idle_stop(self) -> float | None:
-        """Return after how long without a call it is stopped; None for never."""
-        ...
-
-    @property
-    def parked_state(self) -> ServerState:
-        """Return what it is when nobody tries any more."""
-        ...
-
-    async def open(self, connection: Connection) -> Session:
-        """Connect and learn the tools; raise a ChannelError that says why not."""
-        ...
-
-    async def relist(self, session: Session) -> None:
-        """Ask for the tools again."""
-        ...
-
-    def came(self, connection: Connection, state: ServerState, error: ChannelError | None) -> None:
-        """Hear that the connection came into a state."""
-        ...
-
-    def lost(self, connection: Connection, error: ChannelError) -> None:
-        """Hear that a working connection broke."""
-        ...
-
-    def gave_up(self, connection: Connection, error: ChannelError) -> None:
-        """Hear that nobody tries any more."""
-        ...
 
 
 class Connection:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -26,47 +26,12 @@ from pilothouse.types.servers import Consent, ManualSource, ServerEntry, ServerS
 
 if TYPE_CHECKING:
     from pilothouse.mcp.consent import Agreed
+    from pilothouse.mcp.ports import Agreements, Opener
     from pilothouse.mcp.session import Session
 
 _log = logging.getLogger(__name__)
 SHARED = ""
 Level = Literal["info", "warning", "error"]
-
-
-class Opener(Protocol):
-    """Makes sessions; the only place that knows transports."""
-
-    async def open(self, server: Server, connection: Connection) -> Session:
-        """Connect; raise a ChannelError that says why not."""
-        ...
-
-    def reap(self) -> int:
-        """End what a program that died left running; return how many servers that were."""
-        ...
-
-
-class Agreements(Protocol):
-    """What people agreed to, and what they would have to."""
-
-    def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
-        """Return what starting a server would do now; raise a ChannelError when it cannot be started at all."""
-        ...
-
-    def shown(self, entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
-        """Return what the person is asked to agree to."""
-        ...
-
-    def agreed(self, server_id: str) -> Agreed | None:
-        """Return what was agreed to for a server, if anything."""
-        ...
-
-    def give(self, server_id: str, agreed: Agreed) -> None:
-        """Keep that the person agreed."""
-        ...
-
-    def withdraw(self, server_id: str) -> None:
-        """Forget a consent."""
-        ...
 
 
 class Around(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.entries import BadEntry, Entries, entry_id, parse_entries
@@ -15,25 +15,11 @@ from pilothouse.mcp.server import SHARED, Around, Server
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
-from pilothouse.types.models import FileProblem
+
+if TYPE_CHECKING:
+    from pilothouse.mcp.ports import ServersFile
 
 _log = logging.getLogger(__name__)
-
-
-class ServersFile(Protocol):
-    """Where the entries are kept."""
-
-    def entries(self) -> Sequence[JsonObject]:
-        """Return the raw entries as they are now."""
-        ...
-
-    def problem(self) -> FileProblem | None:
-        """Return what is wrong with the file, if anything is."""
-        ...
-
-    async def change(self, change: Callable[[list[JsonObject]], None]) -> None:
-        """Change the list on disk, whatever else is in the file kept."""
-        ...
 
 
 class Supervisor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pilothouse.mcp.names import BUILT_IN
 from pilothouse.types import limits
@@ -13,54 +13,16 @@ from pilothouse.types.ports import Tool, ToolSet
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ServerTool
 
+if TYPE_CHECKING:
+    from pilothouse.mcp.ports import Offering, Offerings
+
 _GUIDE = (Path(__file__).parent / "guide.md").read_text().strip()
-
-
-class Offering(Protocol):
-    """A server with its tools as a run sees it."""
-
-    @property
-    def id(self) -> str:
-        """Return its id."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Return its name."""
-        ...
-
-    @property
-    def slug(self) -> str:
-        """Return the prefix of its tools."""
-        ...
-
-    @property
-    def offered(self) -> bool:
-        """Return whether it is switched on and may be started."""
-        ...
-
-    @property
-    def instructions(self) -> str:
-        """Return what the server says about itself."""
-        ...
-
-    def listed(self) -> Sequence[ServerTool]:
-        """Return its tools as last listed, whatever their state."""
-        ...
-
-    def tools(self) -> Sequence[Tool]:
-        """Return the tools that can be called."""
-        ...
-
-    async def learned(self) -> None:
-        """Wait until its tools are known; raise a PilothouseError that says why they cannot be."""
-        ...
 
 
 class Toolbox:
     """Finds the tools that a run may use; implements the port `ToolSource`."""
 
-    def __init__(self, built_in: Sequence[Tool], servers: Servers) -> None:
+    def __init__(self, built_in: Sequence[Tool], servers: Offerings) -> None:
         order = {name: index for index, name in enumerate(BUILT_IN)}
         self._built_in = tuple(sorted(built_in, key=lambda tool: order.get(tool.spec.name, len(order))))
         self._servers = servers
@@ -79,14 +41,6 @@ class Toolbox:
         ordered = {tool.spec.name: tool for tool in sorted(found, key=lambda tool: tool.spec.name)}
         guide = _guide([server for server, _ in chosen], tuple(ordered.values()))
         return ToolSet((*self._built_in, *ordered.values()), guide)
-
-
-class Servers(Protocol):
-    """Where the servers are."""
-
-    async def offerings(self) -> Sequence[Offering]:
-        """Return all servers in their order."""
-        ...
 
 
 def _named(choice: ServerChoice, servers: Iterable[Offering]) -> Offering:
