@@ -1027,7 +1027,8 @@ export interface components {
          *         thinking:     data.durationMs, data.opaque, data.turn
          *         tool_call:    data.callId, data.tool, data.server, data.arguments, data.argumentBytes, data.phase,
          *                       data.phases {phase: time}, data.isError, data.error {code, message, retryable},
-         *                       data.turn, data.opaque, data.display; text is the result
+         *                       data.turn, data.opaque, data.display, data.content [ResultPart], data.cut (more was left out
+         *                       than is kept), data.hiddenCharacters (taken out for the model); text is the result
          *         question:     data.kind, data.choices [{id, label}], data.answer; text is the question
          *         notice:       data.level ("info", "warning", "error"), data.code; text is the sentence
          *         compaction:   text is the summary that stands for everything before it
