@@ -96,6 +96,8 @@ def test_the_same_call_again_and_again_asks_the_person() -> None:
     assert next_step([ASKED, *same, answered(900, budget.CONTINUE)], "r1") == AskModel(limits.REPEATED_CALLS + 1)
     other = [*same[:-1], call(2 * limits.REPEATED_CALLS + 1, limits.REPEATED_CALLS, {"n": 1})]
     assert isinstance(next_step([ASKED, *other], "r1"), AskModel)
+    side_by_side = [response(2, 1), *(call(3 + number, 1, {"n": 0}) for number in range(limits.REPEATED_CALLS * 2))]
+    assert isinstance(next_step([ASKED, *side_by_side], "r1"), AskModel)
 
 
 @pytest.mark.case("F-32")

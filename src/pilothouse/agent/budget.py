@@ -50,17 +50,21 @@ def _tokens(item: Item) -> int:
 
 
 def _repeated(mine: Sequence[Item]) -> str | None:
-    since: list[Item] = []
+    """Return the tool that was called alike in turn after turn; alike within one turn is not a loop."""
+    turns: dict[object, list[Item]] = {}
     for item in mine:
         if _went_on(item):
-            since = []
+            turns = {}
         elif item.kind == "tool_call" and not item.data.get("cutOff"):
-            since.append(item)
-    last = since[-limits.REPEATED_CALLS :]
-    shapes = {(item.data.get("tool"), encode(item.data.get("arguments"))) for item in last}
-    if len(last) == limits.REPEATED_CALLS and len(shapes) == 1:
-        return str(last[0].data.get("tool"))
-    return None
+            turns.setdefault(item.data.get("turn"), []).append(item)
+    last = list(turns.values())[-limits.REPEATED_CALLS :]
+    if len(last) < limits.REPEATED_CALLS or len({_shape(calls) for calls in last}) > 1:
+        return None
+    return str(last[0][0].data.get("tool"))
+
+
+def _shape(calls: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
+    return frozenset((str(call.data.get("tool")), encode(call.data.get("arguments"))) for call in calls)
 
 
 def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> bool:
