@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pilothouse.mcp.channel import Garbage, Message
 from pilothouse.mcp.content import to_output
 from pilothouse.mcp.large import read_large
 from pilothouse.mcp.session import BadAnswer
+from pilothouse.mcp.transports.arrivals import arrivals_in_steps
 from pilothouse.types import limits
 from tests.support.mcp_sessions import said, talking
 
@@ -67,6 +69,19 @@ async def test_large_data_is_shown_but_not_unfolded(small_pieces: None) -> None:
     assert isinstance(message.value["result"]["structuredContent"], msgspec.Raw)
     (part,) = to_output(message.value["result"], {"type": "object"}).parts
     assert json.loads(part.text) == rows
+
+
+@pytest.mark.case("TRN-27")
+async def test_over_the_network_a_large_message_may_be_wrapped_and_without_an_id(small_pieces: None) -> None:
+    result = {"content": [{"type": "text", "text": "x" * 200}]}
+    plain, wrapped = json.dumps({"result": result}), json.dumps({"event": "message", "data": {"result": result}})
+    for text in (plain, wrapped, json.dumps(plain), f"  [{plain}]\n"):
+        (message,) = await arrivals_in_steps(text.encode(), answering=7)
+        assert isinstance(message, Message)
+        assert (message.value["id"], message.value["result"]) == (7, result)
+    (broken,) = await arrivals_in_steps(plain[:-5].encode(), answering=7)
+    assert isinstance(broken, Garbage)
+    assert broken.id == 7
 
 
 @asynccontextmanager

@@ -267,6 +267,15 @@ async def test_answers_that_bend_the_form_are_understood(line: str) -> None:
         assert said(await talked.session.call_tool("raw", {"line": line})) == "ok"
 
 
+@pytest.mark.case("F-08")
+async def test_numbers_that_json_does_not_have_are_taken_for_nothing() -> None:
+    async with talking() as talked:
+        line = ANSWER.replace('"content"', '"structuredContent":{"mean":NaN,"top":-Infinity,"n":1},"content"')
+        result = await talked.session.call_tool("raw", {"line": line})
+        assert isinstance(result, dict)
+        assert result["structuredContent"] == {"mean": None, "top": None, "n": 1}
+
+
 @pytest.mark.case("TRN-08", "F-09")
 async def test_an_error_beside_a_result_is_an_error() -> None:
     async with talking() as talked:

@@ -274,7 +274,7 @@ async def host_with(folder: Path, *options: str) -> tuple[asyncio.subprocess.Pro
     assert host.stdout is not None
     pids: dict[str, int] = {}
     async with asyncio.timeout(10):
-        while "server" not in pids:
+        while len(pids) < 2:
             name, pid = (await host.stdout.readline()).split()
             pids[name.decode()] = int(pid)
     return host, pids

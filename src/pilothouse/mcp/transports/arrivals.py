@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import msgspec
 
 from pilothouse.mcp.channel import Garbage, Incoming, Message, RequestId
+from pilothouse.mcp.large import read_large
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 
 _WRAPPERS = ("data", "payload", "message", "body")
 # A wrapper in a wrapper in a text is as deep as any gateway goes.
 _DEPTH = 6
+# What a text that is no JSON makes the decoder raise.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+async def arrivals_in_steps(data: bytes, answering: RequestId | None = None) -> list[Incoming]:
+    """Return the messages in a text like `arrivals`; a large one holds nobody up."""
+    text = data.strip()
+    if len(text) <= limits.LARGE_MESSAGE_BYTES or text[:1] not in (b"{", b"["):
+        return arrivals(data, answering)
+    try:
+        found = await read_large(text)
+    except UNREADABLE as error:
+        return [_garbage(data, f"not JSON: {error}", answering)]
+    if not all(message.value.keys() & {"method", "result", "error"} for message in found):
+        return arrivals(data, answering)
+    return [Message(_addressed(message.value, answering), message.size) for message in found]
 
 
 def arrivals(data: bytes, answering: RequestId | None = None) -> list[Incoming]:
     """Return the messages in a text; `answering` is the request that it can only be the answer to."""
     try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        value = _decoded(data)
+    except UNREADABLE as error:
         return [_garbage(data, f"not JSON: {error}", answering)]
     found = list(_messages(value, _DEPTH))
     if not found:
@@ -32,6 +50,19 @@ def answers(arrived: Incoming, request_id: RequestId | None) -> bool:
     if request_id is None or not isinstance(arrived, Message):
         return False
     return "method" not in arrived.value and arrived.value.get("id") == request_id
+
+
+def _decoded(data: bytes) -> object:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        # Python's own writer makes numbers that JSON does not have; they are taken for nothing.
+        if b"NaN" not in data and b"Infinity" not in data:
+            raise
+    try:
+        return json.loads(data, parse_constant=lambda _: None)
+    except ValueError as error:
+        raise msgspec.DecodeError(str(error)) from None
 
 
 def _garbage(data: bytes, why: str, answering: RequestId | None) -> Garbage:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 
 from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Outgoing, RequestId, Undeliverable
-from pilothouse.mcp.transports.arrivals import arrivals
+from pilothouse.mcp.transports.arrivals import arrivals_in_steps
 from pilothouse.mcp.transports.endpoints import candidates, named_in
 from pilothouse.mcp.transports.problems import from_net
 from pilothouse.mcp.transports.requests import Requests
@@ -117,9 +117,9 @@ class HttpSse:
         try:
             while (chunk := await requests.chunk(reply)) is not None:
                 for event in events.feed(chunk):
-                    self._take(event)
+                    await self._take(event)
             for event in events.rest():
-                self._take(event)
+                await self._take(event)
         except NetError as broken:
             error = await from_net(broken, self._target.url)
         except ChannelError as broken:
@@ -129,7 +129,7 @@ class HttpSse:
         if not self._closed.done():
             self._closed.set_result(error or ChannelError(f"{self._host} ended the connection.", fix="Connect again."))
 
-    def _take(self, event: Event) -> None:
+    async def _take(self, event: Event) -> None:
         log.debug("event %r: %s", event.name, event.data[:200])
         text = event.data.strip()
         if event.name == "endpoint":
@@ -138,7 +138,7 @@ class HttpSse:
             if named := named_in(text.decode("utf-8", "replace")):
                 self._point_to(named)
         elif event.name in ("", "message") and text:
-            for arrived in arrivals(text):
+            for arrived in await arrivals_in_steps(text):
                 self._deliver(arrived)
 
     def _point_to(self, endpoint: str) -> None:
@@ -206,7 +206,7 @@ class HttpSse:
             events = Events()
             parts = [event.data for event in (*events.feed(body), *events.rest()) if event.data.strip()]
         for part in parts:
-            for arrived in arrivals(part, request_id):
+            for arrived in await arrivals_in_steps(part, request_id):
                 # "Accepted" and the like are no answer.
                 if not isinstance(arrived, Garbage):
                     self._deliver(arrived)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 
 from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Outgoing, RequestId, Undeliverable
-from pilothouse.mcp.transports.arrivals import answers, arrivals
+from pilothouse.mcp.transports.arrivals import answers, arrivals_in_steps
 from pilothouse.mcp.transports.problems import from_net, looks_like_a_page
 from pilothouse.mcp.transports.requests import Requests
 from pilothouse.mcp.transports.target import Found, Target
@@ -216,7 +216,7 @@ class StreamableHttp:
             raise await from_net(error, self._target.url)
         if lost := self._lost(reply, body):
             raise lost
-        found = arrivals(body, request_id)
+        found = await arrivals_in_steps(body, request_id)
         strange = isinstance(found[0], Garbage)
         if strange and (reply.status != 200 or not body.strip() or looks_like_a_page(reply.headers, body)):
             raise self._way.means(reply, body)
@@ -228,7 +228,7 @@ class StreamableHttp:
         events = Events()
         try:
             while not stream.answered and (chunk := await self._way.chunk(reply)) is not None:
-                self._take(stream, events.feed(chunk))
+                await self._take(stream, events.feed(chunk))
         except NetError as error:
             raise await from_net(error, self._target.url) from None
         except ChannelError as error:
@@ -236,17 +236,17 @@ class StreamableHttp:
         if stream.answered:
             await self._way.finish(reply)
         else:
-            self._take(stream, events.rest())
+            await self._take(stream, events.rest())
         return None
 
-    def _take(self, stream: _Stream, events: list[Event]) -> None:
+    async def _take(self, stream: _Stream, events: list[Event]) -> None:
         for event in events:
             log.debug("event %r: %s", event.name, event.data[:200])
             stream.note(event)
             # An empty event only brings an id to go on from.
             if event.name not in ("", "message") or not event.data.strip():
                 continue
-            for arrived in arrivals(event.data, stream.request_id):
+            for arrived in await arrivals_in_steps(event.data, stream.request_id):
                 # Rubbish among the events need not be the answer, which may follow.
                 self._deliver(Garbage(arrived.text, arrived.why) if isinstance(arrived, Garbage) else arrived)
                 stream.answered |= answers(arrived, stream.request_id)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pilothouse.mcp.channel import ChannelError, Deliver, Outgoing, Refusal, RequestId
-from pilothouse.mcp.transports.arrivals import arrivals
+from pilothouse.mcp.transports.arrivals import arrivals_in_steps
 from pilothouse.mcp.transports.problems import from_net, from_status
 from pilothouse.mcp.transports.target import Found, Target
 from pilothouse.net.addresses import place_of
@@ -132,7 +132,7 @@ class WebSocketChannel:
     async def _read(self, socket: WebSocket) -> None:
         try:
             while True:
-                for arrived in arrivals(await socket.receive()):
+                for arrived in await arrivals_in_steps(await socket.receive()):
                     self._deliver(arrived)
         except NetError as error:
             problem = await from_net(error, self.found.url)
