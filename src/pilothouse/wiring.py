@@ -147,6 +147,7 @@ class _Servers:
                 notice=self._feed.notice,
             )
             self._supervisor = supervise(self._file, sharing)
+            self._supervisor.begin()
         return self._supervisor
 
     def _changed(self) -> None:
@@ -161,7 +162,7 @@ class _Servers:
     def begin(self) -> None:
         """Start what must run, in the background; nothing at all when there are no servers."""
         if self._file.entries():
-            self.supervisor().begin()
+            self.supervisor()
 
     def reconcile(self) -> None:
         """Take up an edit of the file."""

@@ -23,7 +23,7 @@ def remote(url: str, **more: Any) -> ServerInput:
     return ServerInput(name="Far", url=url, **more)
 
 
-@pytest.mark.case("SRV-18", "CON-01", "PRC-03", "TRN-03")
+@pytest.mark.case("SRV-18", "CON-01", "CON-06", "PRC-03", "TRN-03")
 async def test_every_wire_is_found_remembered_and_used(hosted: Hosted) -> None:
     async with serving(Streamable()) as one, serving(OldGateway()) as two, Socket().running() as three:
         urls = {"One": f"{one.url}/mcp", "Two": f"{two.url}/sse", "Three": three.url.replace("http", "ws")}

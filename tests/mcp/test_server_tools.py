@@ -200,3 +200,32 @@ async def test_a_person_tries_a_tool_and_sees_what_happened(hosted: Hosted, scri
     with pytest.raises(PilothouseError) as unknown:
         await hosted.admin.try_tool(ToolTry(server_id=view.id, tool="nothing"))
     assert unknown.value.code == "not_found"
+
+
+@pytest.mark.case("HND-16", "HND-17")
+async def test_many_tools_are_listed_and_the_log_says_how(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": f"tool_{number}", "inputSchema": {}} for number in range(44)]))
+    await hosted.add(scripted("--tools", str(tools)))
+    assert (await hosted.admin.test("Scripted")).tools == 44
+    log = "\n".join(line.text for line in (await hosted.admin.log("Scripted")).lines)
+    assert "initialize OK: scripted 1.0, protocol 2025-11-25" in log
+    assert "44 tools in 1 page" in log
+
+
+@pytest.mark.case("TOOL-04", "NAM-02")
+async def test_the_same_name_on_two_servers_and_a_built_in_name_shadow_nothing(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "think", "inputSchema": {}}, {"name": "echo", "inputSchema": {}}]))
+    for name in ("One", "Two", "think"):
+        await hosted.add(scripted("--tools", str(tools), name=name))
+        assert (await hosted.admin.test(name)).ok
+    found = await hosted.toolbox.tools(None, "c1")
+    names = [tool.spec.name for tool in found.tools]
+    assert len(names) == len(set(names)) == 7
+    built_in = next(tool for tool in found.tools if tool.spec.name == "think")
+    assert built_in.server == ""
+    assert "one__think" in names
+    assert "think_server__think" in names

@@ -28,7 +28,7 @@ from tests.support.waiting import eventually
 TALKS = "import time; print('Hello', flush=True); time.sleep(60)"
 
 
-@pytest.mark.case("SPAWN-01", "SRV-15", "PRC-07", "STA-01", "CON-05", "CON-07", "HND-14")
+@pytest.mark.case("SPAWN-01", "SRV-15", "PRC-07", "PRC-09", "STA-01", "STA-02", "CON-05", "CON-07", "HND-14")
 async def test_a_local_server_starts_after_consent_and_tells_its_tools(hosted: Hosted, scripted: Scripted) -> None:
     view = await hosted.admin.add(scripted())
     assert (view.state, view.label) == ("needs_consent", "Waiting for your consent")
@@ -203,7 +203,7 @@ async def test_a_server_killed_during_a_call_fails_it_at_once_and_is_back_for_th
     assert hosted.notices[-1] == ("info", "Scripted is connected again.")
 
 
-@pytest.mark.case("F-02", "CON-04", "CON-24", "CON-32")
+@pytest.mark.case("F-02", "CON-04", "CON-23", "CON-24", "CON-32")
 async def test_a_server_that_exits_at_once_is_told_with_its_exit_code_and_last_words(
     hosted: Hosted, scripted: Scripted
 ) -> None:
@@ -259,7 +259,7 @@ async def test_a_server_that_nobody_calls_is_stopped_and_its_tools_stay(
     assert text(await hosted.call("scripted.echo", {"text": "back"})) == "back"
 
 
-@pytest.mark.case("CON-11", "CON-12", "CON-13", "CON-18", "HND-18")
+@pytest.mark.case("CON-11", "CON-12", "CON-13", "CON-18", "HND-18", "OBS-11")
 async def test_a_server_that_stops_answering_is_found_out_and_replaced(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

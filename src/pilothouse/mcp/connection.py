@@ -35,6 +35,8 @@ class Connection:
         self.error: ChannelError | None = None
         # The process behind it, as it is now; set by whoever started one.
         self.process: Callable[[], ProcessFacts | None] = lambda: None
+        # Ends what is still starting without waiting for it.
+        self.hurry: Callable[[], None] = lambda: None
         self._used = time.monotonic()
         self._tries = 0
         self._parked_at: float | None = None
@@ -109,6 +111,7 @@ class Connection:
         if task is None or task.done():
             return
         if self._opening:
+            self.hurry()
             task.cancel()
         else:
             self._wish("stop")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.consent import Agreed
 from pilothouse.mcp.eras import ExitedOnProbe
 from pilothouse.mcp.last_words import local_failure, wrong_language
-from pilothouse.mcp.processes import Ledger, memory_of
+from pilothouse.mcp.processes import Ledger, memory_of, signal_group
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.mcp.transports.stdio import Launch, Stdio
@@ -51,6 +52,9 @@ class Sessions:
         values = await asyncio.to_thread(values_of, server.entry, self._secrets, self._learn)
         agreed = await server.check_consent()
         session = await self._connected(server, connection, values, agreed)
+        facts = session.facts
+        said = f"initialize OK: {facts.name} {facts.version}, protocol {facts.protocol_version}"
+        server.history.line("host", "info", said)
         try:
             await server.learn(session)
         except BaseException:
@@ -117,6 +121,8 @@ class Sessions:
         launch = Launch(argv=agreed.argv, env=values.env, cwd=agreed.folder, on_stderr=said, ledger=self._ledger)
         channel = Stdio(launch)
         server.history.line("host", "info", f"Starting {server.address}.")
+        # It has done nothing yet that would have to be finished.
+        connection.hurry = lambda: signal_group(channel.pid, signal.SIGTERM) if channel.pid else None
         try:
             session = await connect(channel, options)
         except ExitedOnProbe:
