@@ -91,6 +91,7 @@ export function aServer(fields: Partial<ServerView> = {}): ServerView {
     restarts: 0,
     process: null,
     consent: null,
+    warnings: [],
     ...fields,
   };
 }

@@ -41,6 +41,7 @@ function aServer(fields: Partial<ServerView> = {}): ServerView {
     restarts: 0,
     process: null,
     consent: null,
+    warnings: [],
     ...fields,
   };
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from pilothouse.cli import consent, questions
 from pilothouse.cli.terminal import Terminal, exact, exact_json, plain
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.servers import Consent
 from tests.server.memory_servers import server_view
 from tests.support.commands import Screen, pilothouse, server
@@ -110,6 +112,38 @@ def test_what_cannot_be_seen_is_written_by_its_number_and_the_rest_stays() -> No
     assert exact("a\u200bb") == r"a\u{200b}b"
     assert json.loads(exact_json(json.dumps({"a": UNSEEN}, ensure_ascii=False))) == {"a": UNSEEN}
     assert exact_json('{\n  "a": "b"\n}') == '{\n  "a": "b"\n}'
+
+
+@pytest.mark.case("TEXT-05")
+def test_a_name_that_looks_like_another_is_told_and_its_host_is_shown_as_the_network_knows_it(home: Path) -> None:
+    # The a and the o are Cyrillic, the package's c as well.
+    far = pilothouse(home, "mcp", "add", "--name", "p\u0430ypal", "https://p\u0430yp\u0430l.invalid/mcp")
+    assert "Its name mixes letters of scripts that look alike: 'p\\u0430ypal'" in far.err
+    assert "the network knows it as xn--" in far.err
+    local = pilothouse(home, "mcp", "add", "--name", "local", sys.executable, "-m", "m\u0441p_server")
+    assert "mixes letters of scripts that look alike: 'm\\u0441p_server'" in local.err
+    listed = pilothouse(home, "mcp", "list")
+    assert "https://xn--" in listed.out
+    honest = pilothouse(home, "mcp", "add", "--name", "Müllers 世界", sys.executable, "-m", "сервер", "--größe")
+    assert "look alike" not in honest.err
+
+
+@pytest.mark.case("TEXT-05")
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        ("github", False),
+        ("Müller", False),
+        ("сервер", False),
+        ("日本語サーバー tools", False),
+        ("αβγ", False),
+        ("p\u0430ypal", True),
+        ("g\u03bfogle", True),
+        ("\uff47ithub", True),
+    ],
+)
+def test_only_scripts_that_look_alike_are_a_disguise_together(name: str, odd: bool) -> None:
+    assert mixes_scripts(name) is odd
 
 
 @pytest.mark.case("TEXT-01")

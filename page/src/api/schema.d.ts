@@ -1806,6 +1806,8 @@ export interface components {
             toolCount: number;
             /** @enum {unknown} */
             transport: "http" | "stdio";
+            /** @default [] */
+            warnings: string[];
             /** @enum {unknown} */
             wire: "auto" | "sse" | "streamable" | "websocket";
         };

@@ -70,6 +70,15 @@ function Trouble({ server }: { server: ServerView }) {
   );
 }
 
+function Oddities({ warnings }: { warnings: string[] }) {
+  return warnings.map((warning) => (
+    <p key={warning} className={classes.trouble}>
+      <WarningIcon size={15} />
+      <span>{warning}</span>
+    </p>
+  ));
+}
+
 function useTest(id: string) {
   const [isTesting, setTesting] = useState(false);
   const [result, setResult] = useState<Pick<ServerTest, "ok" | "message" | "fix"> | null>(null);
@@ -107,6 +116,7 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
   const retry = () => void changeServers(api.retryServer(server.id)).catch(tell);
   return (
     <div className={classes.details}>
+      <Oddities warnings={server.warnings} />
       <Trouble server={server} />
       <Facts server={server} />
       <div className={classes.actions}>

@@ -48,8 +48,10 @@ async def list_servers(*, as_json: bool) -> int:
 
 
 def _tell_trouble(one: ServerView) -> None:
-    """Say what waits for the person, and what to do about it."""
+    """Say what waits for the person, what to do about it, and what looks odd."""
     aside = messages()
+    for warning in one.warnings:
+        aside.line(f"{one.slug}: {one_line(warning)}", "yellow")
     if one.consent is not None:
         aside.line(f"{one.slug}: waits for your consent. Look at it: pilothouse mcp enable {one.slug}", "yellow")
     elif one.last_error and one.state in ("error", "disconnected", "reconnecting"):
@@ -65,6 +67,8 @@ async def add(target: Sequence[str] | None, form: ServerForm) -> int:
     async with connect_host() as api:
         made = await api.add_server(LOCAL_OWNER, body)
         output().line(made.slug)
+        for warning in made.warnings:
+            messages().line(one_line(warning), "yellow")
         return await _try(api, await agreed(api, made))
 
 

@@ -23,6 +23,7 @@ from pilothouse.mcp.programs import (
     may_be_changed_by_others,
     script_of,
 )
+from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry
 
@@ -206,18 +207,24 @@ def _warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
     if program.name in {"docker", "podman"}:
         yield from _container_warnings(args)
     for word in args:
-        if any(not _prints(char) for char in word):
-            yield "An argument has characters that cannot be seen; they are written out here."
-        if re.search(r" {16,}", word) or len(word) > 1_000:
-            yield "An argument is unusually long or padded; read it to its end."
-        if re.search(r"[;|&`]|\$\(|>\s*/", word):
-            yield f"“{visible(word)[:60]}” looks like a shell command; it is passed on as plain text."
+        yield from _word_warnings(word)
     for line in now.environment:
         if _LOADERS.fullmatch(line.partition("=")[0]):
             yield f"The variable {visible(line.partition('=')[0])} can make the program load other code."
     for file in now.files:
         if may_be_changed_by_others(Path(file.path)):
             yield f"Other accounts on this machine can change {visible(file.path)}."
+
+
+def _word_warnings(word: str) -> Iterator[str]:
+    if mixes_scripts(word):
+        yield f"“{visible(word)[:60]}” mixes letters of scripts that look alike: {ascii(word)[:120]}"
+    if any(not _prints(char) for char in word):
+        yield "An argument has characters that cannot be seen; they are written out here."
+    if re.search(r" {16,}", word) or len(word) > 1_000:
+        yield "An argument is unusually long or padded; read it to its end."
+    if re.search(r"[;|&`]|\$\(|>\s*/", word):
+        yield f"“{visible(word)[:60]}” looks like a shell command; it is passed on as plain text."
 
 
 def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from pilothouse.mcp.names import slug
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
+from pilothouse.types.lookalikes import plain_host
 from pilothouse.types.origins import origin_of
 from pilothouse.types.servers import Package, PackageType, ServerEntry, ServerSettings, Wire
 
@@ -148,10 +149,11 @@ def address_of(entry: ServerEntry) -> str:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without the places in which people keep secrets: a password, and the query's values."""
+    """Return a URL with the host as the network knows it, without a password and the query's values."""
     parts = urlsplit(url)
+    netloc = ":".join(plain_host(piece) for piece in parts.netloc.rpartition("@")[2].split(":"))
     query = "&".join(f"{piece.partition('=')[0]}=…" for piece in parts.query.split("&")) if parts.query else ""
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
+    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
 
 
 def secret_origin(entry: ServerEntry) -> str:

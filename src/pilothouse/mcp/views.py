@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
 import msgspec
 
 from pilothouse.mcp.entries import AUTHORIZATION, SECRET, BadEntry, address_of
 from pilothouse.mcp.names import slug
 from pilothouse.mcp.server import Server
+from pilothouse.types.lookalikes import mixes_scripts, plain_host
 from pilothouse.types.servers import ManualSource, Package, ServerEntry, ServerSettings, ServerStatus, ServerView
 
 _LABELS = {
@@ -53,7 +57,18 @@ def view(server: Server) -> ServerView:
         restarts=sum(connection.restarts for connection in connections),
         process=newest.process() if newest is not None and newest.up else None,
         consent=server.asking if entry.enabled else None,
+        warnings=tuple(_warnings(entry)),
     )
+
+
+def _warnings(entry: ServerEntry) -> Iterator[str]:
+    """Yield what a careful reader would notice about the names."""
+    if mixes_scripts(entry.name):
+        yield f"Its name mixes letters of scripts that look alike: {entry.name!a}"
+    host = urlsplit(entry.config.url).hostname or ""
+    if not host.isascii():
+        mixed = "mixes letters of scripts that look alike" if mixes_scripts(host) else "is not written in ASCII"
+        yield f"Its host {mixed}; the network knows it as {plain_host(host)}."
 
 
 def bad_view(bad: BadEntry) -> ServerView:

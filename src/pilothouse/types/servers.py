@@ -170,6 +170,8 @@ class ServerView(Frozen, frozen=True):
     restarts: int = 0
     process: ProcessFacts | None = None
     consent: Consent | None = None
+    # What a careful reader would notice about its name and its address.
+    warnings: tuple[str, ...] = ()
 
 
 class ServerList(Frozen, frozen=True):
