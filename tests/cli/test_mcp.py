@@ -115,6 +115,7 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.case("PRC-09")
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_server_is_looked_at_used_switched_and_removed(home: Path, echo: Echo, beside: bool) -> None:
     if beside:

@@ -94,6 +94,30 @@ async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_
             ]
 
 
+@pytest.mark.case("NAM-06", "NAM-07", "NAM-11")
+async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_chooses_itself(
+    home: Path, tmp_path: Path
+) -> None:
+    async with core(home) as (api, server):
+        await add(server)
+        script = tmp_path / "script.json"
+        script.write_text(json.dumps([[{"call": "echo__echo", "arguments": {"text": "hi"}}], ["Done."]]))
+        only_fail, all_of_it = {"servers": [{"name": "echo", "tools": ["fail"]}]}, {"servers": [{"name": "echo"}]}
+        none: JsonObject = {"servers": []}
+        cases = [(None, None, True), (only_fail, None, False), (none, None, False), (only_fail, all_of_it, True)]
+        for chosen, wanted, works in cases:
+            settings = {"settings": {"selection": chosen}}
+            made = await ask(server, "POST", "/api/conversations", settings, status=201)
+            body = {"text": "Go.", "modelId": f"scripted:{script}", "selection": wanted, "allow": ["echo.*"]}
+            sent = await ask(server, "POST", f"/api/conversations/{made['id']}/messages", body, status=202)
+            async with asyncio.timeout(PATIENCE):
+                async for _ in Following(api, await api.run(LOCAL_OWNER, sent["runId"]), 0).events():
+                    pass
+            items = (await api.items(LOCAL_OWNER, made["id"], before=None, limit=50)).items
+            call = next(item for item in items if item.kind == "tool_call")
+            assert (call.status, call.text == "hi") == ("completed" if works else "failed", works), call.data
+
+
 @pytest.mark.case("SPAWN-07")
 async def test_only_the_owner_of_the_machine_defines_and_starts_commands(home: Path) -> None:
     async with core(home) as (api, server):
@@ -128,6 +152,19 @@ async def test_every_page_is_told_of_a_change_and_a_new_one_has_it_from_the_star
         frame = {"op": ""}
         while frame["op"] != "servers" or frame["servers"]["servers"]:
             frame = json.loads(await socket.recv())
+
+
+@pytest.mark.case("CON-06")
+async def test_testing_a_server_connects_it_and_gives_its_tools_or_the_reason(home: Path) -> None:
+    async with core(home) as (_, server):
+        server_id = await add(server)
+        well = await ask(server, "POST", f"/api/servers/{server_id}/test")
+        assert (well["ok"], well["tools"], well["message"]) == (True, 16, "“Echo” answers and offers 16 tools.")
+        assert len((await ask(server, "GET", f"/api/servers/{server_id}/tools"))["tools"]) == 16
+        far = await ask(server, "POST", "/api/servers", {"url": "http://127.0.0.1:9/mcp"}, status=201)
+        ill = await ask(server, "POST", f"/api/servers/{far['id']}/test")
+        assert (ill["ok"], ill["tools"], bool(ill["fix"])) == (False, 0, True)
+        assert "127.0.0.1" in ill["message"]
 
 
 @pytest.mark.case("UI-07")
