@@ -15,7 +15,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import NoticeFrame, ServersFrame
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.selection import Selection, ServerChoice
-from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
+from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView, ToolTry
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
 from tests.support.waiting import eventually
 
@@ -148,3 +148,14 @@ async def test_a_chat_without_servers_loads_nothing_of_them(home: Path) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
     out, _ = await asyncio.wait_for(process.communicate(), 60)
     assert out.decode().strip() == "[]"
+
+
+@pytest.mark.case("AGT-06", "AGT-07", "ERR-16")
+async def test_a_tool_tried_by_hand_is_called_only_with_arguments_that_fit(home: Path) -> None:
+    async with chatting(home, ECHO) as chat:
+        view = await add(chat, scripted())
+        assert (await chat.api.test_server(ME, view.id)).ok
+        with pytest.raises(PilothouseError, match="Missing required parameter: text"):
+            await chat.api.try_tool(ME, ToolTry(server_id=view.id, tool="echo", arguments={"texts": "hello"}))
+        tried = await chat.api.try_tool(ME, ToolTry(server_id=view.id, tool="echo", arguments={"text": "hello"}))
+        assert (tried.ok, tried.text) == (True, "hello")

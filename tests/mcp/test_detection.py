@@ -160,6 +160,15 @@ async def test_a_page_that_only_a_get_shows_is_told_as_a_page() -> None:
         assert "web page" in (await failure(f"{server.url}/about")).message
 
 
+async def test_a_site_that_takes_no_post_and_opens_no_websocket_is_told_as_a_page() -> None:
+    def site(request: Request) -> Answer:
+        page = {"Content-Type": "text/html"}
+        return Answer(501, b"<html>", page) if request.method == "POST" else Answer(200, b"<html>", page)
+
+    async with TinyHttp(site) as server:
+        assert "web page" in (await failure(server.url)).message
+
+
 async def test_a_server_that_is_not_there_is_told() -> None:
     async with TinyHttp(lambda request: Answer()) as server:
         pass

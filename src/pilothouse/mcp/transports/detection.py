@@ -215,6 +215,8 @@ class Searching:
 
 def _clearest(failures: list[ChannelError]) -> ChannelError:
     """Return the failure to tell: a real trouble, else an answer that is something else, else the first."""
-    if not is_elsewhere(failures[-1]):
-        return failures[-1]
-    return next((error for error in failures if error.status == 200), failures[0])
+    last, answered = failures[-1], [error for error in failures if error.status is not None]
+    # A server that answers over HTTP and opens no WebSocket has only shown that it is no WebSocket.
+    if not is_elsewhere(last) and (last.status is not None or not answered):
+        return last
+    return next((error for error in answered if error.status == 200), failures[0])
