@@ -64,6 +64,17 @@ class _Text:
         return text
 
 
+class _Entry:
+    """Events that wait to be written, and what came of it."""
+
+    __slots__ = ("error", "events", "written")
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+        self.written = False
+        self.error: Exception | None = None
+
+
 class RunJournal:
     """The journal of one run in one process."""
 
@@ -77,6 +88,7 @@ class RunJournal:
         # What readers are told next about an item, and what they were told that no event has.
         self._notes: dict[str, JsonObject] = {}
         self._told: dict[str, JsonObject] = {}
+        self._waiting: list[_Entry] = []
         # Items that the next write creates first.
         self._soon: list[ItemCreated] = []
         self._lock = asyncio.Lock()
@@ -121,19 +133,49 @@ class RunJournal:
 
     async def write(self, *events: Event) -> None:
         """Append events in one transaction, after whatever text their items still hold back."""
-        async with self._lock:
-            batch: list[Event] = [*self._soon]
-            self._soon.clear()
-            for event in events:
-                if isinstance(event, ItemCompleted):
-                    batch += self._last_text(event.item_id)
-                if isinstance(event, ItemUpdated | ItemCompleted):
-                    # The event says all of that, and a note that came after it would turn back time.
-                    self._notes.pop(event.item_id, None)
-                    self._told.pop(event.item_id, None)
-                batch.append(event)
+        entry = _Entry(events)
+        self._waiting.append(entry)
+        try:
+            async with self._lock:
+                if not entry.written:
+                    await self._write_waiting()
+        finally:
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+        if entry.error is not None:
+            raise entry.error
+
+    async def _write_waiting(self) -> None:
+        """Append what this and other parts of the run wait to write: calls side by side share their transactions."""
+        entries, self._waiting = self._waiting, []
+        batch: list[Event] = [*self._soon]
+        self._soon.clear()
+        for event in (event for entry in entries for event in entry.events):
+            if isinstance(event, ItemCompleted):
+                batch += self._last_text(event.item_id)
+            if isinstance(event, ItemUpdated | ItemCompleted):
+                # The event says all of that, and a note that came after it would turn back time.
+                self._notes.pop(event.item_id, None)
+                self._told.pop(event.item_id, None)
+            batch.append(event)
+        lost: Exception | None = PilothouseError("cancelled", "The run was stopped while this was being saved.")
+
+        def kept(done: Sequence[Event]) -> None:
+            nonlocal lost
+            lost = None
+            self._remember(done)
+
+        try:
             if batch:
-                await self._append(batch, self._remember)
+                await self._append(batch, kept)
+            else:
+                lost = None
+        except Exception as error:
+            lost = error
+        finally:
+            # Whoever waits for the lock with one of these finds out what came of it.
+            for entry in entries:
+                entry.written, entry.error = True, lost
 
     def soon(self, item: Item) -> None:
         """Create an item together with the next write, or by itself in a moment."""
