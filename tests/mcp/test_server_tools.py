@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Resumed, ToolPaused
 from pilothouse.types.selection import Selection, ServerChoice
@@ -21,7 +22,7 @@ from pilothouse.types.servers import (
     TrafficSwitch,
 )
 from tests.mcp.conftest import Scripted
-from tests.support.mcp_hosting import Hosted, Progress, context, failure, text
+from tests.support.mcp_hosting import Hosted, Progress, context, failure, hosting, text
 from tests.support.waiting import eventually
 
 
@@ -229,3 +230,17 @@ async def test_the_same_name_on_two_servers_and_a_built_in_name_shadow_nothing(
     assert built_in.server == ""
     assert "one__think" in names
     assert "think_server__think" in names
+
+
+@pytest.mark.case("PRF-01", "TMO-04")
+async def test_a_call_that_waits_for_its_server_to_start_says_so(
+    home: Path, hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STARTING_TOLD", 0.1)
+    await hosted.add(scripted("--delay", "0.5"))
+    assert (await hosted.admin.test("Scripted")).ok
+    async with hosting(home) as again:
+        progress = Progress()
+        assert text(await again.call("scripted.echo", {"text": "x"}, progress=progress)) == "x"
+        assert len(progress.told) > 2
+        assert set(progress.told) == {(None, None, "Starting Scripted...")}

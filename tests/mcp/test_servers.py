@@ -293,6 +293,12 @@ async def test_a_server_of_a_conversation_keeps_its_state_apart(hosted: Hosted, 
     second = text(await hosted.call("scripted.pid", conversation="c2"))
     assert first != second
     assert text(await hosted.call("scripted.pid", conversation="c1")) == first
+    server = hosted.server("Scripted")
+    for connection in server.connections.values():
+        connection.rest()
+    await hosted.until("Scripted", "idle")
+    assert text(await hosted.call("scripted.pid", conversation="c3")) not in (first, second)
+    assert list(server.connections) == ["c3"]
 
 
 @pytest.mark.case("F-38", "CON-30")

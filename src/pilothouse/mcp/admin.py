@@ -67,11 +67,13 @@ class McpAdmin:
 
     async def update(self, server_id: str, body: ServerInput) -> ServerView:
         """Replace a server's configuration; secrets that are not sent stay."""
-        before = self._supervisor.find(server_id).entry
+        server = self._supervisor.find(server_id)
+        before = server.entry
         draft = drafted(body, before.id, before)
         self._check_name(draft.entry)
         await self._keep(draft, self._raw(before.id))
-        if draft.secrets:
+        if draft.secrets and self._supervisor.servers.get(before.id) is server:
+            # No entry shows that a secret is another one.
             self._supervisor.restart(before.id)
         return await self._view(before.id)
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -120,6 +121,11 @@ class Catalogue:
         """Return the tools of a server with the state of each; `others` are names of other servers' tools."""
         kept, others = self.kept(entry), tuple(others)
         return [_view(entry, prefix, each, kept, others) for each in kept.tools]
+
+    def counts(self, entry: ServerEntry) -> Counter[ToolState]:
+        """Return how many tools of a server are in which state."""
+        kept = self.kept(entry)
+        return Counter(tool_state(entry, each, kept) for each in kept.tools)
 
     def state(self, entry: ServerEntry, name: str) -> tuple[ToolState | None, str]:
         """Return the state and the fingerprint of a tool as it is now; None when the server has no such tool."""

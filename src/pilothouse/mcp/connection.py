@@ -55,6 +55,11 @@ class Connection:
         return self.session is not None and not self.session.closed.done()
 
     @property
+    def at_work(self) -> bool:
+        """Return whether it is up, on its way up or down, or waited for."""
+        return self._task is not None and not self._task.done()
+
+    @property
     def used(self) -> float:
         """Return when it was last needed, on the monotonic clock."""
         return self._used
@@ -253,7 +258,7 @@ class Connection:
 
     async def _health(self, session: Session) -> ChannelError | None:
         """Ask for a sign of life; None also when there was no time to wait for one."""
-        ping = asyncio.ensure_future(session.ping())
+        ping = asyncio.ensure_future(self._owner.check(session))
         await self._sleep(limits.HEALTH_ANSWER, ping, session.closed)
         if not ping.done():
             ping.cancel()

@@ -90,6 +90,10 @@ class Owner(Protocol):
         """Connect and learn the tools; raise a ChannelError that says why not."""
         ...
 
+    async def check(self, session: Session) -> None:
+        """Ask for a sign of life."""
+        ...
+
     async def relist(self, session: Session) -> None:
         """Ask for the tools again."""
         ...

@@ -160,6 +160,10 @@ class Server:
         """Return the connection of a conversation: the shared one, or its own where the server keeps state."""
         key = conversation_id if self.entry.config.per_conversation else SHARED
         if key not in self.connections:
+            # Conversations come and go; what is at rest is made anew when it is needed.
+            resting = [other for other, each in self.connections.items() if each.state == "idle" and not each.at_work]
+            for other in resting:
+                del self.connections[other]
             self.connections[key] = Connection(self)
         return self.connections[key]
 
@@ -185,6 +189,13 @@ class Server:
         self._told = False
         self.breaker.succeeded()
         self.connection(SHARED).retry()
+
+    def retire(self) -> None:
+        """Hear that the file says something else now: nobody calls it any more, and no notice about it stands."""
+        self.current = False
+        if self._told:
+            self._told = False
+            self.around.notice("info", self._code, f"{self.name} was switched off or changed.")
 
     async def release(self, call_id: str) -> None:
         """Give up a call that waits for an answer."""
@@ -252,6 +263,13 @@ class Server:
         """Connect and learn the tools; raise a ChannelError that says why not."""
         async with self.around.starts:
             return await self.around.opener.open(self, connection)
+
+    async def check(self, session: Session) -> None:
+        """Ask for a sign of life; where there is no question for that, for the tools."""
+        if session.facts.era == "handshake":
+            await session.ping()
+        else:
+            await self.learn(session)
 
     async def relist(self, session: Session) -> None:
         """Ask for the tools again; a list that does not come leaves the old one in force."""

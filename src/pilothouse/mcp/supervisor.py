@@ -95,7 +95,7 @@ class Supervisor:
         self._spawn(self._settle([after]), self._starting)
 
     def _retire(self, server: Server) -> None:
-        server.current = False
+        server.retire()
         self._spawn(server.stop(), self._stopping)
 
     # --- starting and stopping ---

@@ -147,7 +147,7 @@ class _Attempt:
 
         server, context = self._server, self._context
         try:
-            session = await server.session(context.conversation_id)
+            session = await self._started()
         except SignInNeeded:
             raise
         except ChannelError as error:
@@ -168,6 +168,20 @@ class _Attempt:
                 server.held[context.call_id] = (session, handle)
             return ToolPaused(reply.asks, reply.state)
         return self._output(to_output(reply, self._promised))
+
+    async def _started(self) -> Session:
+        """Return the session; while the server starts, the call's own clock does not run."""
+        server, conversation = self._server, self._context.conversation_id
+        if server.connection(conversation).up:
+            return await server.session(conversation)
+        starting = asyncio.ensure_future(server.session(conversation))
+        try:
+            while not starting.done():
+                self._feedback.progress(None, None, f"Starting {server.name}...")
+                await asyncio.wait([starting], timeout=limits.STARTING_TOLD)
+        finally:
+            starting.cancel()
+        return starting.result()
 
     async def _ask(self, session: Session) -> JsonObject | InputRequired:
         context, resumed = self._context, self._resumed

@@ -25,7 +25,7 @@ _LABELS = {
 def view(server: Server) -> ServerView:
     """Return a server as lists show it."""
     entry, kept, state = server.entry, server.around.catalogue.kept(server.entry), server.state
-    tools = [each.state for each in server.listed()]
+    tools = server.around.catalogue.counts(entry)
     connections = list(server.connections.values())
     newest = max(connections, key=lambda each: (each.up, each.connected_at or 0.0), default=None)
     message = server.around.redact(server.error.message) if server.error is not None else ""
@@ -35,7 +35,7 @@ def view(server: Server) -> ServerView:
         slug=server.slug,
         enabled=entry.enabled,
         state=state,
-        label=label(state, tools.count("offered"), message),
+        label=label(state, tools["offered"], message),
         transport=entry.transport,
         wire=entry.config.wire if entry.config.wire != "auto" else kept.wire,
         package=_package(entry),
@@ -44,9 +44,9 @@ def view(server: Server) -> ServerView:
         address=server.address,
         settings=_settings(entry.config),
         secret_names=tuple(name for name, value in _values(entry).items() if _is_secret(name, value)),
-        tool_count=tools.count("offered"),
-        changed_tools=tools.count("changed"),
-        quarantined_tools=tools.count("quarantined"),
+        tool_count=tools["offered"],
+        changed_tools=tools["changed"],
+        quarantined_tools=tools["quarantined"],
         protocol_version=kept.protocol_version,
         server_version=kept.server_version,
         connected_at=newest.connected_at if newest is not None and newest.up else None,

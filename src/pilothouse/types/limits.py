@@ -324,6 +324,8 @@ RELIST_EVERY = 1.0
 SERVERS_RUNNING = 10
 # The first start of a package downloads it.
 INSTALL_TIMEOUT = 120.0
+# A call that waits for its server to start says so this often, well within any tool's time without progress.
+STARTING_TOLD = 5.0
 
 # --- in a terminal -------------------------------------------------------------------------------
 # How often the line about tool calls at work moves: it looks alive, and costs nothing.
