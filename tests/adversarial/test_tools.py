@@ -183,6 +183,8 @@ def test_an_honest_description_brings_no_warning() -> None:
         description="Read a file.\n\nReturns its text. Only works within allowed folders; never follows links."
     )
     assert warnings(honest) == ()
+    careful = tool(description="Do not include any sensitive information such as API keys or credentials.")
+    assert warnings(careful) == ()
 
 
 @pytest.mark.case("TOOL-03")

@@ -149,7 +149,7 @@ class McpAdmin:
         shown = views.view(server)
         return ServerTest(
             ok=True,
-            message=f"“{server.name}” answers and offers {shown.tool_count} tools.",
+            message=f"“{server.name}” answers and offers {views.counted(shown.tool_count)}.",
             tools=shown.tool_count,
             protocol_version=shown.protocol_version,
             seconds=_since(began),

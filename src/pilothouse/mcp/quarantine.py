@@ -195,9 +195,14 @@ _ORDERS = re.compile(
     r"|\b(ignore|disregard|forget)\b.{0,30}\b(previous|prior|above|earlier|other)\b"
     r"|\b(do not|don't|never|without)\b.{0,30}\b(tell|telling|mention|inform|show|notify|asking)\b"
     r".{0,20}\b(user|person)\b"
-    r"|\b(system prompt|api[_ ]?keys?|private keys?|id_rsa|\.ssh\b|\.env\b|credentials|mcp\.json)\b"
     r"|\b(before|instead of|after)\b.{0,20}\b(using|calling|every|any)\b.{0,30}\btools?\b"
 )
+
+
+_SECRETS = re.compile(
+    r"(?i)\b(system prompt|api[_ ]?keys?|private keys?|id_rsa|credentials|mcp\.json)\b|\.ssh\b|\.env\b"
+)
+_WARNED = re.compile(r"(?i)\b(do not|don't|never|avoid|without|no)\b.{0,100}$", re.DOTALL)
 
 
 def warnings(tool: JsonObject) -> tuple[str, ...]:
@@ -210,6 +215,10 @@ def warnings(tool: JsonObject) -> tuple[str, ...]:
             found[f"There is text far out of sight in its {place}."] = None
         if order := _ORDERS.search(text):
             found[f"Its {place} seems to give orders to the model: “{order[0][:80]}”."] = None
+        secret = _SECRETS.search(text)
+        # Many descriptions ask to leave secrets out.
+        if secret is not None and not _WARNED.search(text[: secret.start()]):
+            found[f"Its {place} speaks of secrets: “{secret[0]}”."] = None
     if len(str(tool.get("description") or "")) > limits.TOOL_DESCRIPTION_CHARS:
         found["Its description is very long; the model gets only the beginning."] = None
     return tuple(found)

@@ -107,10 +107,15 @@ def status(server: Server) -> ServerStatus:
     )
 
 
+def counted(tools: int) -> str:
+    """Return a number of tools in words."""
+    return f"{tools} {'tool' if tools == 1 else 'tools'}"
+
+
 def label(state: str, tools: int, error: str) -> str:
     """Return the words of the status chip."""
     if state == "connected":
-        return f"Connected ({tools} {'tool' if tools == 1 else 'tools'})"
+        return f"Connected ({counted(tools)})"
     if state in ("error", "disconnected"):
         return f"{'Error' if state == 'error' else 'Disconnected'}: {error or 'unknown'}"
     return _LABELS[state]
