@@ -151,6 +151,12 @@ describe("what cannot be seen", () => {
   ])("is spelled out", (text, shown) => expect(spelled(text)).toBe(shown));
 });
 
+test("prose keeps its lines, indents and emoji, and nothing else that is not seen", () => {
+  const prose = (text: string) => visible(text, true).map((piece) => (piece.escaped ? `[${piece.text}]` : piece.text)).join("");
+  expect(prose("a\n    b 👩‍🚀")).toBe("a\n    b 👩‍🚀");
+  expect(prose(`a${" ".repeat(80)}b\u{e0041}\u202e`)).toBe("a[␣×80]b[\\u{e0041}][\\u{202e}]");
+});
+
 describe("a changed tool", () => {
   it("shows the lines that went and came, with a little around them", () => {
     const before = ["a", "b", "c", "d", "e", "f", "g"].join("\n");

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from playwright.async_api import BrowserContext, Download, Locator, expect
 from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, mortal, server_of, start_server, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
+from tests.support.mcp_gateway import Streamable, serving
+from tests.support.tiny_http import Answer, Request
 from tests.support.waiting import until
 
 # Three restarts with the waits between them.
@@ -178,6 +180,53 @@ async def test_a_secret_is_typed_once_kept_and_never_shown_again(rooms: Rooms, o
     await expect(rooms.dialog).to_have_count(0)
     await rooms.connected("Secretive", 2)
     assert server_of(own, "Secretive")["secretNames"] == ["API_KEY"]
+
+
+@pytest.mark.case("SRV-15", "SRV-18", "STA-01")
+async def test_a_remote_server_wants_a_token_which_is_kept_and_can_be_taken_away(rooms: Rooms, own: Studio) -> None:
+    gateway, doors = Streamable(), []
+
+    def door(request: Request) -> Answer:
+        doors.append(request.headers)
+        return gateway(request) if request.headers.get("authorization") == "Bearer open-sesame" else Answer(401)
+
+    async def edited(change: Callable[[], Awaitable[None]]) -> None:
+        await rooms.toolbar.get_by_role("button", name="Edit").click()
+        await change()
+        await rooms.dialog.get_by_role("button", name="Save").click()
+        await expect(rooms.dialog).to_have_count(0)
+
+    async def token() -> None:
+        await rooms.dialog.get_by_label("Token", exact=True).fill("open-sesame")
+        await rooms.dialog.get_by_role("button", name="Headers, transport, times").click()
+        await rooms.dialog.get_by_role("button", name="Add a header").click()
+        await rooms.dialog.get_by_role("textbox", name="Name of the header").fill("X-Team")
+        await rooms.dialog.get_by_role("checkbox", name="Secret").uncheck()
+        await rooms.dialog.get_by_label("Value of X-Team").fill("blue")
+
+    async def nothing() -> None:
+        await expect(rooms.dialog).to_contain_text("A token is kept.")
+
+    async def removal() -> None:
+        await rooms.dialog.get_by_role("checkbox", name="Remove the kept token").check()
+
+    async with serving(door) as served:
+        await rooms.add(f"{served.url}/mcp", "Remote")
+        await expect(rooms.chip("Remote")).to_have_attribute("data-state", "error", timeout=RESTARTS_MS)
+        await rooms.select("Remote")
+        await edited(token)
+        await rooms.connected("Remote", 1)
+        assert doors[-1]["x-team"] == "blue"
+        await edited(nothing)
+        await expect(rooms.chip("Remote")).to_have_attribute("data-state", "connected")
+        assert server_of(own, "Remote")["secretNames"] == ["Authorization"]
+        assert "open-sesame" not in (own.home / "config.json").read_text() + await rooms.page.content()
+        await edited(removal)
+        # Its tools are known, so it waits until it is needed.
+        await rooms.row("Remote").get_by_role("button", name="Start", exact=True).click()
+        await expect(rooms.chip("Remote")).to_have_attribute("data-state", "error", timeout=RESTARTS_MS)
+        own.server.client.delete(f"/api/servers/{server_of(own, 'Remote')['id']}")
+        await expect(rooms.row("Remote")).to_have_count(0)
 
 
 @pytest.mark.case("SRV-20", "SRV-23", "STA-01")
@@ -419,6 +468,10 @@ async def test_two_hundred_servers_are_listed_and_one_is_found(tmp_path: Path, b
         rooms = Rooms(chat.page, studio)
         await expect(rooms.section.get_by_role("listitem")).to_have_count(200)
         await expect(rooms.toolbar).to_be_in_viewport()
+        rows = rooms.section.get_by_role("button", expanded=False)
+        await rows.first.focus()
+        await rooms.page.keyboard.press("ArrowDown")
+        await expect(rows.nth(1)).to_be_focused()
         await rooms.page.get_by_role("textbox", name="Find a server").fill("number 137")
         await expect(rooms.section.get_by_role("listitem")).to_have_count(1)
         await rooms.page.close()

@@ -6,18 +6,8 @@ import type { Consent, ServerView } from "../api/types";
 import { Failure, Warning } from "../settings/Warning";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
+import { Plain } from "./Plain";
 import { useKept } from "./useKept";
-import { visible } from "./visible";
-
-/** A text with nothing hidden in it: what cannot be seen is spelled out. */
-function Plain({ text }: { text: string }) {
-  return (
-    <code className={classes.plain}>
-      {visible(text).map((piece, at) => (piece.escaped ? <mark key={at}>{piece.text}</mark> : <span key={at}>{piece.text}</span>))}
-      {text === "" && <mark>empty</mark>}
-    </code>
-  );
-}
 
 function Sentences({ title, lines }: { title: string; lines: readonly string[] }) {
   if (lines.length === 0) return null;

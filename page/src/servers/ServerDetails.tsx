@@ -1,15 +1,17 @@
 import { Button } from "@mantine/core";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerTest, ServerView } from "../api/types";
 import { useNow } from "../chat/Elapsed";
 import { size } from "../chat/words";
 import { CheckIcon, CrossCircleIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
-import { changeServers, needsConsent } from "./actions";
+import { changeServers, loadServers, needsConsent } from "./actions";
 import type { Opening } from "./ServerRow";
 import classes from "./Servers.module.css";
 import { age, counted, moment, originOf } from "./words";
+
+const FRESH_MS = 5_000;
 
 const wires = { auto: "found out when connecting", streamable: "streamable HTTP", sse: "HTTP+SSE", websocket: "WebSocket" };
 
@@ -109,9 +111,22 @@ function TestWords({ isTesting, result }: Omit<ReturnType<typeof useTest>, "test
   );
 }
 
+/** Memory and the last check change without anyone telling; they are asked for while someone looks. */
+function useFresh(isRunning: boolean): void {
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => {
+      // What is shown stays when the server is away; the bar above says that it is.
+      if (document.visibilityState === "visible") void loadServers().catch(() => undefined);
+    }, FRESH_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+}
+
 /** What is known about the selected server, and what can be done with it. */
 export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: (kind: Opening) => void }) {
   const { isTesting, result, test } = useTest(server.id);
+  useFresh(server.process !== null);
   const isAway = server.enabled && ["error", "disconnected", "reconnecting", "idle"].includes(server.state);
   const retry = () => void changeServers(api.retryServer(server.id)).catch(tell);
   return (

@@ -7,6 +7,7 @@ import { CopyButton } from "../shell/CopyButton";
 import { ChevronIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { definitionText, difference } from "./diff";
+import { Seen } from "./Plain";
 import classes from "./Tools.module.css";
 
 const states = { offered: "", off: "Off", changed: "Changed", quarantined: "Quarantined" } as const;
@@ -22,7 +23,7 @@ function Difference({ tool }: { tool: ServerTool }) {
         line ? (
           <span key={at} data-kind={line.kind}>
             {{ same: "  ", gone: "− ", new: "+ " }[line.kind]}
-            {line.text}
+            <Seen text={line.text} prose />
             {"\n"}
           </span>
         ) : (
@@ -91,7 +92,11 @@ export function ToolDetails({ tool, onChanged }: { tool: ServerTool; onChanged: 
           <span>{warning}</span>
         </p>
       ))}
-      {tool.description && <p className={classes.description}>{tool.description}</p>}
+      {tool.description && (
+        <p className={classes.description}>
+          <Seen text={tool.description} prose />
+        </p>
+      )}
       <SchemaPart title="Input schema" schema={tool.inputSchema} />
       {tool.outputSchema && <SchemaPart title="Output schema" schema={tool.outputSchema} />}
       {Object.keys(tool.annotations).length > 0 && <SchemaPart title="Annotations" schema={tool.annotations} />}

@@ -17,11 +17,15 @@ function spelled(sign: string): string {
   return named[sign] ?? `\\u{${code.toString(16).padStart(4, "0")}}`;
 }
 
-/** Cut a text into what is seen as it is and what has to be spelled out. */
-export function visible(text: string): Piece[] {
+/** Line breaks, tabs, indents and the joints of emoji belong to prose. */
+const isProse = (sign: string) => /^([\n\t\u00a0\u200d\ufe0f]| {3,40})$/.test(sign);
+
+/** Cut a text into what is seen as it is and what has to be spelled out; prose keeps what prose needs. */
+export function visible(text: string, prose = false): Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
   for (const match of text.matchAll(unseen)) {
+    if (prose && isProse(match[0])) continue;
     if (match.index > from) pieces.push({ text: text.slice(from, match.index), escaped: false });
     pieces.push({ text: spelled(match[0]), escaped: true });
     from = match.index + match[0].length;
