@@ -165,7 +165,7 @@ def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
         assert "Connected (16 tools)" in status
 
 
-@pytest.mark.case("SRV-15")
+@pytest.mark.case("SPAWN-01")
 def test_an_import_starts_nothing(home: Path, echo: Echo, tmp_path: Path) -> None:
     file = tmp_path / "claude_desktop_config.json"
     servers = {
