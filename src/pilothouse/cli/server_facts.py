@@ -83,7 +83,7 @@ async def logs(name: str, *, as_json: bool) -> int:
         log = await api.server_log(LOCAL_OWNER, server.id)
     out = output()
     if not log.lines:
-        messages().line("It wrote nothing. What a server writes is kept while Pilothouse runs.")
+        messages().line("It wrote nothing yet.")
     for line in log.lines:
         if as_json:
             out.write(plain_json(encode_text(line)) + "\n")
@@ -93,4 +93,6 @@ async def logs(name: str, *, as_json: bool) -> int:
 
 
 def _clock(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at))
+    then, today = time.localtime(at), time.localtime()
+    day = "" if then[:3] == today[:3] else "%Y-%m-%d "
+    return time.strftime(f"{day}%H:%M:%S", then)

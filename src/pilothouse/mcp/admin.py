@@ -106,6 +106,7 @@ class McpAdmin:
         if server is not None:
             await server.stop()
             await asyncio.to_thread(self._forget_secrets, server.entry)
+        await self._around.logs.forget(found)
 
     # --- running ---
 
@@ -190,8 +191,10 @@ class McpAdmin:
     # --- looking ---
 
     async def log(self, server_id: str) -> ServerLog:
-        """Return what a server wrote."""
-        return ServerLog(lines=tuple(self._supervisor.find(server_id).history.lines))
+        """Return what a server wrote, now and before."""
+        history = self._supervisor.find(server_id).history
+        await history.recall()
+        return ServerLog(lines=tuple(history.lines))
 
     async def status(self) -> StatusReport:
         """Return latencies, errors and past states."""

@@ -11,6 +11,7 @@ import msgspec
 
 from pilothouse.mcp.catalogue import Catalogue
 from pilothouse.mcp.connection import Connection
+from pilothouse.mcp.logbook import Logbook
 from pilothouse.mcp.server import Around, Level, Server
 from pilothouse.mcp.supervisor import Supervisor
 from pilothouse.mcp.traffic import Traffic
@@ -45,6 +46,7 @@ def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
             consents=_LateConsents(sharing),
             catalogue=Catalogue(sharing.home / "cache" / "mcp"),
             traffic=Traffic(sharing.redact),
+            logs=Logbook(sharing.home / "logs" / "mcp"),
             opener=_LateSessions(sharing),
             redact=sharing.redact,
             changed=sharing.changed,

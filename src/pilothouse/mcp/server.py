@@ -16,6 +16,7 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.entries import address_of
 from pilothouse.mcp.history import History
+from pilothouse.mcp.logbook import Logbook
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.troubles import NeedsConsent, needs_consent
@@ -41,6 +42,7 @@ class Around(msgspec.Struct, frozen=True):
     consents: Agreements
     catalogue: Catalogue
     traffic: Traffic
+    logs: Logbook
     opener: Opener
     redact: Callable[[str], str]
     # Something about a server changed: people are shown it anew.
@@ -59,7 +61,7 @@ class Server:
         self.entry = entry
         self.slug = slug
         self.around = around
-        self.history = history or History(around.redact)
+        self.history = history or History(around.redact, around.logs.log(entry.id))
         self.breaker = Breaker()
         self.connections: dict[str, Connection] = {}
         self.last_used_at: float | None = None

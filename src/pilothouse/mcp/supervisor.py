@@ -152,6 +152,7 @@ class Supervisor:
         await asyncio.gather(*(server.stop() for server in self.servers.values()))
         if left := self._starting | self._stopping:
             await asyncio.wait(left)
+        await self.around.logs.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None], kind: set[asyncio.Task[None]]) -> None:
         task = asyncio.create_task(work, name="servers")

@@ -289,6 +289,11 @@ MCP_TOTAL = 600.0
 # What is kept in memory of each server for the person to look at.
 SERVER_LOG_LINES = 1_000
 SERVER_LOG_CHARS = 4_000
+# The same on disk, for each server; the older half of a full log is dropped. Lines are written this often, and of one
+# second no more characters than these: a server that writes without end fills no disk and keeps nobody waiting.
+SERVER_LOG_BYTES = 1024 * 1024
+SERVER_LOG_EVERY = 0.5
+SERVER_LOG_PACE = 256 * 1024
 SERVER_CALLS_KEPT = 500
 SERVER_STATES_KEPT = 200
 SERVER_ERRORS_KEPT = 50
