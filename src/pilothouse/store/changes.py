@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import reading, rows, schema, search
+from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation
@@ -17,6 +18,10 @@ from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
+
+_BUSY = Statement("SELECT id FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
+_PLACE_OF_RUN = Statement("SELECT conversation_id FROM runs WHERE id = :id")
+_RUN = Statement("SELECT body FROM runs WHERE id = :id")
 
 
 def add_conversation(tx: Transaction, conversation: Conversation) -> Conversation:
@@ -78,13 +83,7 @@ def claim_run(tx: Transaction, run_id: str, process: str, perhaps_held: bool) ->
         return run
     if run is None or run.status != "queued":
         return None
-    table = schema.runs
-    busy = tx.connection.execute(
-        sa.select(table.c.id).where(
-            table.c.conversation_id == run.conversation_id, table.c.status.in_(("running", "waiting"))
-        )
-    ).first()
-    if busy is not None:
+    if _BUSY.first(tx.connection, {"id": run.conversation_id}) is not None:
         return None
     return _put_run(tx, msgspec.structs.replace(run, status="running", process=process, epoch=run.epoch + 1))
 
@@ -112,13 +111,11 @@ def settle_run(tx: Transaction, run_id: str, rule: Settle) -> Run | None:
 
 
 def _locked_run(tx: Transaction, run_id: str) -> Run | None:
-    table = schema.runs
-    conversation_id = tx.connection.execute(sa.select(table.c.conversation_id).where(table.c.id == run_id)).scalar()
+    conversation_id = _PLACE_OF_RUN.first(tx.connection, {"id": run_id})
     if conversation_id is None:
         return None
     _lock(tx, conversation_id)
-    body = tx.connection.execute(sa.select(table.c.body).where(table.c.id == run_id)).scalar_one()
-    return rows.run_decoder.decode(body)
+    return rows.run_decoder.decode(_RUN.first(tx.connection, {"id": run_id}))
 
 
 def _put_run(tx: Transaction, run: Run) -> Run:

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import rows, schema, search
+from pilothouse.store import rows, search
 from pilothouse.store.statements import Statement
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import (
@@ -31,6 +31,14 @@ _ADD_ITEM = Statement(
     "INSERT INTO items (id, conversation_id, position, run_id, kind, status, body) "
     "VALUES (:id, :conversation_id, :position, :run_id, :kind, :status, :body)"
 )
+_CHANGE_RUN = Statement(
+    "UPDATE runs SET status = :status, epoch = :epoch, process = :process, body = :body WHERE id = :id"
+)
+_ADD_RUN = Statement(
+    "INSERT INTO runs (id, conversation_id, owner, status, epoch, process, created_at, body) "
+    "VALUES (:id, :conversation_id, :owner, :status, :epoch, :process, :created_at, :body)"
+)
+_ACTIVITY = Statement("UPDATE conversations SET activity = :activity, updated_at = :at WHERE id = :id")
 _CHANGE_ITEM = Statement("UPDATE items SET status = :status, body = :body WHERE id = :id")
 
 
@@ -119,15 +127,8 @@ def _store(connection: sa.Connection, item: Item) -> None:
 
 
 def _put_run(connection: sa.Connection, run: Run) -> None:
-    table = schema.runs
-    values = {"status": run.status, "epoch": run.epoch, "process": run.process, "body": encode(run)}
-    updated = connection.execute(sa.update(table).where(table.c.id == run.id).values(**values))
-    if updated.rowcount == 0:
-        fixed = {"id": run.id, "conversation_id": run.conversation_id, "owner": run.owner, "created_at": run.created_at}
-        connection.execute(sa.insert(table).values(**fixed, **values))
-    conversations = schema.conversations
-    connection.execute(
-        sa.update(conversations)
-        .where(conversations.c.id == run.conversation_id)
-        .values(activity=run.status, updated_at=run.updated_at)
-    )
+    values = {"id": run.id, "status": run.status, "epoch": run.epoch, "process": run.process, "body": encode(run)}
+    if _CHANGE_RUN.run(connection, values) == 0:
+        fixed = {"conversation_id": run.conversation_id, "owner": run.owner, "created_at": run.created_at}
+        _ADD_RUN.run(connection, values | fixed)
+    _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})

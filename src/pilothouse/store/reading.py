@@ -6,14 +6,27 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import fold, rows, schema
+from pilothouse.store.statements import Statement
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.items import Item
 from pilothouse.types.runs import ACTIVE, Run, RunStatus
 
-_EVENTS = sa.text(
+_EVENTS = Statement(
     "SELECT seq, kind, body FROM events WHERE conversation_id = :id AND seq > :after ORDER BY seq LIMIT :limit"
+)
+_COMPACTION = Statement(
+    "SELECT body FROM items WHERE conversation_id = :id AND kind = 'compaction' AND status = 'completed' "
+    "ORDER BY position DESC LIMIT 1"
+)
+_HISTORY = Statement(
+    "SELECT body FROM items WHERE conversation_id = :id AND (position >= :since OR kind = 'question') ORDER BY position"
+)
+_RUNS_IN = Statement("SELECT body FROM runs WHERE status = :status")
+_NEXT_QUEUED = Statement(
+    "SELECT r.body FROM runs r LEFT JOIN items m ON m.run_id = r.id AND m.kind = 'user_message' "
+    "WHERE r.conversation_id = :id AND r.status = 'queued' ORDER BY m.position, r.created_at, r.id LIMIT 1"
 )
 
 
@@ -74,20 +87,11 @@ def items(connection: sa.Connection, conversation_id: str, before: int | None, l
 
 def history(connection: sa.Connection, conversation_id: str) -> list[Item]:
     """Return everything since the newest compaction, the compaction itself, and the questions before it."""
-    table = schema.items
-    mine = table.c.conversation_id == conversation_id
-    newest = connection.execute(
-        sa.select(table.c.body)
-        .where(mine, table.c.kind == "compaction", table.c.status == "completed")
-        .order_by(table.c.position.desc())
-        .limit(1)
-    ).scalar()
-    query = sa.select(table.c.body).where(mine).order_by(table.c.position)
-    if newest is not None:
-        kept = table.c.position >= int(rows.item_decoder.decode(newest).data["keepFrom"])
-        # What the person allowed for the whole conversation outlives the words around it.
-        query = query.where(sa.or_(kept, table.c.kind == "question"))
-    return [with_text(connection, rows.item_decoder.decode(body)) for (body,) in connection.execute(query)]
+    newest = _COMPACTION.first(connection, {"id": conversation_id})
+    since = int(rows.item_decoder.decode(newest).data["keepFrom"]) if newest is not None else 0
+    # What the person allowed for the whole conversation outlives the words around it.
+    bodies = _HISTORY.column(connection, {"id": conversation_id, "since": since})
+    return [with_text(connection, rows.item_decoder.decode(body)) for body in bodies]
 
 
 def open_items(connection: sa.Connection, run_id: str) -> list[Item]:
@@ -107,28 +111,17 @@ def with_text(connection: sa.Connection, item: Item) -> Item:
 
 def events(connection: sa.Connection, conversation_id: str, after: int, limit: int) -> list[FeedEvent]:
     """Return the durable events after a number."""
-    found = connection.execute(_EVENTS, {"id": conversation_id, "after": after, "limit": limit})
+    found = _EVENTS.rows(connection, {"id": conversation_id, "after": after, "limit": limit})
     return [FeedEvent(seq, kind, bytes(body)) for seq, kind, body in found]
 
 
 def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...]) -> list[Run]:
     """Return the runs in these states, oldest first."""
-    table = schema.runs
-    found = connection.execute(
-        sa.select(table.c.body).where(table.c.status.in_(statuses)).order_by(table.c.created_at, table.c.id)
-    )
-    return [rows.run_decoder.decode(body) for (body,) in found]
+    bodies = [body for status in statuses for body in _RUNS_IN.column(connection, {"status": status})]
+    return sorted(map(rows.run_decoder.decode, bodies), key=lambda run: (run.created_at, run.id))
 
 
 def next_queued(connection: sa.Connection, conversation_id: str) -> Run | None:
     """Return the queued run of a conversation whose message came first; clocks may jump, numbers do not."""
-    table, messages = schema.runs, schema.items
-    message = sa.and_(messages.c.run_id == table.c.id, messages.c.kind == "user_message")
-    body = connection.execute(
-        sa.select(table.c.body)
-        .join(messages, message, isouter=True)
-        .where(table.c.conversation_id == conversation_id, table.c.status == "queued")
-        .order_by(messages.c.position, table.c.created_at, table.c.id)
-        .limit(1)
-    ).scalar()
+    body = _NEXT_QUEUED.first(connection, {"id": conversation_id})
     return rows.run_decoder.decode(body) if body is not None else None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import schema
+from pilothouse.store.statements import Statement
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
@@ -18,10 +21,22 @@ run_decoder = msgspec.json.Decoder(Run)
 _accepted_decoder = msgspec.json.Decoder(MessageAccepted)
 _settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
+_COLUMNS = tuple(Conversation.__struct_fields__)
+_CONVERSATION = Statement(
+    "SELECT id, owner, title, title_source, settings, created_at, updated_at, last_seq, deleted_at, activity "
+    "FROM conversations WHERE id = :id AND owner = :owner"
+)
+_RUN = Statement("SELECT body FROM runs WHERE id = :id AND owner = :owner")
+_ITEM = Statement("SELECT body FROM items WHERE id = :id")
+_RECEIPT = Statement("SELECT body FROM receipts WHERE owner = :owner AND key = :key")
+
 
 def conversation_of(row: sa.Row[tuple[object, ...]]) -> Conversation:
     """Return the conversation that a row holds."""
-    fields = dict(row._mapping)
+    return _conversation(dict(row._mapping))
+
+
+def _conversation(fields: dict[str, Any]) -> Conversation:
     fields["settings"] = _settings_decoder.decode(fields["settings"])
     return Conversation(**fields)
 
@@ -30,18 +45,16 @@ def owned_conversation(
     connection: sa.Connection, owner: str, conversation_id: str, *, deleted: bool = False
 ) -> Conversation:
     """Return the conversation if it is this owner's; to anyone else it does not exist."""
-    table = schema.conversations
-    query = sa.select(table).where(table.c.id == conversation_id, table.c.owner == owner)
-    row = connection.execute(query).one_or_none()
-    if row is None or (row.deleted_at is not None and not deleted):
+    found = _CONVERSATION.rows(connection, {"id": conversation_id, "owner": owner})
+    conversation = _conversation(dict(zip(_COLUMNS, found[0], strict=True))) if found else None
+    if conversation is None or (conversation.deleted_at is not None and not deleted):
         raise PilothouseError("not_found", "There is no such conversation.")
-    return conversation_of(row)
+    return conversation
 
 
 def owned_run(connection: sa.Connection, owner: str, run_id: str) -> Run:
     """Return the run if it is this owner's."""
-    table = schema.runs
-    body = connection.execute(sa.select(table.c.body).where(table.c.id == run_id, table.c.owner == owner)).scalar()
+    body = _RUN.first(connection, {"id": run_id, "owner": owner})
     if body is None:
         raise PilothouseError("not_found", "There is no such run.")
     return run_decoder.decode(body)
@@ -49,7 +62,7 @@ def owned_run(connection: sa.Connection, owner: str, run_id: str) -> Run:
 
 def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:
     """Return the item if it stands in a conversation of this owner."""
-    body = connection.execute(sa.select(schema.items.c.body).where(schema.items.c.id == item_id)).scalar()
+    body = _ITEM.first(connection, {"id": item_id})
     if body is None:
         raise PilothouseError("not_found", "There is no such item.")
     item = item_decoder.decode(body)
@@ -59,8 +72,7 @@ def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:
 
 def receipt(connection: sa.Connection, owner: str, key: str) -> MessageAccepted | None:
     """Return what was answered to the first message with this idempotency key."""
-    table = schema.receipts
-    body = connection.execute(sa.select(table.c.body).where(table.c.owner == owner, table.c.key == key)).scalar()
+    body = _RECEIPT.first(connection, {"owner": owner, "key": key})
     return _accepted_decoder.decode(body) if body is not None else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from pilothouse.store import schema
+from pilothouse.store.statements import Statement
 from pilothouse.types import limits
 from pilothouse.types.api import Range, SearchHit, SearchResult
 from pilothouse.types.items import Item
@@ -63,6 +64,11 @@ ORDER BY t.at DESC LIMIT :limit
 """
 
 
+_ADD = Statement(
+    "INSERT INTO search_texts (conversation_id, item_id, at, body) VALUES (:conversation_id, :item_id, :at, :body)"
+)
+
+
 def index_item(connection: sa.Connection, item: Item) -> None:
     """Make a finished message findable; an attempt that broke off is said again by the next one."""
     if item.kind in SEARCHED_KINDS and item.text and not item.data.get("cutOff"):
@@ -80,9 +86,7 @@ def index_title(connection: sa.Connection, conversation_id: str, title: str, at:
 def _add(connection: sa.Connection, conversation_id: str, item_id: str | None, at: float, text: str) -> None:
     # PostgreSQL's text type has no NUL; nobody searches for one.
     body = text[:INDEXED_CHARS].replace("\x00", " ")
-    connection.execute(
-        sa.insert(schema.search_texts).values(conversation_id=conversation_id, item_id=item_id, at=at, body=body)
-    )
+    _ADD.run(connection, {"conversation_id": conversation_id, "item_id": item_id, "at": at, "body": body})
 
 
 def find(connection: sa.Connection, owner: str, query: str, limit: int) -> SearchResult:

@@ -1,4 +1,4 @@
-"""The statements of every append, written out: SQLAlchemy's way to the driver costs ten times the statement itself."""
+"""Statements of every message and every append, written out: SQLAlchemy's way costs ten times what they do."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ class Statement:
         """Execute it and return the first column of the first row, or None."""
         row = self._run(connection, values).fetchone()
         return row[0] if row is not None else None
+
+    def rows(self, connection: sa.Connection, values: Values) -> list[tuple[Any, ...]]:
+        """Execute it and return all rows."""
+        return [tuple(row) for row in self._run(connection, values).fetchall()]
 
     def column(self, connection: sa.Connection, values: Values) -> list[Any]:
         """Execute it and return the first column of all rows."""
