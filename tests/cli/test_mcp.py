@@ -87,7 +87,7 @@ def test_nothing_starts_before_the_person_agreed_to_exactly_what_was_shown(home:
     assert found is not None
     done = pilothouse(home, "mcp", "enable", "echo", "--consent", found[1])
     assert (done.code, echo.was_started) == (0, True), done
-    assert "16 tools" in done.out
+    assert re.search(r"offers \d+ tools", done.out)
 
 
 @pytest.mark.case("SPAWN-01", "SPAWN-03")
@@ -102,7 +102,7 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
     with Screen(home, ["mcp", "enable", "echo"]) as screen:
         screen.until(r"Start it\? \[y/N\]")
         screen.type("y\r")
-        screen.until("16 tools")
+        screen.until(r"offers \d+ tools")
         assert screen.ended() == 0
     command_line = shlex.join([*echo.command, "--spawn"])
     with Screen(home, ["mcp", "edit", "echo", "--command-line", command_line]) as screen:
@@ -162,7 +162,7 @@ def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
         assert "A line in the log." in logged.out
         status = pilothouse(home, "mcp", "status").out
         assert "process" in status
-        assert "Connected (16 tools)" in status
+        assert re.search(r"Connected \(\d+ tools\)", status)
 
 
 @pytest.mark.case("SPAWN-01")

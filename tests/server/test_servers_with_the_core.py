@@ -20,6 +20,10 @@ from pilothouse.types.json import JsonObject
 from pilothouse.wiring import open_host
 from tests.server.running import BEARER, PATIENCE, TOKEN, Reach, reach
 from tests.support.mcp_servers import scripted
+from tests.support.mcp_servers.scripted import NAMES
+
+# What the scripted server has.
+OFFERED = len(NAMES) + 1
 
 
 @asynccontextmanager
@@ -147,7 +151,7 @@ async def test_every_page_is_told_of_a_change_and_a_new_one_has_it_from_the_star
             if frame["op"] == "servers":
                 states += [one["state"] for one in frame["servers"]["servers"] if one["id"] == server_id]
         state = await ask(server, "GET", "/api/state")
-        assert [one["label"] for one in state["servers"]["servers"]] == ["Connected (16 tools)"]
+        assert [one["label"] for one in state["servers"]["servers"]] == [f"Connected ({OFFERED} tools)"]
         await ask(server, "DELETE", f"/api/servers/{server_id}", status=204)
         frame = {"op": ""}
         while frame["op"] != "servers" or frame["servers"]["servers"]:
@@ -159,8 +163,12 @@ async def test_testing_a_server_connects_it_and_gives_its_tools_or_the_reason(ho
     async with core(home) as (_, server):
         server_id = await add(server)
         well = await ask(server, "POST", f"/api/servers/{server_id}/test")
-        assert (well["ok"], well["tools"], well["message"]) == (True, 16, "“Echo” answers and offers 16 tools.")
-        assert len((await ask(server, "GET", f"/api/servers/{server_id}/tools"))["tools"]) == 16
+        assert (well["ok"], well["tools"], well["message"]) == (
+            True,
+            OFFERED,
+            f"“Echo” answers and offers {OFFERED} tools.",
+        )
+        assert len((await ask(server, "GET", f"/api/servers/{server_id}/tools"))["tools"]) == OFFERED
         far = await ask(server, "POST", "/api/servers", {"url": "http://127.0.0.1:9/mcp"}, status=201)
         ill = await ask(server, "POST", f"/api/servers/{far['id']}/test")
         assert (ill["ok"], ill["tools"], bool(ill["fix"])) == (False, 0, True)
