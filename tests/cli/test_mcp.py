@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.cli.server_form import ServerForm
+from pilothouse.cli.server_input import new_server
 from tests.cli.conftest import Script
 from tests.support.certificates import SelfSigned
 from tests.support.commands import Outcome, Screen, pilothouse, server
@@ -112,6 +114,43 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
         assert screen.ended() == 3
     assert_told(pilothouse(home, "mcp", "call", "echo.echo", "text=x"), 3, "--consent")
     assert echo.called() == []
+
+
+def test_a_name_may_stand_before_the_command_or_the_url(home: Path, echo: Echo) -> None:
+    added = pilothouse(home, "mcp", "add", "My Echo", "--", *echo.command)
+    assert (added.code, added.out) == (3, "my_echo\n"), added
+    far = pilothouse(home, "mcp", "add", "far", "http://127.0.0.1:9/mcp")
+    assert far.out == "far\n", far
+    servers = json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"]
+    assert [(each["name"], each["address"]) for each in servers] == [
+        ("My Echo", shlex.join(echo.command)),
+        ("far", "http://127.0.0.1:9/mcp"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "command"),
+    [
+        (["git", "--", "uvx", "mcp-server-git"], "git", ("uvx", ("mcp-server-git",))),
+        (["/bin/echo", "--", "x"], "", ("/bin/echo", ("--", "x"))),
+        (["git", "https://example.com/mcp"], "", ("git", ("https://example.com/mcp",))),
+        (["npx", "-y", "package", "--", "--flag"], "", ("npx", ("-y", "package", "--", "--flag"))),
+    ],
+)
+def test_a_command_that_looks_like_a_name_stays_a_command(
+    words: list[str], name: str, command: tuple[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for program in ("git", "npx"):
+        (tmp_path / program).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = new_server(words, ServerForm())
+    assert (made.name, (made.command, made.args)) == (name, command)
+
+
+def test_options_after_the_name_are_told_where_they_belong(home: Path) -> None:
+    done = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "--", "npx", "-y", "some-server")
+    assert_told(done, 2, "Options come before the name.", "pilothouse mcp add --env A=b airtable -- …")
+    assert "no MCP servers" in pilothouse(home, "mcp", "list").err
 
 
 @pytest.mark.slow
