@@ -249,3 +249,16 @@ def test_tools_can_be_switched_off_and_a_read_only_server_offers_only_what_claim
     catalogue.learn(server(), tools, Kept())
     assert states(catalogue, server(off_tools=["read"])) == {"read": "off", "write": "offered"}
     assert states(catalogue, server(read_only=True)) == {"read": "offered", "write": "off"}
+
+
+@pytest.mark.case("TOOL-05", "TOOL-07")
+def test_a_definition_that_cannot_even_be_kept_is_set_aside_and_the_rest_is_kept(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    odd = [tool("half", description="\ud800"), tool("\udfff"), {"inputSchema": OBJECT}, {"name": ["a"]}]
+    catalogue.learn(server(), [tool("good"), *odd, tool("big", inputSchema={"maximum": 10**40})], Kept())
+    again = Catalogue(tmp_path / "mcp")
+    found = {each.name: each.state for each in again.tools(server(), "files")}
+    assert (found["good"], found["big"]) == ("offered", "offered")
+    assert list(found.values()).count("quarantined") == len(odd)
+    assert all(each.reason for each in again.tools(server(), "files") if each.state == "quarantined")

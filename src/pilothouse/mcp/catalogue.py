@@ -183,10 +183,16 @@ def _inspected(tools: Sequence[JsonObject]) -> tuple[Listed, ...]:
     # Imported when a list is taken up: a kept one is offered without.
     from pilothouse.mcp import quarantine  # noqa: PLC0415
 
-    return tuple(
-        Listed(tool, fingerprint(tool), reason, () if reason else quarantine.warnings(tool))
-        for tool, reason in zip(tools, quarantine.reasons(tools), strict=True)
-    )
+    listed = []
+    for tool, reason in zip(tools, quarantine.reasons(tools), strict=True):
+        try:
+            made = Listed(tool, fingerprint(tool), reason, () if reason else quarantine.warnings(tool))
+        except (OverflowError, ValueError, RecursionError):
+            # Numbers and texts that JSON does not have: it could not even be kept.
+            name = str(tool.get("name") or "").encode(errors="replace").decode()
+            made = Listed({"name": name[: limits.TOOL_NAME_CHARS]}, "", "Its definition cannot be read.")
+        listed.append(made)
+    return tuple(listed)
 
 
 def _mentions(tool: JsonObject, others: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import hmac
 import os
 import re
 import secrets as random
+import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -84,8 +85,11 @@ class Consents:
     def __init__(self, file: Path, secrets: Secrets) -> None:
         self._file = file
         self._secrets = secrets
+        # Several servers are looked at side by side, in threads.
+        self._guard = threading.RLock()
         self._key: bytes | None = None
-        self._records: dict[str, _Record] | None = None
+        self._records: dict[str, _Record] = {}
+        self._stamp: tuple[int, int] | None = None
 
     def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
         """Return what starting a server would do now; raise a ChannelError when it cannot be started at all."""
@@ -104,23 +108,28 @@ class Consents:
 
     def give(self, server_id: str, agreed: Agreed) -> None:
         """Keep that the person agreed."""
-        records = {**self._load(), server_id: _Record(agreed, self._seal(server_id, agreed))}
-        self._save(records)
+        with self._guard:
+            self._save({**self._load(), server_id: _Record(agreed, self._seal(server_id, agreed))})
 
     def withdraw(self, server_id: str) -> None:
         """Forget a consent."""
-        records = dict(self._load())
-        if records.pop(server_id, None) is not None:
-            self._save(records)
+        with self._guard:
+            records = dict(self._load())
+            if records.pop(server_id, None) is not None:
+                self._save(records)
 
     def _load(self) -> dict[str, _Record]:
-        if self._records is None:
+        with self._guard:
             try:
-                self._records = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _Record])
+                info = self._file.stat()
+                stamp = (info.st_mtime_ns, info.st_size)
+                if stamp != self._stamp:
+                    self._records = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _Record])
+                    self._stamp = stamp
             except (OSError, msgspec.MsgspecError):
                 # Without a record nothing was agreed to; the person is asked again.
-                self._records = {}
-        return self._records
+                self._records, self._stamp = {}, None
+            return self._records
 
     def _save(self, records: dict[str, _Record]) -> None:
         temporary = self._file.with_name(f".{self._file.name}.new")
@@ -128,19 +137,20 @@ class Consents:
         with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode(records))
         os.replace(temporary, self._file)
-        self._records = records
+        self._records, self._stamp = records, None
 
     def _seal(self, server_id: str, agreed: Agreed) -> str:
         return hmac.new(self._sealing_key(), msgspec.json.encode((server_id, agreed)), "sha256").hexdigest()
 
     def _sealing_key(self) -> bytes:
-        if self._key is None:
-            kept = self._secrets.get(_KEY_NAME, _KEY_ORIGIN)
-            if kept is None:
-                kept = random.token_hex(32)
-                self._secrets.put(_KEY_NAME, kept, _KEY_ORIGIN)
-            self._key = kept.encode()
-        return self._key
+        with self._guard:
+            if self._key is None:
+                kept = self._secrets.get(_KEY_NAME, _KEY_ORIGIN)
+                if kept is None:
+                    kept = random.token_hex(32)
+                    self._secrets.put(_KEY_NAME, kept, _KEY_ORIGIN)
+                self._key = kept.encode()
+            return self._key
 
 
 def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:

@@ -61,8 +61,8 @@ def check_schema(schema: object) -> None:
         raise Unusable("Its parameters are not described by a JSON schema.")
     try:
         size = len(msgspec.json.encode(schema))
-    except (RecursionError, msgspec.MsgspecError):
-        raise Unusable("The schema of its parameters is nested too deeply.") from None
+    except (RecursionError, OverflowError, ValueError, msgspec.MsgspecError):
+        raise Unusable("The schema of its parameters is nested too deeply, or no JSON.") from None
     if size > limits.SCHEMA_BYTES:
         raise Unusable(f"The schema of its parameters has {size:,} bytes; {limits.SCHEMA_BYTES:,} are allowed.")
     if schema.get("type", "object") != "object":

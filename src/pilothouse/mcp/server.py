@@ -19,7 +19,7 @@ from pilothouse.mcp.history import History
 from pilothouse.mcp.logbook import Logbook
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
-from pilothouse.mcp.troubles import NeedsConsent, needs_consent
+from pilothouse.mcp.troubles import Hopeless, NeedsConsent, needs_consent
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
@@ -214,10 +214,10 @@ class Server:
         self.looked = True
         try:
             agreed, now = await asyncio.to_thread(self._look)
-        except ChannelError as error:
-            self._unstartable = error
-            self.came(None, self.state, error)
-            raise
+        except (ChannelError, PilothouseError) as error:
+            self._unstartable = Hopeless(error.message, fix=error.fix, sent=False)
+            self.came(None, self.state, self._unstartable)
+            raise self._unstartable from None
         before, self.asking, self._unstartable = (self.asking, self._unstartable), None, None
         if agreed is None or agreed.fingerprint() != now.fingerprint():
             self.asking = self.around.consents.shown(self.entry, now, agreed)
@@ -264,7 +264,15 @@ class Server:
     async def open(self, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
         async with self.around.starts:
-            return await self.around.opener.open(self, connection)
+            try:
+                return await self.around.opener.open(self, connection)
+            except ChannelError:
+                raise
+            except PilothouseError as error:
+                raise Hopeless(error.message, fix=error.fix, sent=False) from None
+            except Exception as error:
+                _log.exception("server %s could not be opened", self.name)
+                raise ChannelError(f"Something went wrong while connecting: {error}", sent=False) from None
 
     async def check(self, session: Session) -> None:
         """Ask for a sign of life; where there is no question for that, for the tools."""
@@ -279,6 +287,9 @@ class Server:
             await self.learn(session)
         except ChannelError as error:
             self.history.error(error.message)
+        except Exception as error:
+            _log.exception("the tools of server %s could not be taken up", self.name)
+            self.history.error(f"Its list of tools could not be taken up: {error}")
 
     async def learn(self, session: Session) -> None:
         """Take up the server's list of tools; raise a ChannelError when it does not give one."""
