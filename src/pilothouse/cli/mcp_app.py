@@ -73,8 +73,8 @@ def add(
 ) -> None:
     """Add a server, print its prefix and try it.
 
-    Options come before the command. A local command is shown whole and starts only after you agree; without a
-    terminal to ask in, it ends with 3 and says how to agree.
+    Options come before the command. A name may stand before it too: `NAME -- COMMAND…`, or `NAME URL`. A local command
+    is shown whole and starts only after you agree; without a terminal to ask in, it ends with 3 and says how to agree.
     """
     from pilothouse.cli import servers as command
 

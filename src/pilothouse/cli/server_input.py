@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -20,7 +23,7 @@ _ADDRESSES = ("http://", "https://", "ws://", "wss://")
 
 def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
     """Return the server that a command line, a command with its arguments, or a URL stands for."""
-    words = [*target]
+    words, form = _named([*target], form)
     if form.command_line is not None or form.url is not None:
         if words:
             raise PilothouseError("bad_request", "The server is named twice.", fix="Give one command or one URL.")
@@ -33,9 +36,30 @@ def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
         )
     if len(words) > 1:
         return _filled(ServerInput(command=words[0], args=tuple(words[1:])), form)
-    if words[0].lower().startswith(_ADDRESSES):
+    if _is_address(words[0]):
         return _filled(ServerInput(url=words[0]), form)
     return _filled(ServerInput(command_line=words[0]), form)
+
+
+def _named(words: list[str], form: ServerForm) -> tuple[list[str], ServerForm]:
+    """Return what to start and the form with its name, where they are given as `NAME -- COMMAND…` or `NAME URL`."""
+    if form.name is not None or len(words) < 2 or "/" in words[0]:
+        return words, form
+    name, *rest = words
+    if rest[0] == "--" and len(rest) > 1:
+        return rest[1:], replace(form, name=name)
+    if len(rest) == 1 and _is_address(rest[0]) and shutil.which(name) is None:
+        return rest, replace(form, name=name)
+    if rest[0].startswith("-") and "--" in rest and shutil.which(name) is None:
+        before = shlex.join(rest[: rest.index("--")])
+        raise PilothouseError(
+            "bad_request", "Options come before the name.", fix=f"Write: pilothouse mcp add {before} {name} -- …"
+        )
+    return words, form
+
+
+def _is_address(word: str) -> bool:
+    return word.lower().startswith(_ADDRESSES)
 
 
 def changed_server(now: ServerView, form: ServerForm) -> ServerInput:
