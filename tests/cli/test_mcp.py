@@ -204,6 +204,17 @@ def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
         assert re.search(r"Connected \(\d+ tools\)", status)
 
 
+@pytest.mark.slow
+@pytest.mark.case("SPAWN-10")
+def test_what_a_server_wrote_outlives_the_command_that_started_it(home: Path, echo: Echo) -> None:
+    consented(home, echo)
+    logged = pilothouse(home, "mcp", "logs", "echo")
+    assert "stderr   A line in the log." in logged.out
+    assert "initialize OK" in logged.out
+    lines = [json.loads(line) for line in pilothouse(home, "mcp", "logs", "echo", "--json").out.splitlines()]
+    assert "A line in the log." in [line["text"] for line in lines]
+
+
 @pytest.mark.case("SPAWN-01")
 def test_an_import_starts_nothing(home: Path, echo: Echo, tmp_path: Path) -> None:
     file = tmp_path / "claude_desktop_config.json"
@@ -379,3 +390,30 @@ def test_a_tool_whose_schema_is_none_is_set_aside_and_the_others_work(home: Path
     listed = pilothouse(home, "mcp", "tools", "echo")
     assert "echo.good" in listed.out
     assert re.search(r"^echo\.bad: .+", listed.err, re.MULTILINE), listed
+
+
+@pytest.mark.slow
+def test_a_chat_lists_chooses_and_asks(home: Path, echo: Echo, script: Script) -> None:
+    consented(home, echo)
+    with Screen(home, ["chat", "--model", calling(script, "echo__echo", "{text: hello}")]) as screen:
+        screen.until("›")
+        screen.type("/servers\r")
+        screen.until("Idle|Connect")
+        screen.until("Used here: the usual ones")
+        screen.until("›")
+        screen.type("/servers nope\r")
+        screen.until("no MCP server “nope”")
+        screen.until("›")
+        screen.type("/servers echo:echo\r")
+        screen.until("from your next message on")
+        screen.until("›")
+        screen.type("go\r")
+        screen.until(r"Allow echo\.echo\?")
+        screen.until("›")
+        screen.type("2\r")
+        screen.until(r"Completed \(")
+        screen.until("It said so")
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    assert echo.called() == ["echo"]
