@@ -65,15 +65,21 @@ class Catalogue:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._kept: dict[str, Kept] = {}
+        # The entry whose source the kept list was last compared with.
+        self._checked: dict[str, ServerEntry] = {}
 
     def kept(self, entry: ServerEntry) -> Kept:
         """Return what is remembered of a server as it is configured now."""
         kept = self._kept.get(entry.id)
         if kept is None:
             kept = self._kept[entry.id] = self._read(entry.id)
+        elif self._checked.get(entry.id) is entry:
+            # Asked at every call; only another entry can have another source.
+            return kept
         if kept.source != source_of(entry):
             # Another command or address: nothing that was learned holds, but what was approved is remembered.
             kept = self._kept[entry.id] = Kept(source=source_of(entry), approved=kept.approved)
+        self._checked[entry.id] = entry
         return kept
 
     def known(self, entry: ServerEntry) -> bool:
@@ -115,6 +121,7 @@ class Catalogue:
     def forget(self, server_id: str) -> None:
         """Remove everything about a server."""
         self._kept.pop(server_id, None)
+        self._checked.pop(server_id, None)
         self._path(server_id).unlink(missing_ok=True)
 
     def tools(self, entry: ServerEntry, prefix: str, others: Iterable[str] = ()) -> list[ServerTool]:

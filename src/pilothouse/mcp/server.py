@@ -294,6 +294,9 @@ class Server:
     async def learn(self, session: Session) -> None:
         """Take up the server's list of tools; raise a ChannelError when it does not give one."""
         listing = await session.list_tools()
+        if not self.current:
+            # The list of what was configured before is nobody's any more.
+            return
         for note in listing.notes:
             self.history.line("host", "info", note)
         if listing.cut:
