@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from pilothouse.mcp.entries import address_of, command_of, parse_entries, parse_entry, secret_origin, written
+from pilothouse.mcp.entries import (
+    address_of,
+    command_of,
+    derived_name,
+    parse_entries,
+    parse_entry,
+    secret_origin,
+    written,
+)
 from pilothouse.mcp.forms import drafted
 from pilothouse.mcp.names import qualified_name, slug, slugs, wire_name
 from pilothouse.types.errors import PilothouseError
@@ -222,3 +230,20 @@ def test_two_servers_never_share_a_prefix() -> None:
     assert made["one"] == "my_files"
     assert made["two"].startswith("my_files_")
     assert wire_name("a", "_b") != wire_name("a_", "b") or slug("a_") == "a"
+
+
+@pytest.mark.case("SRV-14")
+@pytest.mark.parametrize(
+    ("package", "args", "name"),
+    [
+        (Package("command", "/usr/bin/python3"), ("/srv/weather.py", "--fast"), "weather"),
+        (Package("command", "node"), ("--no-warnings", "dist/index.js"), "index"),
+        (Package("command", "python3"), ("-m", "weather"), "weather"),
+        (Package("command", "/opt/weatherd"), ("-v",), "weatherd"),
+        (Package("npm", "@scope/server-weather@1.2"), (), "server-weather"),
+    ],
+)
+def test_a_server_without_a_name_is_called_after_what_it_runs(
+    package: Package, args: tuple[str, ...], name: str
+) -> None:
+    assert derived_name(package, args) == name

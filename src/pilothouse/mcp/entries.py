@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from pilothouse.mcp.names import slug
+from pilothouse.mcp.programs import INTERPRETERS
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
@@ -220,8 +221,8 @@ def _derived_name(raw: JsonObject) -> str:
     return derived_name(convert(package, Package, ("package",)))
 
 
-def derived_name(package: Package) -> str:
-    """Return a name for a server without one: of its host, its package or its program."""
+def derived_name(package: Package, args: Sequence[str] = ()) -> str:
+    """Return a name for a server without one: of its host, its package, its script or its program."""
     if package.type == "http":
         try:
             host = urlsplit(package.identifier).hostname
@@ -229,6 +230,10 @@ def derived_name(package: Package) -> str:
             host = None
         return host or re.sub(r"^wss?://", "", package.identifier)
     plain = package.identifier.rstrip("/").rpartition("/")[2]
+    if package.type == "command" and INTERPRETERS.fullmatch(plain.lower().removesuffix(".exe")):
+        # Nobody calls a server "python".
+        script = next((each for each in args if not each.startswith("-")), "").rpartition("/")[2]
+        plain = script.rpartition(".")[0] or script or plain
     return re.sub(r"(?<=.)[@:=].*$", "", plain).removesuffix(".exe") or "server"
 
 

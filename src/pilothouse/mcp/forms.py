@@ -73,7 +73,7 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
     )
     entry = ServerEntry(
         id=server_id,
-        name=body.name.strip() or derived_name(package),
+        name=body.name.strip() or derived_name(package, args),
         enabled=body.enabled,
         source=before.source if before and before.package == package else source,
         package=package,
