@@ -30,7 +30,7 @@ from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
-from pilothouse.settings.logs import logging_to
+from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.tools.think import Think
@@ -231,7 +231,7 @@ async def open_host(
     async with AsyncExitStack() as stack:
         folder = open_home(home)
         redactor = Redactor()
-        stack.enter_context(logging_to(folder.logs, redactor.redact))
+        stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
         feed = Feed()
         opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
         stack.push_async_callback(opened.close)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 from typing import Any, Literal
@@ -14,13 +13,14 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.session import BadAnswer, Session, SessionOptions, connect
 from pilothouse.mcp.transports.detection import channel_to
 from pilothouse.mcp.transports.target import Target
+from tests.faults.chance import SEED, seeded
 from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable, serving
 from tests.support.tiny_http import TinyHttp
 
 Fault = Literal["none", "drop", "reset", "close"]
-SEED = int(os.environ.get("FAULTS_SEED", "7"))
-SECONDS = float(os.environ.get("FAULTS_SECONDS", "1.5"))
 OPTIONS = SessionOptions(client_version="1", probe_timeout=0.5, connect_timeout=2.0)
+# Of the time for simulations; there are four of these.
+SHARE = 1 / 24
 FAULTS: tuple[Fault, ...] = ("none", "none", "drop", "reset", "close")
 
 
@@ -73,7 +73,7 @@ async def torment(port: int, path: str, brain: Brain, scheme: str = "http") -> C
     chance = random.Random(SEED)
     async with FaultProxy(port) as proxy:
         caller = Caller(f"{scheme}://127.0.0.1:{proxy.port}{path}", brain)
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + seeded(SHARE)
         while time.monotonic() < end:
             proxy.fault = chance.choice(FAULTS)
             proxy.after = chance.randrange(0, 900)

@@ -134,7 +134,9 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     repeated = [item_id for item_id, times in begun.items() if times > 1 + paused[item_id]]
     assert not repeated, f"calls were executed twice: {repeated}"
     calls = [item for item in items if item.kind == "tool_call"]
-    ids = Counter(item.data["callId"] for item in calls)
+    # A summary stands for the calls before it: no model is sent them again.
+    summed = [item.position for item in items if item.kind == "compaction" and item.status == "completed"]
+    ids = Counter((sum(item.position > end for end in summed), item.data["callId"]) for item in calls)
     assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
     for call in calls:
         if call.status in CLOSED and not call.data.get("cutOff"):

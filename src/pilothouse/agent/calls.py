@@ -10,6 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from pilothouse.agent import questions
+from pilothouse.agent.call_log import tell, tell_end
 from pilothouse.agent.deadline import call_times
 from pilothouse.agent.execution import STOPPED, Execution, failure
 from pilothouse.agent.naming import Meant, Names
@@ -111,6 +112,9 @@ class Calls:
         asked: list[_Asked] = []
         permitted: list[_Prepared] = []
         for call in calls:
+            # One that comes back from a question was requested before.
+            if not call.data.get("paused") and "waiting_approval" not in call.data.get("phases", ()):
+                tell("requested", call)
             prepared = await self._prepare(call, made)
             if isinstance(prepared, ToolOutput):
                 await self._conclude(call, prepared)
@@ -189,6 +193,7 @@ class Calls:
             data = questions.approval(call, tool, needed)
             question = self._journal.new("question", status="waiting", text=needed.question, data=data)
             events += [self._phase(call, "waiting_approval"), ItemCreated(item=question)]
+            tell("waiting", call)
         await self._journal.write(*events)
 
     async def _park(self, call: Item, tool: Tool, paused: ToolPaused) -> None:
@@ -208,6 +213,7 @@ class Calls:
             for ask, data in masked.data["asked"].items()
         }
         kept: JsonObject = {"state": paused.state, "questions": {ask: item.id for ask, item in created.items()}}
+        tell("waiting", call)
         pausing = self._phase(call, "input_required", status="waiting", data={"paused": kept, "deadlineAt": None})
         await self._journal.write(pausing, *(ItemCreated(item=item) for item in created.values()))
 
@@ -221,6 +227,7 @@ class Calls:
         data: JsonObject = {"timeoutSeconds": times.idle, "deadlineAt": time.time() + times.idle, "paused": None}
         # The intent is written first: a call whose end is not in the timeline may have happened.
         await self._journal.write(self._phase(call, "executing", status="streaming", data=data))
+        tell("executing", call)
         execution = self._running[call.id] = Execution(call.id, tool, times, self._journal)
         began = time.monotonic()
         try:
@@ -242,6 +249,7 @@ class Calls:
     async def _stopped(self, call: Item, execution: Execution) -> None:
         """Stop the tool with its run, and keep how it took that for whoever ends the call."""
         how = await execution.stop()
+        tell("stopped", call, how=how)
         # Another process may have the run by now; then it is its account that counts.
         with suppress(PilothouseError):
             await self._journal.write(ItemUpdated(item_id=call.id, data={"cancellation": how}))
@@ -252,6 +260,7 @@ class Calls:
         self, call: Item, output: ToolOutput, elapsed: float = 0.0, progress: JsonObject | None = None
     ) -> None:
         status = _status(output)
+        tell_end(call, status, output, elapsed)
         data: JsonObject = {key: value for key, value in output.data.items() if key not in _FIXED}
         data |= {
             "phase": status,

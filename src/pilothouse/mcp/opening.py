@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import signal
 import time
@@ -31,6 +32,9 @@ from pilothouse.types.servers import ProcessFacts, ServerEntry
 
 if TYPE_CHECKING:
     from pilothouse.mcp.oauth.credentials import Credentials
+
+
+_log = logging.getLogger(__name__)
 
 
 class Sessions:
@@ -155,6 +159,8 @@ def _options(server: Server, connection: Connection) -> SessionOptions:
 
     def tap(direction: str, message: JsonObject, size: int) -> None:
         traffic.message(named, "out" if direction == "out" else "in", message, size)
+        # What it is, never what it holds: the traffic panel shows that, to who may see it.
+        _log.debug("%s %s %s %s, %d bytes", named[1], direction, message.get("method", ""), message.get("id", ""), size)
 
     def garbage(text: str, why: str) -> None:
         history.line("stdout", "warning", f"{why}: {text}")
@@ -178,7 +184,8 @@ def _patience(server: Server) -> float:
     chosen = server.entry.config.connect_timeout
     if chosen is not None:
         return chosen
+    if not server.local:
+        return limits.MCP_HANDSHAKE
     downloads = server.entry.package.type in ("npm", "pypi", "docker")
-    return (
-        limits.INSTALL_TIMEOUT if downloads and not server.around.catalogue.known(server.entry) else limits.MCP_CONNECT
-    )
+    first = downloads and not server.around.catalogue.known(server.entry)
+    return limits.INSTALL_TIMEOUT if first else limits.MCP_CONNECT

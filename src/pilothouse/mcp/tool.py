@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.oauth.errors import SignInNeeded
+from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.troubles import NeedsConsent
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -75,12 +75,19 @@ class McpTool:
         try:
             outcome = await attempt.carry_out(safe=self._safe)
         except asyncio.CancelledError:
-            self._server.breaker.undecided()
-            self._server.history.call(self._listed.name, time.monotonic() - began, ok=False)
+            self._given_up(time.monotonic() - began)
             raise
         if not isinstance(outcome, ToolPaused):
             self._server.history.call(self._listed.name, time.monotonic() - began, ok=outcome.error is None)
         return outcome
+
+    def _given_up(self, seconds: float) -> None:
+        # Stopped early it says nothing about the server; not answered in its time it does.
+        if seconds >= self.times.idle:
+            self._server.breaker.failed()
+        else:
+            self._server.breaker.undecided()
+        self._server.history.call(self._listed.name, seconds, ok=False)
 
     def _refusal(self) -> ToolOutput | None:
         server, name = self._server, self._listed.name
@@ -203,7 +210,10 @@ class _Attempt:
         """Let the run wait until the person signed in; nothing was carried out."""
         before = self._resumed
         state = {"state": before.state, "answers": dict(before.answers)} if before else {}
-        ask = Ask(id=_SIGN_IN, kind="form", message=f"{needed.message} Accept once you have, and the call goes on.")
+        resumed = self._context.resumed
+        tried = f"{SIGN_IN_FAILED} " if resumed is not None and _SIGN_IN in resumed.state else ""
+        message = f"{tried}{needed.message} Accept once you have, and the call goes on."
+        ask = Ask(id=_SIGN_IN, kind="form", message=message)
         return ToolPaused((ask,), {_SIGN_IN: state})
 
     def _failed(self, error: ChannelError) -> ToolOutput:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -66,6 +67,7 @@ class Guard:
         self._origins = origins
         self._access = access
         self._rules = rules
+        self._told_at = float("-inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through as ASGI, or answer it."""
@@ -90,6 +92,7 @@ class Guard:
             await self._app(scope, _bounded(receive, limit), guarded_send)
         except Exception as error:
             if isinstance(error, PilothouseError):
+                self._tell(scope, error)
                 # The body was not read, so the connection cannot be used again.
                 answer = problem_response(error, headers={"connection": "close"})
             else:
@@ -101,6 +104,7 @@ class Guard:
         try:
             scope["caller"] = await self._admit(scope, 0)
         except PilothouseError as error:
+            self._tell(scope, error)
             # Starlette answers a handshake with an HTTP response; the page learns the reason, not only "closed".
             response = problem_response(error)
             response.raw_headers = _with_security(response.raw_headers)
@@ -128,6 +132,14 @@ class Guard:
         if caller.carrier == "cookie" and method not in SAFE_METHODS and not proven:
             raise _foreign()
         return caller
+
+    def _tell(self, scope: Scope, error: PilothouseError) -> None:
+        """Log that a stranger was kept out; one who tries all the time fills no log."""
+        now = time.monotonic()
+        if error.code == "forbidden" and now - self._told_at >= limits.STRANGERS_TOLD:
+            self._told_at = now
+            origin = ", ".join(_fields(scope).get("origin", ()))[: limits.ERROR_TEXT_CHARS]
+            log.info("refused %s from %s: %s", scope["path"][:100], origin or "no page", error.message)
 
     def _check_site(self, headers: dict[str, list[str]], host: str) -> bool:
         """Refuse other sites' pages; return whether the browser proved that it is ours."""

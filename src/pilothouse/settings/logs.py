@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -29,12 +29,17 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
-        line = {
+        line: dict[str, object] = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self._redact(record.getMessage()),
         }
+        facts = getattr(record, "facts", None)
+        if isinstance(facts, dict):
+            line["facts"] = {
+                name: self._redact(value) if isinstance(value, str) else value for name, value in facts.items()
+            }
         error = self.formatException(record.exc_info) if record.exc_info else record.exc_text
         if error:
             line["error"] = self._redact(error)
@@ -48,6 +53,11 @@ class _PrivateFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8")
+
+
+def wanted_level(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how much is logged: every message to and from servers only where someone asked for it."""
+    return logging.DEBUG if environ.get("PILOTHOUSE_DEBUG", "0") not in ("", "0") else logging.INFO
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolError, ToolOutput
@@ -33,7 +34,7 @@ class Think:
     """Records thoughts; refuses to be called twice in a row, so that an action follows thinking."""
 
     effects: frozenset[Effect] = frozenset()
-    times = CallTimes(idle=30.0, total=30.0)
+    times = CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
     server = ""
     qualified_name = NAME
     grant_key = NAME

@@ -192,6 +192,8 @@ SOCKET_MESSAGE_BYTES = 16 * 1024
 SOCKET_SUBSCRIPTIONS = 64
 # Connections end within this after the server was told to stop; streams are ended at once.
 CONNECTION_GRACE = 3
+# Pages of others that try to get in are logged this often, in seconds; more would push out what matters.
+STRANGERS_TOLD = 1.0
 # A fixed token for a server that others on the network reach must not be guessable.
 TOKEN_CHARS = 16
 ONE_TIME_CODE_SECONDS = 600.0
@@ -224,7 +226,7 @@ MODEL_LIST_TIMEOUT = 10.0
 
 # --- signing in to servers -----------------------------------------------------------------------
 # A person who went to sign in comes back within this, or begins anew.
-SIGN_IN_SECONDS = 600.0
+SIGN_IN_SECONDS = 120.0
 # A token is renewed this long before it ends: a request takes a while to arrive, and clocks differ.
 TOKEN_LEEWAY = 30.0
 # What a key signs about us is used at once; no one can use it later.
@@ -235,6 +237,8 @@ TOKEN_TRIES = 3
 SCOPE_STEPS = 5
 
 # --- tool timeouts -------------------------------------------------------------------------------
+# A built-in tool that needs no other time.
+TOOL_TIME = 300.0
 # A tool is not given longer than the model itself could take to fill a quarter of its window, within these.
 ALIGNED_TIMEOUT_MIN = 60.0
 ALIGNED_TIMEOUT_MAX = 600.0
@@ -341,6 +345,8 @@ TERMINAL_TICK = 0.2
 PROBE_TIMEOUT = 3.0
 # From the start of a connection until it can be used; package runners may have to download first.
 MCP_CONNECT = 30.0
+# One that runs elsewhere has started long ago; it shakes hands within this, or another try is better.
+MCP_HANDSHAKE = 20.0
 LIST_TIMEOUT = 15.0
 SERVERS_LIST_TIMEOUT = 10.0
 # A list of tools beyond these is a mistake or an attack; the first part of it is used.

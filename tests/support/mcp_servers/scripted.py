@@ -16,9 +16,10 @@
     --spawn             starts a child that leaves its process group, and says its pid on standard error
 
 Its tools (unless --tools says otherwise): echo(text), sleep(seconds), fail(message), big(bytes), exit(code),
-raw(line): writes this line instead of an answer, progress(steps, seconds), ask(schema): elicits, image(), pid(),
+raw(line): writes this line instead of an answer ($ID is the call's id, $BAD is no UTF-8), progress(steps, seconds),
+ask(schema): elicits, image(), pid(),
 env(): the names of its variables, deaf(): stops reading, flood(megabytes): writes on standard error, count(): how often
-it was called.
+it was called. Not listed by itself: late(text, seconds): answers after that time, whatever it is told meanwhile.
 """
 
 from __future__ import annotations
@@ -133,6 +134,11 @@ class Server:
             time.sleep(0.01)
         return "awake"
 
+    def do_late(self, number: object, params: dict[str, Any]) -> None:
+        time.sleep(float(params["arguments"]["seconds"]))
+        said = {"content": [{"type": "text", "text": params["arguments"]["text"]}]}
+        self.write({"id": number, "result": {"resultType": "complete", **said}})
+
     def do_fail(self, number: object, params: dict[str, Any]) -> dict[str, Any]:
         message = params["arguments"].get("message", "It went wrong.")
         return {"content": [{"type": "text", "text": message}], "isError": True}
@@ -145,7 +151,7 @@ class Server:
         os.kill(os.getpid(), signal.SIGKILL) if code < 0 else os._exit(code)
 
     def do_raw(self, number: object, params: dict[str, Any]) -> None:
-        self.line(str(params["arguments"]["line"]).replace("$ID", json.dumps(number)))
+        self.line(str(params["arguments"]["line"]).replace("$ID", json.dumps(number)).replace("$BAD", "\udcff\udcfe"))
 
     def do_progress(self, number: object, params: dict[str, Any]) -> str:
         steps, token = int(params["arguments"]["steps"]), params.get("_meta", {}).get("progressToken")

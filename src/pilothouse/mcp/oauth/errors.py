@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pilothouse.mcp.channel import ChannelError
 
+# What the person reads when they were away to sign in and it came to nothing.
+SIGN_IN_FAILED = "Authorization failed. Please try again."
+
 
 class OAuthError(ChannelError):
     """A token could not be had; the request it was for was not sent."""

@@ -1,4 +1,4 @@
-"""Sign-ins on their way: each with a state that is good once and for ten minutes, and a proof that only we have."""
+"""Sign-ins on their way: each with a state that is good once and for a short while, and a proof that only we have."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pilothouse.mcp.oauth import tokens
 from pilothouse.mcp.oauth.addresses import checked, with_query
 from pilothouse.mcp.oauth.credentials import Client, Credential
 from pilothouse.mcp.oauth.documents import Place
-from pilothouse.mcp.oauth.errors import OAuthError, SignInNeeded
+from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, OAuthError, SignInNeeded
 from pilothouse.mcp.oauth.flows import Flow, Flows
 from pilothouse.mcp.oauth.registration import Identity, client_for, given_client
 from pilothouse.types import limits
@@ -122,7 +122,8 @@ class SignInGrant:
             async with asyncio.timeout(limits.SIGN_IN_SECONDS):
                 return await self._person.authorize(sign_in)
         except TimeoutError:
-            raise SignInNeeded("Nobody signed in within ten minutes.", fix="Sign in again.") from None
+            message = f"Authorization timed out after {limits.SIGN_IN_SECONDS / 60:g} minutes."
+            raise SignInNeeded(message, fix="Sign in again.") from None
 
     def _code(self, query: Mapping[str, str], flow: Flow, place: Place) -> str:
         """Check that the redirect belongs to this sign-in and comes from this issuer; return its code."""
@@ -138,7 +139,7 @@ class SignInGrant:
             raise OAuthError(message, fix="Sign in again; if this happens again, tell the server's operator.")
         if "error" in query:
             why = tokens.plain(query.get("error_description") or query["error"])
-            raise SignInNeeded(f"The sign-in ended without leave: {why}.", fix="Sign in again.")
+            raise SignInNeeded(SIGN_IN_FAILED, fix=f"{urlsplit(issuer.issuer).netloc} said: {why}.")
         if not query.get("code"):
             raise OAuthError("The sign-in ended without a code.", fix="Sign in again.")
         return query["code"]

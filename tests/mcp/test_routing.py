@@ -1,0 +1,99 @@
+"""Which server a call goes to, with servers that are objects in this process: no process, no socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pilothouse.mcp.channel import ChannelError, Deliver, Message, Outgoing, RequestId
+from pilothouse.mcp.connection import Connection
+from pilothouse.mcp.server import Server
+from pilothouse.mcp.session import Session, SessionOptions, connect
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import ToolOutput
+from pilothouse.types.servers import ServerInput
+from tests.support.mcp_hosting import Hosted, hosting
+
+
+class Memory:
+    """A channel that ends in a function."""
+
+    def __init__(self, name: str, calls: list[tuple[str, str, Any]]) -> None:
+        self._name = name
+        self._calls = calls
+        self._closed: asyncio.Future[ChannelError | None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def closed(self) -> asyncio.Future[ChannelError | None]:
+        return self._closed
+
+    async def open(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+
+    async def send(self, message: Outgoing) -> None:
+        asked = json.loads(message.body)
+        if "id" in asked:
+            answer = {"jsonrpc": "2.0", "id": asked["id"], **self._answer(asked["method"], asked.get("params") or {})}
+            self._deliver(Message(answer, len(message.body)))
+
+    def _answer(self, method: str, params: JsonObject) -> JsonObject:
+        match method:
+            case "initialize":
+                info = {"name": self._name, "version": "1"}
+                return {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}}
+            case "tools/list":
+                names = ("read", f"only_{self._name}")
+                return {"result": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}}
+            case "tools/call":
+                self._calls.append((self._name, params["name"], params["arguments"]))
+                return {"result": {"content": [{"type": "text", "text": f"{self._name} did {params['name']}"}]}}
+        return {"error": {"code": -32601, "message": "no such method"}}
+
+    def abandon(self, request_id: RequestId) -> None:
+        pass
+
+    async def close(self) -> None:
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+
+class Opening:
+    """Makes sessions of servers in memory; implements `Opener`."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str, Any]] = []
+
+    async def open(self, server: Server, connection: Connection) -> Session:
+        session = await connect(Memory(server.name, self.calls), SessionOptions(client_version="1"))
+        await server.learn(session)
+        return session
+
+    def reap(self) -> int:
+        return 0
+
+
+@pytest.mark.case("TST-08", "NAM-04")
+async def test_a_call_reaches_the_server_that_its_name_says_and_no_other(home: Path) -> None:
+    async with hosting(home) as hosted:
+        opening = Opening()
+        hosted.supervisor.around = msgspec.structs.replace(hosted.supervisor.around, opener=opening)
+        names = ("alpha", "beta", "gamma")
+        for name in names:
+            await hosted.add(ServerInput(name=name, url=f"https://{name}.example.com/mcp"))
+            assert (await hosted.admin.test(name)).ok
+        asked = [(name, tool) for name in names for tool in ("read", f"only_{name}")]
+        outputs = await asyncio.gather(*(call(hosted, *one) for one in asked))
+        assert outputs == [f"{name} did {tool}" for name, tool in asked]
+        assert sorted(opening.calls) == sorted((name, tool, {"n": f"{name}.{tool}"}) for name, tool in asked)
+        assert "alpha.only_beta" not in await hosted.tools()
+
+
+async def call(hosted: Hosted, server: str, tool: str) -> str:
+    output = await hosted.call(f"{server}.{tool}", {"n": f"{server}.{tool}"})
+    assert isinstance(output, ToolOutput)
+    return output.text
