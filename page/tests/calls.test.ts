@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fraction, isCut, parsed, partsOf, progressOf, secondsLeft } from "../src/calls/call";
-import { canCancel, phaseOf, phaseText } from "../src/calls/phases";
+import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, secondsLeft, shownParts } from "../src/calls/call";
+import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
 import { holds, rowsOf } from "../src/chat/rows";
-import { choose, chosen, toggleTool } from "../src/shell/selection";
+import { choose, chooseNative, chosen, toggleTool, unset } from "../src/shell/selection";
 import { anItem, aServer } from "./records";
 
 const call = (data: Record<string, unknown>, status: "streaming" | "waiting" | "cancelled" | "timed_out" = "streaming") =>
@@ -15,8 +15,10 @@ describe("a call's phase", () => {
   });
 
   it("says when a server did not confirm that it stopped", () => {
-    expect(phaseText(call({ cancellation: "acknowledged" }, "cancelled"))).toBe("Cancelled");
-    expect(phaseText(call({ cancellation: "unanswered" }, "cancelled"))).toContain("may still be running");
+    expect(phaseText(call({ cancellation: "unanswered" }, "cancelled"))).toBe("Cancelled");
+    expect(phaseNote(call({ cancellation: "acknowledged" }, "cancelled"))).toBe("");
+    expect(phaseNote(call({ cancellation: "asked" }, "cancelled"))).toContain("told to stop; it may still be working");
+    expect(phaseNote(call({ cancellation: "unanswered" }, "timed_out"))).toContain("may still be running");
   });
 
   it("tells a timeout in the words of the server", () => {
@@ -63,9 +65,24 @@ describe("a result", () => {
   });
 
   it("that is longer than what the timeline holds can be had in full", () => {
-    expect(isCut(call({ content: [{ kind: "text", index: 0, text: "ab", bytes: 2 }] }))).toBe(false);
-    expect(isCut(call({ content: [{ kind: "text", index: 0, text: "ab", bytes: 5_000 }] }))).toBe(true);
-    expect(isCut(call({ cut: true }))).toBe(true);
+    const long = { content: [{ kind: "text", index: 0, text: "", bytes: 5_000 }] };
+    const whole = anItem({ kind: "tool_call", text: "ø".repeat(2_500), data: long });
+    const part = anItem({ kind: "tool_call", text: "ø".repeat(2_000), data: long });
+    expect(leftOut(call({ content: [{ kind: "text", index: 0, text: "ø", bytes: 2 }] }))).toBe(0);
+    expect(leftOut(whole)).toBe(0);
+    expect(leftOut(part)).toBe(5_000);
+    expect(shownParts(whole)[0]?.text).toBe(whole.text);
+  });
+
+  it("that is a file is had by its link, and a long text beside it in full", () => {
+    const file = { kind: "resource", index: 0, text: "", bytes: 90, mediaType: "application/octet-stream" };
+    expect(leftOut(call({ content: [file] }))).toBe(0);
+    expect(leftOut(call({ content: [file, { kind: "json", index: 1, text: "", bytes: 4_000 }] }))).toBe(4_000);
+  });
+
+  it("stands behind what was given, in one line", () => {
+    expect(inOneLine(call({ arguments: { path: "/a\n/b", depth: 2 } }))).toBe("path: /a /b, depth: 2");
+    expect(inOneLine(call({ rawArguments: "{broken" }))).toBe("");
   });
 
   it("is a tree only when it is JSON with something in it", () => {
@@ -113,5 +130,14 @@ describe("the tools of a conversation", () => {
     expect(toggleTool(some, ["read", "write"], "write")).toBe("all");
     expect(toggleTool(some, ["read", "write"], "read")).toBe("none");
     expect(chosen(choose(null, servers, one, some), one)).toEqual(["read"]);
+  });
+
+  it("keep the provider's own when servers are chosen, and the other way round", () => {
+    const searching = { ...unset, webSearch: true };
+    const both = choose(chooseNative(null, searching), servers, two, "none");
+    expect(both).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: searching });
+    expect(choose(both, servers, two, "all")).toEqual({ servers: null, nativeTools: searching });
+    expect(chooseNative(both, unset)).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: unset });
+    expect(chooseNative(chooseNative(null, searching), unset)).toBeNull();
   });
 });

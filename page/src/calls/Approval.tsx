@@ -1,12 +1,11 @@
 import { Button, Group } from "@mantine/core";
 import type { Item } from "../api/types";
-import { argumentsOf, choicesOf, text } from "../chat/data";
-import { LongText } from "../chat/LongText";
+import { choicesOf, text } from "../chat/data";
 import { useAnswer } from "../chat/useAnswer";
 import { QuestionIcon } from "../shell/icons";
 import { useApp } from "../store/store";
-import { toolName } from "./call";
 import classes from "./Calls.module.css";
+import { Given } from "./Given";
 
 /** Leave for one call: exactly what will be called, then the choices. */
 export function Approval({ item }: { item: Item }) {
@@ -19,7 +18,7 @@ export function Approval({ item }: { item: Item }) {
         <QuestionIcon size={15} />
         <span>{item.text}</span>
       </p>
-      {call && <LongText text={argumentsOf(call) || "{}"} label={`Arguments of ${toolName(call)}`} isWhole />}
+      {call && <Given call={call} />}
       {said && (
         <p className={classes.said}>
           {text(item.data.server) || "The server"} says about this tool: {said}

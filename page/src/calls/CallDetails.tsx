@@ -1,76 +1,26 @@
 import { Anchor, Button, Loader } from "@mantine/core";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { api, errorText } from "../api/client";
 import type { Item } from "../api/types";
-import { argumentsOf } from "../chat/data";
+import { argumentsOf, text } from "../chat/data";
 import { LongText } from "../chat/LongText";
 import { size } from "../chat/words";
 import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
-import { isCut, parsed, partsOf, type ResultPart } from "./call";
+import { leftOut, parsed, shownParts, toolName, type ResultPart } from "./call";
 import classes from "./Calls.module.css";
+import { phaseOf } from "./phases";
 
-function Labelled({ label, copy, children }: { label: string; copy: string; children: React.ReactNode }) {
+function Labelled({ label, copy, children }: { label: string; copy?: string; children: ReactNode }) {
   return (
     <div className={classes.labelled}>
       <div className={classes.label}>
         <span>{label}</span>
-        <CopyButton value={copy} label={`Copy ${label.toLowerCase()}`} />
+        {copy !== undefined && <CopyButton value={copy} label={`Copy ${label.toLowerCase()}`} />}
       </div>
       {children}
     </div>
-  );
-}
-
-/** What the tool was called with. */
-export function Arguments({ item }: { item: Item }) {
-  const source = argumentsOf(item);
-  const value = item.data.arguments;
-  if (typeof value !== "object" || value === null) return <LongText text={source} label="Arguments" />;
-  return (
-    <Labelled label="Arguments" copy={source}>
-      <JsonTree value={value} label="Arguments" />
-    </Labelled>
-  );
-}
-
-const partUrl = (itemId: string, index: number) => `/api/calls/${encodeURIComponent(itemId)}/parts/${index}`;
-
-function Place({ part }: { part: ResultPart }) {
-  const link = safeLink(part.uri);
-  const name = part.name || part.uri || "Resource";
-  return (
-    <p className={classes.place}>
-      <span>{name}</span>
-      {link ? (
-        <Anchor href={link.href} target="_blank" rel="noreferrer noopener">
-          {link.host}
-        </Anchor>
-      ) : (
-        part.uri && part.uri !== name && <code>{part.uri}</code>
-      )}
-    </p>
-  );
-}
-
-function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
-  return (
-    <p className={classes.place}>
-      <Anchor href={partUrl(itemId, part.index)} download={part.name || "result"}>
-        {part.name || part.uri || "Download"}
-      </Anchor>
-      <span className={classes.quiet}>{[part.mediaType, size(part.bytes)].filter(Boolean).join(", ")}</span>
-    </p>
-  );
-}
-
-function Picture({ itemId, part }: { itemId: string; part: ResultPart }) {
-  const label = part.name || `Image in the result, ${size(part.bytes)}`;
-  return (
-    <a href={partUrl(itemId, part.index)} target="_blank" rel="noreferrer noopener" className={classes.picture}>
-      <img src={partUrl(itemId, part.index)} alt={label} loading="lazy" />
-    </a>
   );
 }
 
@@ -84,66 +34,157 @@ function Words({ source, label }: { source: string; label: string }) {
   );
 }
 
+/** What the tool was called with. */
+function Arguments({ item }: { item: Item }) {
+  const source = argumentsOf(item);
+  if (source === "{}") return <p className={classes.quiet}>Called without arguments.</p>;
+  return source ? <Words source={source} label="Arguments" /> : null;
+}
+
+const partUrl = (itemId: string, index: number) => `/api/calls/${encodeURIComponent(itemId)}/parts/${index}`;
+
+function Place({ part }: { part: ResultPart }) {
+  const link = safeLink(part.uri);
+  return (
+    <p className={classes.place}>
+      {part.name && <span>{part.name}</span>}
+      {link ? (
+        <Anchor inherit href={link.href} target="_blank" rel="noreferrer noopener">
+          {part.uri}
+        </Anchor>
+      ) : (
+        <code>{part.uri}</code>
+      )}
+    </p>
+  );
+}
+
+function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
+  return (
+    <p className={classes.place}>
+      <Anchor inherit href={partUrl(itemId, part.index)} download={part.name || "result"}>
+        {part.name || part.uri || "Download"}
+      </Anchor>
+      <span>{[part.mediaType, size(part.bytes)].filter(Boolean).join(", ")}</span>
+    </p>
+  );
+}
+
+function Picture({ itemId, part }: { itemId: string; part: ResultPart }) {
+  const url = partUrl(itemId, part.index);
+  return (
+    <a href={url} target="_blank" rel="noreferrer noopener" className={classes.picture}>
+      <img src={url} alt={part.name || "What the tool drew"} loading="lazy" />
+    </a>
+  );
+}
+
+function Resource({ itemId, part }: { itemId: string; part: ResultPart }) {
+  if (!part.text) return <Binary itemId={itemId} part={part} />;
+  return (
+    <>
+      <Place part={part} />
+      <Words source={part.text} label="Content" />
+    </>
+  );
+}
+
 /** One piece of a result, drawn by what it is. */
-export function Part({ itemId, part }: { itemId: string; part: ResultPart }) {
+function Part({ itemId, part }: { itemId: string; part: ResultPart }) {
   switch (part.kind) {
     case "image":
-      return <Picture itemId={itemId} part={part} />;
+      return (
+        <Labelled label={`Image, ${size(part.bytes)}`}>
+          <Picture itemId={itemId} part={part} />
+        </Labelled>
+      );
     case "link":
-      return <Place part={part} />;
+      return (
+        <Labelled label="Link">
+          <Place part={part} />
+          {part.text && <p className={classes.quiet}>{part.text}</p>}
+        </Labelled>
+      );
     case "audio":
       return (
-        <>
+        <Labelled label="Sound">
           <audio className={classes.sound} controls preload="none" src={partUrl(itemId, part.index)} />
           <Binary itemId={itemId} part={part} />
-        </>
+        </Labelled>
       );
     case "resource":
-      return part.text ? (
-        <>
-          <Place part={part} />
-          <Words source={part.text} label="Resource" />
-        </>
-      ) : (
-        <Binary itemId={itemId} part={part} />
+      return (
+        <Labelled label="Resource">
+          <Resource itemId={itemId} part={part} />
+        </Labelled>
       );
     case "json":
-      return <Words source={part.text} label="Structured result" />;
+      return part.text ? <Words source={part.text} label="Structured result" /> : null;
     default:
-      return <Words source={part.text} label="Result" />;
+      return part.text ? <Words source={part.text} label="Result" /> : null;
   }
 }
 
-type Whole = { state: "asked" } | { state: "here"; parts: ResultPart[]; cut: boolean } | { state: "failed"; why: string };
+type Whole = { state: "asked" } | { state: "here"; parts: ResultPart[] } | { state: "failed"; why: string };
 
 /** What the tool gave: what the timeline holds, and all that was kept when asked for. */
-export function Result({ item }: { item: Item }) {
+function Result({ item }: { item: Item }) {
   const [whole, setWhole] = useState<Whole | null>(null);
   const load = () => {
     setWhole({ state: "asked" });
     api.result(item.id).then(
-      (result) => setWhole({ state: "here", parts: result.parts, cut: result.cut ?? false }),
+      (result) => setWhole({ state: "here", parts: result.parts }),
       (error: unknown) => setWhole({ state: "failed", why: errorText(error) }),
     );
   };
-  const kept = partsOf(item);
-  const parts = whole?.state === "here" ? whole.parts : kept;
-  if (!parts.length) return item.text ? <Words source={item.text} label="Result" /> : null;
+  const parts = whole?.state === "here" ? whole.parts : shownParts(item);
+  const missing = leftOut(item);
   return (
     <>
       {parts.map((part) => (
-        <Part key={part.index} itemId={item.id} part={part} />
+        // Drawn anew once all of it is here: a text may have become a tree.
+        <Part key={`${part.index} ${whole?.state === "here"}`} itemId={item.id} part={part} />
       ))}
-      {isCut(item) && whole === null && (
-        <Button size="compact-xs" variant="subtle" color="gray" onClick={load}>
-          Show the full result
+      {missing > 0 && (whole === null || whole.state === "failed") && (
+        <Button size="compact-xs" variant="default" onClick={load}>
+          {`Show the full result (${size(missing)})`}
         </Button>
       )}
       {whole?.state === "asked" && <Loader size="xs" aria-label="Fetching the full result" />}
       {whole?.state === "failed" && <p className={classes.problem}>{whole.why}</p>}
-      {whole?.state === "here" && whole.cut && (
-        <p className={classes.quiet}>The result was larger than what is kept; this is its beginning and its end.</p>
+      {item.data.cut === true && (
+        <p className={classes.quiet}>The result was larger than what is kept; its middle, or a file, is missing.</p>
       )}
+    </>
+  );
+}
+
+/** Return what is worth a sentence about how the result came. */
+function remarks({ data }: Item): string[] {
+  const attempts = typeof data.attempts === "number" ? data.attempts : 1;
+  const hidden = typeof data.hiddenCharacters === "number" ? data.hiddenCharacters : 0;
+  return [
+    attempts > 1 ? `It took ${attempts} attempts.` : "",
+    hidden > 0 ? `${hidden} characters that nobody can see were removed from what the model reads.` : "",
+    text(data.serverFault),
+  ].filter(Boolean);
+}
+
+/** Everything about a call: whose it is, what it was given, what it gave. */
+export function CallDetails({ item }: { item: Item }) {
+  return (
+    <>
+      <p className={classes.sentence}>
+        {phaseOf(item) === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
+        {item.data.server ? ` · ${text(item.data.server)}` : ""}
+      </p>
+      <Arguments item={item} />
+      <Result item={item} />
+      {remarks(item).map((remark) => (
+        <p key={remark} className={classes.quiet}>
+          {remark}
+        </p>
+      ))}
     </>
   );
 }

@@ -1,5 +1,5 @@
-import { Anchor, Button, Group } from "@mantine/core";
-import { lazy, Suspense } from "react";
+import { Button, Group } from "@mantine/core";
+import { lazy, Suspense, useState } from "react";
 import type { Item } from "../api/types";
 import { text } from "../chat/data";
 import { useAnswer } from "../chat/useAnswer";
@@ -17,7 +17,7 @@ function Refusals({ send, isSending }: { send: Send; isSending: boolean }) {
       <Button size="compact-md" variant="default" disabled={isSending} onClick={() => send({ choice: "decline" })}>
         Decline
       </Button>
-      <Button size="compact-md" variant="subtle" disabled={isSending} onClick={() => send({ choice: "cancel" })}>
+      <Button size="compact-md" variant="subtle" color="gray" disabled={isSending} onClick={() => send({ choice: "cancel" })}>
         Cancel the call
       </Button>
     </>
@@ -31,7 +31,7 @@ function FormAsk({ item }: { item: Item }) {
     <Suspense fallback={null}>
       <SchemaForm
         schema={schema}
-        submitLabel="Send"
+        submitLabel="Answer"
         disabled={isSending}
         onSubmit={(content: Record<string, unknown>) => send({ choice: "accept", content })}
         actions={<Refusals send={send} isSending={isSending} />}
@@ -42,6 +42,7 @@ function FormAsk({ item }: { item: Item }) {
 
 function UrlAsk({ item }: { item: Item }) {
   const { isSending, send } = useAnswer(item);
+  const [isOpened, setOpened] = useState(false);
   const link = safeLink(text(item.data.url));
   return (
     <>
@@ -49,11 +50,24 @@ function UrlAsk({ item }: { item: Item }) {
       {!link && <p className={classes.problem}>This address cannot be opened safely.</p>}
       <Group gap="xs">
         {link && (
-          <Anchor href={link.href} target="_blank" rel="noreferrer noopener">
+          <Button
+            component="a"
+            size="compact-md"
+            variant={isOpened ? "default" : "filled"}
+            href={link.href}
+            target="_blank"
+            rel="noreferrer noopener"
+            onClick={() => setOpened(true)}
+          >
             Open {link.host}
-          </Anchor>
+          </Button>
         )}
-        <Button size="compact-md" disabled={isSending || !link} onClick={() => send({ choice: "accept" })}>
+        <Button
+          size="compact-md"
+          variant={isOpened ? "filled" : "default"}
+          disabled={isSending || !link}
+          onClick={() => send({ choice: "accept" })}
+        >
           I have done it
         </Button>
         <Refusals send={send} isSending={isSending} />

@@ -2,18 +2,26 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../api/client";
 import type { Item } from "../api/types";
-import { argumentsOf, callTime, text } from "../chat/data";
+import { callTime, text } from "../chat/data";
 import { Elapsed, useNow } from "../chat/Elapsed";
 import { Fold } from "../chat/Fold";
-import { seconds } from "../chat/words";
+import { duration } from "../chat/words";
 import { tell } from "../shell/messages";
-import { fraction, progressOf, secondsLeft, toolName } from "./call";
+import { fraction, inOneLine, progressOf, secondsLeft, toolName } from "./call";
 import classes from "./Calls.module.css";
-import { Arguments, Result } from "./CallDetails";
-import { canCancel, phaseIcons, phaseOf, phaseText, toneOf, type Phase } from "./phases";
+import { CallDetails } from "./CallDetails";
+import { canCancel, isWaiting, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "./phases";
+
+interface AskOnceProps {
+  label: string;
+  asked: string;
+  /** Whether it was asked already, here or elsewhere. */
+  wasAsked?: boolean;
+  ask: () => Promise<unknown>;
+}
 
 /** A button that asks once, and again only if asking failed. */
-function AskOnce({ label, asked, ask }: { label: string; asked: string; ask: () => Promise<unknown> }) {
+function AskOnce({ label, asked, wasAsked = false, ask }: AskOnceProps) {
   const [isAsked, setAsked] = useState(false);
   const send = () => {
     setAsked(true);
@@ -22,9 +30,10 @@ function AskOnce({ label, asked, ask }: { label: string; asked: string; ask: () 
       tell(error);
     });
   };
+  const isOver = isAsked || wasAsked;
   return (
-    <Button size="compact-xs" variant="default" disabled={isAsked} onClick={send}>
-      {isAsked ? asked : label}
+    <Button size="compact-xs" variant="default" className={classes.ask ?? ""} disabled={isOver} onClick={send}>
+      {isOver ? asked : label}
     </Button>
   );
 }
@@ -32,17 +41,18 @@ function AskOnce({ label, asked, ask }: { label: string; asked: string; ask: () 
 function TimeLeft({ item }: { item: Item }) {
   const left = secondsLeft(item, useNow(500));
   if (left === null) return null;
+  if (left === 0) return <p className={classes.timeLeft}>Giving up…</p>;
   return (
-    <span className={classes.timeLeft}>
+    <p className={classes.timeLeft}>
       <span role="status">{`Times out in ${Math.ceil(left)} s`}</span>
       <AskOnce
         // Once more time was given, it may be asked for again.
-        key={text(item.data.keepWaiting) || String(item.data.deadlineAt)}
+        key={String(item.data.deadlineAt)}
         label="Keep waiting"
         asked="Waiting…"
         ask={() => api.keepWaiting(item.id)}
       />
-    </span>
+    </p>
   );
 }
 
@@ -61,15 +71,34 @@ function ProgressLine({ item }: { item: Item }) {
   );
 }
 
-function Summary({ item, phase }: { item: Item; phase: Phase }) {
+function Time({ item, phase }: { item: Item; phase: Phase }) {
   const { began, took } = callTime(item);
-  const friendly = text(item.data.display);
-  const name = friendly || (took === null ? `Using ${toolName(item)}...` : toolName(item));
+  if (isWaiting(phase)) return null;
+  return <span className={classes.time}>{took !== null ? duration(took) : <Elapsed since={began} />}</span>;
+}
+
+/** What is called and with what: a friendly line where the tool has one, else its name and its arguments. */
+function What({ item }: { item: Item }) {
+  const isOver = callTime(item).took !== null;
+  const name = toolName(item);
+  const friendly = item.data.server ? "" : text(item.data.display);
+  if (friendly && friendly !== name) return <span className={classes.what}>{friendly} </span>;
+  const given = inOneLine(item);
   return (
-    <span className={classes.call} data-phase={phase}>
-      <span className={classes.callName}>{name}</span>
-      <span className={classes.phase}>{phaseText(item)}</span>
-      <span className={classes.time}>{took !== null ? seconds(took) : <Elapsed since={began} />}</span>
+    <span className={classes.what}>
+      <span className={classes.callName}>{isOver ? name : `Using ${name}...`}</span>{" "}
+      {given && <span className={classes.given}>{given}</span>}
+    </span>
+  );
+}
+
+function Summary({ item, phase }: { item: Item; phase: Phase }) {
+  return (
+    <span className={classes.call}>
+      <What item={item} />
+      <span className={classes.state}>
+        <span className={classes.phase}>{phaseText(item)}</span> <Time item={item} phase={phase} />
+      </span>
     </span>
   );
 }
@@ -77,28 +106,27 @@ function Summary({ item, phase }: { item: Item; phase: Phase }) {
 /** A tool call: one line while it runs and after, its arguments and result behind it. */
 export function ToolCall({ item }: { item: Item }) {
   const phase = phaseOf(item);
+  const note = phaseNote(item);
   const aside = canCancel(phase) && (
-    <AskOnce label="Cancel" asked="Cancelling…" ask={() => api.cancelCall(item.id)} />
+    <AskOnce
+      label="Cancel"
+      asked="Cancelling…"
+      wasAsked={item.data.cancelRequested === true}
+      ask={() => api.cancelCall(item.id)}
+    />
   );
   return (
-    <div className={classes.card} data-phase={phase}>
+    <div className={classes.card} data-phase={phase} data-over={callTime(item).took !== null || undefined}>
       <Fold
-        icon={phaseIcons[phase]}
+        isWide
+        icon={<span className={classes.sign}>{phaseIcons[phase]}</span>}
         summary={<Summary item={item} phase={phase} />}
         tone={toneOf(phase)}
         aside={aside}
       >
-        {() => (
-          <>
-            <p className={classes.sentence}>
-              {phase === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
-              {item.data.server ? ` · ${text(item.data.server)}` : ""}
-            </p>
-            {argumentsOf(item) && <Arguments item={item} />}
-            <Result item={item} />
-          </>
-        )}
+        {() => <CallDetails item={item} />}
       </Fold>
+      {note && <p className={classes.note}>{note}</p>}
       {phase === "executing" && <ProgressLine item={item} />}
       {phase === "executing" && <TimeLeft item={item} />}
     </div>

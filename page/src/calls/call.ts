@@ -1,10 +1,8 @@
 import type { Item } from "../api/types";
-import { text } from "../chat/data";
+import { record, text } from "../chat/data";
 
 // What a call's `data` holds beyond its phase; read without trusting it.
 
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 const number = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 
 export interface Progress {
@@ -48,6 +46,9 @@ export interface ResultPart {
   bytes: number;
 }
 
+const nothing: ResultPart = { index: 0, kind: "text", text: "", mediaType: "", name: "", uri: "", bytes: 0 };
+/** More than any line shows. */
+const LINE_CHARS = 300;
 const kinds = ["text", "json", "image", "audio", "link", "resource"] as const;
 
 /** Return the pieces of a result as the server of the tool gave them. */
@@ -64,9 +65,34 @@ export function partsOf(item: Item): ResultPart[] {
   }));
 }
 
-/** Tell whether more of the result is kept than the timeline shows. */
-export const isCut = (item: Item) =>
-  item.data.cut === true || partsOf(item).some((part) => part.kind === "text" && part.bytes > part.text.length + 4);
+/** Tell whether a piece is text that is too long for the timeline; files are fetched by their links. */
+function isLeftOut(part: ResultPart): boolean {
+  if (part.text || !part.bytes) return false;
+  if (part.kind === "text" || part.kind === "json") return true;
+  return part.kind === "resource" && !/^(image\/|application\/octet-stream)/.test(part.mediaType);
+}
+
+/** Return the pieces that the timeline has; a single text that was left out is the call's own, as the model read it. */
+export function shownParts(item: Item): ResultPart[] {
+  const parts = partsOf(item);
+  if (!parts.length && item.text) return [{ ...nothing, text: item.text }];
+  return parts.length === 1 ? parts.map((part) => (isLeftOut(part) ? { ...part, text: item.text } : part)) : parts;
+}
+
+/** Return the bytes of text that are kept and not shown, or 0 when everything is shown. */
+export function leftOut(item: Item): number {
+  const parts = partsOf(item).filter(isLeftOut);
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+  const isWhole = partsOf(item).length === 1 && new TextEncoder().encode(item.text).length === bytes;
+  return isWhole ? 0 : bytes;
+}
+
+/** Return a call's arguments in a few words. */
+export function inOneLine(item: Item): string {
+  const entries = Object.entries(record(item.data.arguments));
+  const words = entries.map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return words.join(", ").slice(0, LINE_CHARS).replace(/\s+/g, " ");
+}
 
 /** Return the tool's name as people read it. */
 export const toolName = (item: Item) => text(item.data.serverTool) || text(item.data.tool) || "A tool";

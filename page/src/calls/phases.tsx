@@ -1,4 +1,3 @@
-import { Loader } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Item } from "../api/types";
 import { errorOf, text } from "../chat/data";
@@ -8,6 +7,7 @@ import {
   ClockIcon,
   CrossCircleIcon,
   ForbiddenIcon,
+  GearIcon,
   HourglassBottomIcon,
   HourglassTopIcon,
   QuestionIcon,
@@ -29,12 +29,6 @@ export function phaseOf(item: Item): Phase {
   return underWay.find((phase) => phase === text(item.data.phase)) ?? "started";
 }
 
-function cancelledText(item: Item): string {
-  return item.data.cancellation === "unanswered"
-    ? "Cancelled. The server did not confirm it; it may still be running."
-    : "Cancelled";
-}
-
 /** Return the words for a call's phase. */
 export function phaseText(item: Item): string {
   const bytes = typeof item.data.argumentBytes === "number" ? item.data.argumentBytes : 0;
@@ -54,7 +48,7 @@ export function phaseText(item: Item): string {
     case "failed":
       return `Failed: ${errorOf(item) || "no reason was given"}`;
     case "cancelled":
-      return cancelledText(item);
+      return "Cancelled";
     case "timed_out":
       return errorOf(item) || "timed out";
     case "unknown":
@@ -62,12 +56,25 @@ export function phaseText(item: Item): string {
   }
 }
 
+const afterStopping: Record<string, string> = {
+  asked: "The server was told to stop; it may still be working.",
+  unanswered: "It did not answer and may still be running.",
+};
+
+/** Return what a person should know besides how a call ended; often nothing. */
+export function phaseNote(item: Item): string {
+  const phase = phaseOf(item);
+  if (phase === "unknown") return errorOf(item);
+  if (phase !== "cancelled" && phase !== "timed_out") return "";
+  return afterStopping[text(item.data.cancellation)] ?? "";
+}
+
 /** The sign for each phase. */
 export const phaseIcons: Record<Phase, ReactNode> = {
   started: <HourglassTopIcon size={15} />,
   args_received: <HourglassBottomIcon size={15} />,
   waiting_approval: <QuestionIcon size={15} />,
-  executing: <Loader size={13} color="gray" />,
+  executing: <GearIcon size={15} />,
   input_required: <QuestionIcon size={15} />,
   completed: <CheckIcon size={15} />,
   failed: <CrossCircleIcon size={15} />,
@@ -90,3 +97,6 @@ export const toneOf = (phase: Phase) => tones[phase] ?? "quiet";
 /** Tell whether a call can still be cancelled by itself. */
 export const canCancel = (phase: Phase) =>
   phase === "started" || phase === "args_received" || phase === "executing";
+
+/** Tell whether a call waits for the person: that time is not its own. */
+export const isWaiting = (phase: Phase) => phase === "waiting_approval" || phase === "input_required";

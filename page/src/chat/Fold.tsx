@@ -8,14 +8,16 @@ interface FoldProps {
   /** Stands beside the line, and is not part of what opens it. */
   aside?: ReactNode;
   tone?: "quiet" | "good" | "bad" | "warning";
+  /** Takes the whole width, with what opens it at the end. */
+  isWide?: boolean;
   children: () => ReactNode;
 }
 
 /** One quiet line that opens. */
-export function Fold({ icon, summary, aside, tone = "quiet", children }: FoldProps) {
+export function Fold({ icon, summary, aside, tone = "quiet", isWide, children }: FoldProps) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <div className={classes.fold} data-tone={tone}>
+    <div className={classes.fold} data-tone={tone} data-wide={isWide || undefined}>
       <div className={classes.foldLine}>
         <button type="button" className={classes.foldButton} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {icon && <span className={classes.foldIcon}>{icon}</span>}

@@ -1,8 +1,18 @@
 import { useEffect, useRef, useState } from "react";
-import { activeRun } from "../store/conversation";
+import { activeRun, type ConversationState } from "../store/conversation";
 import { useApp, type AppState } from "../store/store";
 import classes from "./Chat.module.css";
 import { Elapsed } from "./Elapsed";
+
+/** Tell whether something of a run can be seen to go on. */
+function showsItself(open: ConversationState, runId: string): boolean {
+  for (let at = open.order.length - 1; at >= 0; at -= 1) {
+    const item = open.items.get(open.order[at] ?? "");
+    if (item?.runId !== runId || item.kind === "user_message") return false;
+    if (item.status === "streaming" || item.status === "waiting") return true;
+  }
+  return false;
+}
 
 /** Return what the run is doing while nothing of it streams; null when it shows by itself. */
 function pendingWords({ open }: AppState): string | null {
@@ -11,9 +21,7 @@ function pendingWords({ open }: AppState): string | null {
   if (run.cancelRequested) return "Stopping…";
   if (run.status === "queued") return "Waiting for its turn…";
   if (run.status === "waiting") return "Waiting for you";
-  const last = open.items.get(open.order[open.order.length - 1] ?? "");
-  const showsItself = last && last.kind !== "user_message" && (last.status === "streaming" || last.status === "waiting");
-  return showsItself ? null : "Waiting for the model…";
+  return showsItself(open, run.id) ? null : "Waiting for the model…";
 }
 
 /** Said once to those who cannot see the text arrive: when an answer begins and how it ends. */

@@ -2,6 +2,7 @@ import { Button, Group, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import type { Item } from "../api/types";
 import { Approval } from "../calls/Approval";
+import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
 import { QuestionIcon } from "../shell/icons";
 import classes from "./Chat.module.css";
@@ -59,8 +60,7 @@ export function Question({ item }: { item: Item }) {
       <p className={classes.questionText}>
         <QuestionIcon size={15} />
         <span>
-          {item.text}
-          {answer !== null && ` You answered: ${answer}.`}
+          {answer === null ? item.text : settled(item)}
         </span>
       </p>
       {answer === null && (choicesOf(item).length ? <ChoiceAnswer item={item} /> : <TextAnswer item={item} />)}

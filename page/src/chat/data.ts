@@ -2,7 +2,8 @@ import type { Item } from "../api/types";
 
 // What an item's `data` holds is open; these read it without trusting it.
 
-function record(value: unknown): Record<string, unknown> {
+/** Return an object, or an empty one for anything else. */
+export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
@@ -72,7 +73,8 @@ export function imagesOf(item: Item): string[] {
 /** Return when a call began and, once it is over, how long it took; times in milliseconds. */
 export function callTime(item: Item): { began: number; took: number | null } {
   const phases = record(item.data.phases);
-  const began = (number(phases.started) ?? item.createdAt) * 1000;
+  // What came before its execution was the model's time, or the person's.
+  const began = (number(phases.executing) ?? number(phases.started) ?? item.createdAt) * 1000;
   const isOver = item.status !== "streaming" && item.status !== "waiting";
   const exact = number(item.data.elapsedMs);
   return { began, took: isOver ? (exact ?? Math.max(0, item.updatedAt * 1000 - began)) : null };

@@ -7,6 +7,9 @@ export function seconds(ms: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
+/** Return how long something took: like `seconds`, and what was too quick for them in milliseconds. */
+export const duration = (ms: number) => (ms < 100 ? `${Math.round(Math.max(0, ms))} ms` : seconds(ms));
+
 /** Return a count for people: "950", "12.3k", "2.1M". */
 export function count(value: number): string {
   if (value < 1_000) return String(value);

@@ -14,9 +14,14 @@ function entriesOf(value: object): [string, Json][] {
   return Array.isArray(value) ? value.map((entry, at) => [String(at), entry]) : Object.entries(value);
 }
 
-/** Return a branch in few words: "[3]", "{2}". */
+/** Names that a closed object shows. */
+const NAMES = 5;
+
+/** Return a branch in few words: "[3]", "{city, days}". */
 export function brief(value: object): string {
-  return Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
+  if (Array.isArray(value)) return `[${value.length || ""}]`;
+  const names = Object.keys(value);
+  return `{${names.slice(0, NAMES).join(", ")}${names.length > NAMES ? ", …" : ""}}`;
 }
 
 function Leaf({ value }: { value: Json }) {
@@ -35,45 +40,49 @@ function Leaf({ value }: { value: Json }) {
   );
 }
 
-function Branch({ name, value, depth }: { name: string | null; value: object; depth: number }) {
-  const [isOpen, setOpen] = useState(depth < 2);
+function Entries({ value, depth }: { value: object; depth: number }) {
   const [shown, setShown] = useState(PAGE);
-  const entries = isOpen ? entriesOf(value) : [];
+  const entries = entriesOf(value);
+  return (
+    <ul className={classes.children}>
+      {entries.slice(0, shown).map(([key, entry]) => (
+        <li key={key}>
+          <Node name={key} value={entry} depth={depth} />
+        </li>
+      ))}
+      {entries.length > shown && (
+        <li>
+          <button type="button" className={classes.more} onClick={() => setShown(shown + PAGE)}>
+            {`${entries.length - shown} more`}
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Branch({ name, value, depth }: { name: string; value: object; depth: number }) {
+  const [isOpen, setOpen] = useState(depth < 2);
   return (
     <>
       <button type="button" className={classes.line} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span className={classes.chevron} data-open={isOpen || undefined}>
           <ChevronIcon size={12} />
         </span>
-        {name !== null && <span className={classes.name}>{name}</span>}
-        <span className={classes.brief}>{brief(value)}</span>
+        <span className={classes.name}>{name}:</span>
+        {!isOpen && <span className={classes.brief}>{brief(value)}</span>}
       </button>
-      {isOpen && (
-        <ul className={classes.children}>
-          {entries.slice(0, shown).map(([key, entry]) => (
-            <li key={key}>
-              <Node name={key} value={entry} depth={depth + 1} />
-            </li>
-          ))}
-          {entries.length > shown && (
-            <li>
-              <button type="button" className={classes.more} onClick={() => setShown(shown + PAGE)}>
-                {`${entries.length - shown} more`}
-              </button>
-            </li>
-          )}
-        </ul>
-      )}
+      {isOpen && <Entries value={value} depth={depth + 1} />}
     </>
   );
 }
 
-function Node({ name, value, depth }: { name: string | null; value: Json; depth: number }) {
+function Node({ name, value, depth }: { name: string; value: Json; depth: number }) {
   if (isBranch(value) && Object.keys(value).length > 0) return <Branch name={name} value={value} depth={depth} />;
   return (
     <span className={classes.line}>
       <span className={classes.chevron} />
-      {name !== null && <span className={classes.name}>{name}</span>}
+      <span className={classes.name}>{name}:</span>
       {isBranch(value) ? <span className={classes.brief}>{brief(value)}</span> : <Leaf value={value} />}
     </span>
   );
@@ -83,7 +92,11 @@ function Node({ name, value, depth }: { name: string | null; value: Json; depth:
 export function JsonTree({ value, label }: { value: Json; label: string }) {
   return (
     <div className={classes.tree} role="group" aria-label={label}>
-      <Node name={null} value={value} depth={0} />
+      {isBranch(value) && Object.keys(value).length > 0 ? (
+        <Entries value={value} depth={1} />
+      ) : (
+        <span className={classes.brief}>{JSON.stringify(value)}</span>
+      )}
     </div>
   );
 }

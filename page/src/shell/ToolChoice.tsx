@@ -23,7 +23,7 @@ function Tools({ server, what, onChoose }: ServerChoiceProps) {
         tell(error);
       },
     );
-  }, [server.id]);
+  }, [server.id, server.toolCount, server.changedTools]);
   if (!tools) return <Loader size="xs" aria-label="Fetching the tools" />;
   if (!tools.length) return <p className={classes.note}>No tools are known of this server yet.</p>;
   const all = tools.map((tool) => tool.name);
