@@ -35,7 +35,7 @@ class Connection:
         self.error: ChannelError | None = None
         # The process behind it, as it is now; set by whoever started one.
         self.process: Callable[[], ProcessFacts | None] = lambda: None
-        # Ends what is still starting without waiting for it.
+        # Tells a process to end that does not end by itself.
         self.hurry: Callable[[], None] = lambda: None
         self._used = time.monotonic()
         self._tries = 0
@@ -120,6 +120,9 @@ class Connection:
             task.cancel()
         else:
             self._wish("stop")
+            await asyncio.wait([task], timeout=limits.STOP_POLITELY)
+            if not task.done():
+                self.hurry()
         await asyncio.wait([task])
 
     # --- the owner task ---

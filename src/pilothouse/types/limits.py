@@ -333,6 +333,8 @@ RELIST_EVERY = 1.0
 SERVERS_RUNNING = 10
 # The first start of a package downloads it.
 INSTALL_TIMEOUT = 120.0
+# Most servers end when their input does; the others are told so after this, and are not waited for at the end.
+STOP_POLITELY = 0.5
 # A call that waits for its server to start says so this often, well within any tool's time without progress.
 STARTING_TOLD = 5.0
 
