@@ -244,3 +244,17 @@ async def test_a_call_that_waits_for_its_server_to_start_says_so(
         assert text(await again.call("scripted.echo", {"text": "x"}, progress=progress)) == "x"
         assert len(progress.told) > 2
         assert set(progress.told) == {(None, None, "Starting Scripted...")}
+
+
+@pytest.mark.case("ERR-15")
+async def test_a_server_that_never_answers_its_calls_is_spared_for_a_while(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MCP_IDLE", 0.05)
+    monkeypatch.setattr(limits, "BREAKER_FAILURES", 2)
+    await hosted.add(scripted())
+    assert (await hosted.admin.test("Scripted")).ok
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(hosted.call("scripted.sleep", {"seconds": 60}), 0.2)
+    assert failure(await hosted.call("scripted.echo", {"text": "x"}))[0] == "SERVER_UNAVAILABLE"
