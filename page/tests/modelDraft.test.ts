@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Catalogue, FoundModel, ModelView } from "../src/api/types";
-import { check, draftOf, newDraft, suggestions, toInput, withProvider, type ModelDraft } from "../src/settings/modelDraft";
+import { check, draftOf, isUsual, newDraft, suggestions, toInput, withProvider, type ModelDraft } from "../src/settings/modelDraft";
 import { usualVariable } from "../src/settings/providers";
 
 const good: ModelDraft = { ...newDraft(), name: "Mine", model: "claude-sonnet-4-5", apiKey: "sk-1" };
@@ -67,6 +67,13 @@ describe("checking a model's form", () => {
 });
 
 describe("what the server is sent", () => {
+  test("how tools are called, and the provider's own, are as they were unless they are changed", () => {
+    const model = { ...view({}), toolCalls: "text", nativeTools: { webSearch: true, codeExecution: false, urlContext: null } } as ModelView;
+    expect(toInput(draftOf(model))).toMatchObject({ toolCalls: "text", nativeTools: model.nativeTools });
+    expect(isUsual(draftOf(model))).toBe(false);
+    expect(isUsual(newDraft())).toBe(true);
+  });
+
   test("a pasted key goes as a key, a variable as its name, and neither with the other", () => {
     expect(toInput(good)).toMatchObject({ apiKey: "sk-1" });
     expect(toInput(good)).not.toHaveProperty("apiKeySource");

@@ -188,6 +188,7 @@ async def test_a_conversation_has_its_own_prompt_length_thinking_and_folder(
         "maxTokens": 512,
         "thinking": True,
         "workingDirectory": str(tmp_path),
+        "selection": None,
     }
     assert chat.snapshot()["conversation"]["settings"] == expected
     await page.reload()
@@ -202,6 +203,32 @@ async def test_a_conversation_has_its_own_prompt_length_thinking_and_folder(
     await eventually(is_default, "the prompt to be the default again")
 
 
+@pytest.mark.case("NAT-01", "NAT-02", "NAT-04")
+async def test_a_conversation_says_which_of_the_providers_own_tools_it_uses(chat: Chat) -> None:
+    page = chat.page
+    await chat.ask("Ahoy")
+    await page.get_by_role("button", name="Chat settings").click()
+    dialog = page.get_by_role("dialog", name="Chat settings")
+    search = dialog.get_by_role("radiogroup", name="Web search")
+
+    async def kept(search: bool | None, code: bool | None) -> None:
+        async def is_kept() -> bool:
+            selection = chat.snapshot()["conversation"]["settings"].get("selection")
+            native = selection["nativeTools"] if selection else {}
+            return (native.get("webSearch"), native.get("codeExecution")) == (search, code)
+
+        await eventually(is_kept, "the choice to be kept")
+
+    await search.get_by_text("On", exact=True).click()
+    await dialog.get_by_role("radiogroup", name="Code execution").get_by_text("Off", exact=True).click()
+    await kept(True, False)
+    await page.reload()
+    await page.get_by_role("button", name="Chat settings").click()
+    await expect(search.get_by_role("radio", name="On")).to_be_checked()
+    await search.get_by_text("Default", exact=True).click()
+    await kept(None, False)
+
+
 async def test_a_tool_call_shows_its_phases_its_time_and_its_result(chat: Chat, studio: Studio) -> None:
     call = {"call": "think", "arguments": {"thoughts": "Reef the sails first"}, "pieces": 6, "every": 0.1}
     studio.script([call], "Sails are reefed.")
@@ -210,9 +237,9 @@ async def test_a_tool_call_shows_its_phases_its_time_and_its_result(chat: Chat, 
     await expect(line).to_contain_text("Receiving args...")
     await expect(line.get_by_role("button", name="Cancel")).to_be_visible()
     await chat.finished()
-    await expect(line).to_contain_text(re.compile(r"Thinking: Reef the sails first\s*Completed\s*\d\.\d s"))
+    await expect(line).to_contain_text(re.compile(r"Thinking: Reef the sails first\s*Completed\s*\d+ ms"))
     await chat.fold("Reef the sails").click()
-    await expect(line.get_by_label("Arguments", exact=True)).to_contain_text('"thoughts": "Reef the sails first"')
+    await expect(line.get_by_label("Arguments", exact=True)).to_contain_text('thoughts:"Reef the sails first"')
     await expect(line.get_by_label("Result", exact=True)).to_contain_text("Noted.")
     await expect(chat.answers.last).to_contain_text("Sails are reefed.")
 

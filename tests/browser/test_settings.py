@@ -117,6 +117,32 @@ async def test_a_card_shows_host_context_thinking_and_what_can_be_done(server: L
     await expect(page.get_by_role("tooltip")).to_contain_text("Make another model the default")
 
 
+@pytest.mark.case("NAT-01")
+async def test_more_has_how_tools_are_called_and_the_providers_own_tools(server: LiveServer, page: Page) -> None:
+    await open_models(server, page)
+    await page.get_by_role("button", name="Edit Fast one").click()
+    form = page.get_by_role("dialog")
+    await expect(form.get_by_role("radiogroup", name="Web search")).to_have_count(0)
+    await form.get_by_role("button", name="More").click()
+    await choose(form, "Calls tools", "In the text of its answer")
+    for tool, state in (("Web search", "On"), ("Code execution", "Off")):
+        await form.get_by_role("radiogroup", name=tool).get_by_text(state, exact=True).click()
+    assert await serious_problems(page) == []
+    await form.get_by_role("button", name="Save").click()
+    await expect(form).to_have_count(0)
+    kept = server.read("models.json")["models"]["fast"]
+    assert kept["toolCalls"] == "text"
+    assert (kept["nativeTools"]["webSearch"], kept["nativeTools"]["codeExecution"]) == (True, False)
+    await page.get_by_role("button", name="Edit Fast one").click()
+    search = form.get_by_role("radiogroup", name="Web search")
+    await expect(search.get_by_role("radio", name="On")).to_be_checked()
+    await expect(form.get_by_role("radiogroup", name="Reading web pages").get_by_role("radio").first).to_be_checked()
+    await search.get_by_text("Default", exact=True).click()
+    await form.get_by_role("button", name="Save").click()
+    await expect(form).to_have_count(0)
+    assert server.read("models.json")["models"]["fast"]["nativeTools"].get("webSearch") is None
+
+
 @pytest.mark.case("MOD-01", "MOD-21")
 async def test_a_model_is_tried_and_added_and_its_key_kept_as_a_secret(
     server: LiveServer, page: Page, endpoint: Endpoint

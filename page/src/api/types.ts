@@ -28,6 +28,7 @@ export type ModelInput = Schemas["ModelInput"];
 export type ModelList = Schemas["ModelList"];
 export type ModelTest = Schemas["ModelTest"];
 export type ModelView = Schemas["ModelView"];
+export type NativeTools = Schemas["NativeTools"];
 export type NewMessage = Schemas["NewMessage"];
 export type PageState = Schemas["PageState"];
 export type Problem = Schemas["Problem"];

@@ -2,6 +2,7 @@ import { Autocomplete, Checkbox, NumberInput, Select, TextInput } from "@mantine
 import type { ModelView, Provider } from "../api/types";
 import { KeyFields } from "./KeyFields";
 import { withProvider, type DraftErrors, type ModelDraft } from "./modelDraft";
+import { MoreFields } from "./MoreFields";
 import { isInside, kindOf, kinds } from "./providers";
 import classes from "./Settings.module.css";
 
@@ -130,6 +131,7 @@ export function ModelFields({ names, ...props }: FieldsProps & { names: readonly
       <Identity {...props} names={names} />
       {!isInside(props.draft.provider) && <KeyFields {...props} />}
       <Abilities {...props} />
+      {!isInside(props.draft.provider) && <MoreFields {...props} />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
-import type { Catalogue, FoundModel, ModelInput, ModelView, Provider } from "../api/types";
+import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools, Provider } from "../api/types";
+import { isUnset, unset } from "../shell/selection";
 import { isInside, isLocal, usualUrl } from "./providers";
 
 /** Where a key comes from: what is there already, pasted, from the environment, or nowhere. */
@@ -18,6 +19,8 @@ export interface ModelDraft {
   maxTokens: number | "";
   supportsThinking: boolean;
   supportsImages: "auto" | "yes" | "no";
+  toolCalls: ModelView["toolCalls"];
+  nativeTools: NativeTools;
 }
 
 export type DraftErrors = Partial<Record<keyof ModelDraft, string>>;
@@ -37,8 +40,13 @@ export function newDraft(): ModelDraft {
     maxTokens: "",
     supportsThinking: false,
     supportsImages: "auto",
+    toolCalls: "auto",
+    nativeTools: unset,
   };
 }
+
+/** Tell whether nothing is said of what few people change. */
+export const isUsual = (draft: ModelDraft) => draft.toolCalls === "auto" && isUnset(draft.nativeTools);
 
 const choiceOf = { none: "none", env: "env", secret: "keep", literal: "keep" } as const;
 
@@ -57,6 +65,8 @@ export function draftOf(model: ModelView): ModelDraft {
     maxTokens: model.maxTokens ?? "",
     supportsThinking: model.supportsThinking,
     supportsImages: model.supportsImages ? "yes" : "no",
+    toolCalls: model.toolCalls,
+    nativeTools: model.nativeTools,
   };
 }
 
@@ -147,6 +157,8 @@ export function toInput(draft: ModelDraft): ModelInput {
     maxTokens: draft.maxTokens === "" ? null : draft.maxTokens,
     supportsThinking: draft.supportsThinking,
     supportsImages: draft.supportsImages === "auto" ? null : draft.supportsImages === "yes",
+    toolCalls: draft.toolCalls,
+    nativeTools: draft.nativeTools,
     ...keyFields(draft),
   };
 }

@@ -6,6 +6,8 @@ import { useApp } from "../store/store";
 import { SlidersIcon } from "./icons";
 import { tell } from "./messages";
 import { currentModel } from "./ModelSelector";
+import { NativeTools } from "./NativeTools";
+import { chooseNative, unset } from "./selection";
 import { ToolChoice } from "./ToolChoice";
 
 const textOrDefault = (text: string) => text.trim() || null;
@@ -97,6 +99,14 @@ function Fields({ settings }: { settings: ConversationSettings }) {
           save();
         }}
       />
+      <NativeTools
+        value={draft.selection?.nativeTools ?? unset}
+        note="They run at the model's provider. By default they are as the model has them."
+        onChange={(nativeTools) => {
+          edit({ selection: chooseNative(latest.current.selection, nativeTools) });
+          save();
+        }}
+      />
     </Stack>
   );
 }
@@ -115,7 +125,7 @@ export function ChatSettings() {
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
-      <Popover.Dropdown aria-label="Chat settings">
+      <Popover.Dropdown aria-label="Chat settings" mah="calc(100dvh - 60px)" style={{ overflowY: "auto" }}>
         <Fields key={id} settings={settings} />
       </Popover.Dropdown>
     </Popover>

@@ -1,7 +1,13 @@
-import type { Selection, ServerView } from "../api/types";
+import type { NativeTools, Selection, ServerView } from "../api/types";
 
 /** The tools of a server that a conversation uses: all, none, or these. */
 export type Chosen = "all" | "none" | readonly string[];
+
+/** The provider's own tools as they are when nothing is said. */
+export const unset: NativeTools = { webSearch: null, codeExecution: null, urlContext: null };
+
+/** Tell whether nothing is said of the provider's own tools. */
+export const isUnset = (native: NativeTools) => Object.values(native).every((value) => value === null);
 
 const names = (servers: readonly ServerView[]) => servers.filter((server) => server.enabled).map((server) => server.name);
 
@@ -30,10 +36,16 @@ export function choose(
     chosenNow.every(({ tools }) => !tools.length) &&
     chosenNow.length === names(servers).length &&
     chosenNow.every(({ name }) => names(servers).includes(name));
-  const nativeTools = selection?.nativeTools ?? { webSearch: null, codeExecution: null, urlContext: null };
-  const isNativeDefault = Object.values(nativeTools).every((value) => value === null);
-  if (isDefault && isNativeDefault) return null;
-  return { servers: isDefault ? null : chosenNow, nativeTools };
+  return selected(isDefault ? null : chosenNow, selection?.nativeTools ?? unset);
+}
+
+/** Return the selection with the provider's own tools replaced; null when it says no more than the default does. */
+export function chooseNative(selection: Selection | null, nativeTools: NativeTools): Selection | null {
+  return selected(selection?.servers ?? null, nativeTools);
+}
+
+function selected(servers: Selection["servers"], nativeTools: NativeTools): Selection | null {
+  return servers === null && isUnset(nativeTools) ? null : { servers, nativeTools };
 }
 
 /** Return what is chosen after one tool was switched. */

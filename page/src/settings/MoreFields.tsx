@@ -1,0 +1,54 @@
+import { Button, Select } from "@mantine/core";
+import { useState } from "react";
+import { ChevronIcon } from "../shell/icons";
+import { NativeTools } from "../shell/NativeTools";
+import { isUsual, type ModelDraft } from "./modelDraft";
+import type { FieldsProps } from "./ModelFields";
+import classes from "./Settings.module.css";
+
+const ways: readonly { value: ModelDraft["toolCalls"]; label: string }[] = [
+  { value: "auto", label: "As the provider does, else in text" },
+  { value: "native", label: "Only as the provider does" },
+  { value: "text", label: "In the text of its answer" },
+  { value: "constrained", label: "In text that the provider keeps to a schema" },
+];
+
+/** What few people change: how the model calls tools, and which of its provider's own it has. */
+export function MoreFields({ draft, onChange }: FieldsProps) {
+  const [isOpen, setOpen] = useState(() => !isUsual(draft));
+  return (
+    <>
+      <Button
+        variant="subtle"
+        color="gray"
+        size="compact-sm"
+        className={classes.more}
+        aria-expanded={isOpen}
+        leftSection={
+          <span className={classes.chevron} data-open={isOpen || undefined}>
+            <ChevronIcon size={14} />
+          </span>
+        }
+        onClick={() => setOpen(!isOpen)}
+      >
+        More
+      </Button>
+      {isOpen && (
+        <>
+          <Select
+            label="Calls tools"
+            data={[...ways]}
+            value={draft.toolCalls}
+            allowDeselect={false}
+            onChange={(value) => value && onChange({ ...draft, toolCalls: value as ModelDraft["toolCalls"] })}
+          />
+          <NativeTools
+            value={draft.nativeTools}
+            note="They run at the provider. Most are off there by default, and some cost extra."
+            onChange={(nativeTools) => onChange({ ...draft, nativeTools })}
+          />
+        </>
+      )}
+    </>
+  );
+}
