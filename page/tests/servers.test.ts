@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import type { ServerTool, ServerView, TrafficMessage } from "../src/api/types";
+import type { ServerTool, TrafficMessage } from "../src/api/types";
 import { split, understand } from "../src/servers/commandLine";
 import { definitionText, difference } from "../src/servers/diff";
 import { byTool, columns } from "../src/servers/latencies";
@@ -10,41 +10,7 @@ import { visible } from "../src/servers/visible";
 import { age, latency, originOf, toneOf, waiting } from "../src/servers/words";
 import { parseRoute } from "../src/shell/router";
 import { isAboutServer, merged } from "../src/store/servers";
-
-/** Return a server with some fields of its own. */
-function aServer(fields: Partial<ServerView> = {}): ServerView {
-  return {
-    id: "s_1",
-    name: "Files",
-    slug: "files",
-    enabled: true,
-    state: "connected",
-    label: "Connected (3 tools)",
-    transport: "stdio",
-    wire: "auto",
-    package: { type: "npm", identifier: "server-files" },
-    source: { type: "manual" },
-    authType: "none",
-    address: "npx -y server-files '/my folder'",
-    settings: {},
-    secretNames: [],
-    toolCount: 3,
-    changedTools: 0,
-    quarantinedTools: 0,
-    protocolVersion: "2025-11-25",
-    serverVersion: "1",
-    connectedAt: 1,
-    lastUsedAt: null,
-    lastHealthCheck: null,
-    lastError: "",
-    fix: "",
-    restarts: 0,
-    process: null,
-    consent: null,
-    warnings: [],
-    ...fields,
-  };
-}
+import { aServer } from "./records";
 
 describe("a typed line", () => {
   test.each([
@@ -93,7 +59,7 @@ describe("the form of a server", () => {
       always_on: true,
       times: { idle: 5 },
     };
-    const input = toInput(draftOf(aServer({ settings })));
+    const input = toInput(draftOf(aServer({ settings, address: "npx -y server-files '/my folder'" })));
     expect(input).toMatchObject({
       commandLine: "npx -y server-files '/my folder'",
       env: { TOKEN: null },
