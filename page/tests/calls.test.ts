@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, secondsLeft, shownParts } from "../src/calls/call";
+import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts } from "../src/calls/call";
 import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
 import { holds, rowsOf } from "../src/chat/rows";
 import { choose, chooseNative, chosen, toggleTool, unset } from "../src/shell/selection";
@@ -89,6 +89,17 @@ describe("a result", () => {
     expect(parsed('{"a": 1}')).toEqual({ a: 1 });
     expect(parsed("12")).toBeUndefined();
     expect(parsed("{broken")).toBeUndefined();
+  });
+});
+
+describe("a result", () => {
+  it("says that something unseen was removed, and how often it was asked for", () => {
+    expect(remarks(anItem({ data: { attempts: 1 } }))).toEqual([]);
+    expect(remarks(anItem({ data: { attempts: 2, hiddenCharacters: 7 } }))).toEqual([
+      "It took 2 attempts.",
+      "7 invisible characters were removed from what the model reads.",
+    ]);
+    expect(remarks(anItem({ data: { hiddenCharacters: 1 } }))[0]).toMatch(/^1 invisible character was/);
   });
 });
 

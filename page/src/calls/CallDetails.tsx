@@ -8,7 +8,7 @@ import { size } from "../chat/words";
 import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
-import { leftOut, parsed, shownParts, toolName, type ResultPart } from "./call";
+import { leftOut, parsed, remarks, shownParts, toolName, type ResultPart } from "./call";
 import classes from "./Calls.module.css";
 import { phaseOf } from "./phases";
 
@@ -157,17 +157,6 @@ function Result({ item }: { item: Item }) {
       )}
     </>
   );
-}
-
-/** Return what is worth a sentence about how the result came. */
-function remarks({ data }: Item): string[] {
-  const attempts = typeof data.attempts === "number" ? data.attempts : 1;
-  const hidden = typeof data.hiddenCharacters === "number" ? data.hiddenCharacters : 0;
-  return [
-    attempts > 1 ? `It took ${attempts} attempts.` : "",
-    hidden > 0 ? `${hidden} characters that nobody can see were removed from what the model reads.` : "",
-    text(data.serverFault),
-  ].filter(Boolean);
 }
 
 /** Everything about a call: whose it is, what it was given, what it gave. */

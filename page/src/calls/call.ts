@@ -107,3 +107,14 @@ export function parsed(source: string): unknown {
     return undefined;
   }
 }
+
+/** Return what is worth a sentence about how the result came. */
+export function remarks({ data }: Item): string[] {
+  const attempts = number(data.attempts) ?? 1;
+  const hidden = number(data.hiddenCharacters) ?? 0;
+  return [
+    attempts > 1 ? `It took ${attempts} attempts.` : "",
+    hidden ? `${hidden} invisible ${hidden === 1 ? "character was" : "characters were"} removed from what the model reads.` : "",
+    text(data.serverFault),
+  ].filter(Boolean);
+}
