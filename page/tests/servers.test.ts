@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import type { ServerTool, TrafficMessage } from "../src/api/types";
+import type { ServerTool, ServerView, TrafficMessage } from "../src/api/types";
 import { split, understand } from "../src/servers/commandLine";
 import { definitionText, difference } from "../src/servers/diff";
 import { byTool, columns } from "../src/servers/latencies";
@@ -9,7 +9,8 @@ import { fitting, grown, noFilter } from "../src/servers/traffic";
 import { visible } from "../src/servers/visible";
 import { age, latency, originOf, toneOf, waiting } from "../src/servers/words";
 import { parseRoute } from "../src/shell/router";
-import { isAboutServer, merged } from "../src/store/servers";
+import { askFor, hear, isAboutServer, merged } from "../src/store/servers";
+import { getState } from "../src/store/store";
 import { aServer } from "./records";
 
 describe("a typed line", () => {
@@ -177,6 +178,17 @@ describe("the state", () => {
     const now = merged(before, { servers: [aServer(), aServer({ id: "s_2", state: "error" })], problem: null });
     expect(now.servers[0]).toBe(before.servers[0]);
     expect(now.servers[1]?.state).toBe("error");
+  });
+  it("keeps what the socket told while an older answer was on its way", async () => {
+    const list = (state: ServerView["state"]) => ({ servers: [aServer({ state })], problem: null });
+    let arrive: (answer: ReturnType<typeof list>) => void = () => undefined;
+    const asking = askFor(new Promise<ReturnType<typeof list>>((resolve) => (arrive = resolve)), (answer) => answer);
+    hear(list("error"));
+    arrive(list("connecting"));
+    await asking;
+    expect(getState().servers.servers[0]?.state).toBe("error");
+    await askFor(Promise.resolve(list("idle")), (answer) => answer);
+    expect(getState().servers.servers[0]?.state).toBe("idle");
   });
   it("knows notices about one server from those about the whole", () => {
     const notice = (code: string) => ({ level: "warning" as const, code, message: "" });

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
+from tests.browser.rooms import ECHO, FAIL, Rooms, write_tools
 from tests.browser.studio import Chat, Studio
 from tests.support import chromium as finder
 from tests.support import leaks
@@ -85,3 +86,26 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 async def chat(studio: Studio, browser_context: BrowserContext) -> Chat:
     """A tab of that server, signed in, at the start page."""
     return await studio.open(browser_context)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Studio]:
+    """A server of this test's own; it outlives the tabs."""
+    made = Studio(tmp_path / "home")
+    yield made
+    made.server.close()
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """The tools that a scripted server offers."""
+    return write_tools(tmp_path / "tools.json", ECHO, FAIL)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def rooms(own: Studio, browser_context: BrowserContext) -> Rooms:
+    """A tab in the settings of the servers."""
+    chat = await own.open(browser_context, "/settings/mcp")
+    made = Rooms(chat.page, own)
+    await made.toolbar.wait_for()
+    return made

@@ -36,7 +36,7 @@ function Report({ report, onClose }: { report: ImportReport; onClose: () => void
   );
 }
 
-function Import({ onClose }: { onClose: () => void }) {
+function useImport() {
   const [text, setText] = useState("");
   const [origin, setOrigin] = useState("");
   const [problem, setProblem] = useState("");
@@ -58,6 +58,11 @@ function Import({ onClose }: { onClose: () => void }) {
       .then(setReport, (error: unknown) => setProblem(errorText(error)))
       .finally(() => setBusy(false));
   };
+  return { text, setText, origin, problem, isBusy, report, take, submit };
+}
+
+function Import({ onClose }: { onClose: () => void }) {
+  const { text, setText, origin, problem, isBusy, report, take, submit } = useImport();
   if (report) return <Report report={report} onClose={onClose} />;
   return (
     <form onSubmit={submit} className={classes.stack}>

@@ -55,6 +55,19 @@ function FileProblem() {
   );
 }
 
+function Find({ count, query, onChange }: { count: number; query: string; onChange: (query: string) => void }) {
+  return (
+    <TextInput
+      size="xs"
+      aria-label="Find a server"
+      placeholder={`Find among ${count} servers`}
+      leftSection={<SearchIcon size={15} />}
+      value={query}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
 interface DialogsProps {
   opened: Opened;
   servers: readonly ServerView[];
@@ -105,16 +118,7 @@ export function Servers() {
         Programs and services whose tools a model may use. A local program starts only after you have seen its command.
       </p>
       <FileProblem />
-      {servers.length > MANY && (
-        <TextInput
-          size="xs"
-          aria-label="Find a server"
-          placeholder={`Find among ${servers.length} servers`}
-          leftSection={<SearchIcon size={15} />}
-          value={query}
-          onChange={(event) => setQuery(event.currentTarget.value)}
-        />
-      )}
+      {servers.length > MANY && <Find count={servers.length} query={query} onChange={setQuery} />}
       <div className={classes.box}>
         <ul className={classes.rows} onKeyDown={moveFocus}>
           {shown.map((server) => (

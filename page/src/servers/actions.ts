@@ -1,12 +1,10 @@
 import { api } from "../api/client";
 import type { ServerView } from "../api/types";
-import { merged } from "../store/servers";
-import { setState } from "../store/store";
+import { askFor } from "../store/servers";
 
 /** Read the servers as they are; the socket may tell it too, or be away. */
 export async function loadServers(): Promise<void> {
-  const servers = await api.servers();
-  setState((now) => ({ servers: merged(now.servers, servers) }));
+  await askFor(api.servers(), (servers) => servers);
 }
 
 /** Do something with a server, then draw all as they are. */

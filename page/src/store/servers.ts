@@ -1,6 +1,6 @@
 import { notifications } from "@mantine/notifications";
 import type { ServerList } from "../api/types";
-import type { ServerNotice } from "./store";
+import { setState, type ServerNotice } from "./store";
 
 /** Take over what is new and keep what is the same, so that only rows that changed are drawn again. */
 export function merged(before: ServerList, now: ServerList): ServerList {
@@ -10,6 +10,25 @@ export function merged(before: ServerList, now: ServerList): ServerList {
     return old && JSON.stringify(old) === JSON.stringify(server) ? old : server;
   });
   return { servers, problem: now.problem };
+}
+
+/** How often the socket told of servers. */
+let told = 0;
+
+const draw = (servers: ServerList) => setState((now) => ({ servers: merged(now.servers, servers) }));
+
+/** Draw what the socket tells. */
+export function hear(servers: ServerList): void {
+  told += 1;
+  draw(servers);
+}
+
+/** Ask for the servers; what the socket told meanwhile is newer than the answer, which is then dropped. */
+export async function askFor<T>(ask: Promise<T>, serversOf: (answer: T) => ServerList): Promise<T> {
+  const before = told;
+  const answer = await ask;
+  if (told === before) draw(serversOf(answer));
+  return answer;
 }
 
 /** Tell whether a notice is about one MCP server: it passes, where others stay until they are no longer true. */

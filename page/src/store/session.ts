@@ -3,7 +3,7 @@ import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { currentRoute, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
 import { foldAll } from "./fold";
-import { isAboutServer, merged, toast } from "./servers";
+import { askFor, hear, isAboutServer, toast } from "./servers";
 import { FeedSocket } from "./socket";
 import { getState, setState } from "./store";
 
@@ -36,7 +36,7 @@ function receive(frame: SocketFrame): void {
     case "models":
       return setState({ models: frame.models });
     case "servers":
-      return setState((now) => ({ servers: merged(now.servers, frame.servers) }));
+      return hear(frame.servers);
     case "notice":
       if (isAboutServer(frame)) return toast(frame);
       return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
@@ -73,14 +73,13 @@ function lists(state: PageState) {
     conversations: state.conversations.conversations,
     nextConversations: state.conversations.next,
     models: state.models,
-    servers: merged(getState().servers, state.servers),
     config: state.config,
   };
 }
 
 async function refreshLists(): Promise<void> {
   try {
-    setState(lists(await api.state(null)));
+    setState(lists(await askFor(api.state(null), (state) => state.servers)));
   } catch (error) {
     if (signedOut(error)) setState({ phase: { name: "signed-out", message: errorText(error) } });
   }
@@ -137,7 +136,7 @@ export async function load(): Promise<void> {
   const route = currentRoute();
   const wanted = route.page === "chat" ? route.conversationId : null;
   try {
-    const state = await api.state(wanted);
+    const state = await askFor(api.state(wanted), ({ servers }) => servers);
     const open = state.snapshot ? fromSnapshot(state.snapshot) : null;
     const openProblem = wanted && !open ? "There is no such conversation." : null;
     setState({ phase: { name: "ready" }, ...lists(state), open, openProblem });

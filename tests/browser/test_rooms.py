@@ -1,0 +1,178 @@
+"""The rooms beside the list of MCP servers: tools, status, traffic; small screens, many servers, the palette."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import BrowserContext, Download, Locator, expect
+
+from tests.browser.rooms import ECHO, Rooms, start_server
+from tests.browser.studio import Studio
+from tests.support.axe import serious_problems
+
+
+@pytest.mark.case("STA-06", "AGT-07")
+async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
+    rooms: Rooms, own: Studio, tools: Path, browser_context: BrowserContext
+) -> None:
+    start_server(own, "First", ["--tools", tools])
+    start_server(own, "Second")
+    await browser_context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await rooms.page.keyboard.press("Alt+t")
+    await expect(rooms.page.get_by_role("heading", name="Available tools")).to_be_focused()
+    await rooms.page.get_by_role("textbox", name="Search tools").fill("echo gives")
+    await expect(rooms.page.get_by_role("listitem", name=".echo")).to_have_count(2)
+    page = rooms.page
+    await page.get_by_role("combobox", name="Server").or_(page.get_by_role("textbox", name="Server")).click()
+    await rooms.page.get_by_role("option", name="First").click()
+    echo = rooms.page.get_by_role("listitem", name="first.echo")
+    await expect(rooms.page.get_by_role("listitem", name="second.echo")).to_have_count(0)
+    await echo.get_by_role("button", expanded=False).first.click()
+    await echo.get_by_role("button", name="Copy input schema").click()
+    assert json.loads(await rooms.page.evaluate("navigator.clipboard.readText()")) == ECHO["inputSchema"]
+    await echo.get_by_role("button", name="Try it").click()
+    form = echo.get_by_role("region", name="Try first.echo")
+    await form.get_by_role("button", name="Run").click()
+    await expect(form).to_contain_text("This is needed.")
+    await form.get_by_label("text").fill("tide")
+    await form.get_by_label("times").fill("two")
+    await form.get_by_role("button", name="Run").click()
+    await expect(form).to_contain_text("Write a number.")
+    await form.get_by_label("times").fill("2")
+    assert await serious_problems(rooms.page) == []
+    await form.get_by_role("button", name="Run").click()
+    await expect(form.get_by_role("status")).to_contain_text("Completed in")
+    await expect(form.get_by_label("Result", exact=True)).to_contain_text("tide")
+    await form.get_by_role("button", name="Write JSON instead").click()
+    await expect(form.get_by_label("Arguments as JSON")).to_have_value('{\n  "text": "tide",\n  "times": 2\n}')
+
+
+@pytest.mark.case("STA-07", "CON-24", "CON-29")
+async def test_the_status_page_plots_latencies_and_tells_errors_and_past_states(
+    rooms: Rooms, own: Studio, tools: Path
+) -> None:
+    server = start_server(own, "Scripted", ["--tools", tools])
+    for tool, arguments in (("echo", {"text": "a"}), ("echo", {"text": "b"}), ("fail", {"message": "x"})):
+        own.server.post("/api/tools/try", {"serverId": server["id"], "tool": tool, "arguments": arguments})
+    await rooms.page.get_by_role("link", name="Status").click()
+    part = rooms.page.get_by_role("region", name="Scripted")
+    await expect(part.locator("canvas")).to_be_visible()
+    await expect(part.get_by_role("img", name="Latency of the calls to Scripted: echo")).to_be_visible()
+    calls = part.get_by_role("region", name="Calls by tool")
+    await expect(calls.get_by_role("row").filter(has_text="echo").get_by_role("cell").nth(1)).to_have_text("2")
+    await expect(calls.get_by_role("row").filter(has_text="fail").get_by_role("cell").nth(2)).to_have_text("1")
+    await expect(part).to_contain_text("Connected")
+    await expect(part.get_by_text("History")).to_be_visible()
+    assert await serious_problems(rooms.page) == []
+    await rooms.page.keyboard.press("Escape")
+    await expect(rooms.page).to_have_url(f"{own.url}/")
+
+
+async def methods_saved(download: Download) -> list[str]:
+    """Return the methods of an exported file."""
+    path = await download.path()
+    text = await asyncio.to_thread(path.read_text)
+    return [message["method"] for message in json.loads(text)]
+
+
+@pytest.mark.case("OBS-07")
+async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported(
+    rooms: Rooms, own: Studio, tools: Path
+) -> None:
+    server = start_server(own, "Scripted", ["--tools", tools])
+    await rooms.page.get_by_role("tab", name="General").click()
+    await rooms.page.get_by_role("switch", name="Record MCP messages").check(force=True)
+    await rooms.page.get_by_role("button", name="Open the traffic panel").click()
+    await expect(rooms.page.get_by_role("status").filter(has_text="Waiting for messages")).to_be_visible()
+    own.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "needle"}})
+    messages = rooms.page.get_by_role("list", name="Messages, newest first").locator("> li")
+    await expect(messages).to_have_count(2)
+    await rooms.page.get_by_text("Sent", exact=True).click()
+    await expect(messages).to_have_count(1)
+    await messages.get_by_role("button", expanded=False).click()
+    tree = messages.get_by_role("group", name="Message")
+    await tree.get_by_role("button", name="arguments").click()
+    await expect(tree).to_contain_text("needle")
+    assert await serious_problems(rooms.page) == []
+    async with rooms.page.expect_download() as saving:
+        await rooms.page.get_by_role("button", name="Export 1 message").click()
+    assert await methods_saved(await saving.value) == ["tools/call"]
+    await rooms.page.get_by_role("switch", name="Record messages").uncheck(force=True)
+    await expect(messages).to_have_count(0)
+    assert own.server.get("/api/traffic")["messages"] == []
+
+
+def many_servers(count: int) -> list[dict[str, Any]]:
+    """Return entries of servers that are switched off, as config.json has them."""
+    return [
+        {
+            "id": f"00000000-0000-4000-8000-{number:012d}",
+            "name": f"Server number {number} with a rather long name",
+            "enabled": False,
+            "source": {"type": "manual"},
+            "package": {"type": "command", "identifier": "/bin/false"},
+            "transport": "stdio",
+            "auth_type": "none",
+            "config": {},
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.mark.case("STA-03")
+async def test_two_hundred_servers_are_listed_and_one_is_found(tmp_path: Path, browser_context: BrowserContext) -> None:
+    studio = Studio(tmp_path / "home", {"mcps": many_servers(200)})
+    try:
+        chat = await studio.open(browser_context, "/settings/mcp")
+        rooms = Rooms(chat.page, studio)
+        await expect(rooms.section.get_by_role("listitem")).to_have_count(200)
+        await expect(rooms.toolbar).to_be_in_viewport()
+        rows = rooms.section.get_by_role("button", expanded=False)
+        await rows.first.focus()
+        await rooms.page.keyboard.press("ArrowDown")
+        await expect(rows.nth(1)).to_be_focused()
+        await rooms.page.get_by_role("textbox", name="Find a server").fill("number 137")
+        await expect(rooms.section.get_by_role("listitem")).to_have_count(1)
+        await rooms.page.close()
+    finally:
+        studio.server.close()
+
+
+async def overflows(element: Locator) -> bool:
+    """Tell whether something is wider than the screen."""
+    return bool(await element.evaluate("element => element.scrollWidth > element.clientWidth"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_room_fits_a_phone_in_both_colours(
+    own: Studio, tools: Path, browser_context: BrowserContext, scheme: str
+) -> None:
+    server = start_server(own, "Scripted", ["--tools", tools])
+    own.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "a"}})
+    chat = await own.open(browser_context, "/settings/mcp")
+    page = chat.page
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    for path in ("/settings/mcp", "/tools", "/status", "/traffic"):
+        await page.goto(own.url + path)
+        await page.get_by_role("heading", level=1).wait_for()
+        await expect(page.get_by_text("Loading…")).to_have_count(0)
+        assert not await overflows(page.locator("html")), path
+        assert await serious_problems(page) == [], path
+
+
+async def test_the_palette_leads_to_every_room(rooms: Rooms, own: Studio) -> None:
+    for typed, path in (("available tools", "/tools"), ("status of", "/status"), ("mcp traffic", "/traffic")):
+        await rooms.page.keyboard.press("Control+k")
+        await rooms.page.get_by_role("dialog").get_by_role("combobox").fill(typed)
+        await rooms.page.keyboard.press("Enter")
+        await expect(rooms.page).to_have_url(own.url + path)
+    await rooms.page.keyboard.press("Control+k")
+    await rooms.page.get_by_role("dialog").get_by_role("combobox").fill("add an mcp server")
+    await rooms.page.keyboard.press("Enter")
+    await expect(rooms.page.get_by_role("dialog", name="Add a server")).to_be_visible()
+    await expect(rooms.page).to_have_url(f"{own.url}/settings/mcp")
