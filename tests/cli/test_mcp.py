@@ -292,6 +292,18 @@ def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.case("TEXT-03")
+def test_what_nobody_can_see_in_a_result_is_told(home: Path, echo: Echo, script: Script) -> None:
+    consented(home, echo)
+    for text, told in (("plain", False), ("pl" + "\\U000E0041" * 5 + "ain", True)):
+        model = calling(script, "echo__echo", f'{{text: "{text}"}}')
+        with Screen(home, ["run", "go", "--model", model, "--server", "echo", "--allow", "echo.*"]) as screen:
+            screen.until("It said so.")
+            assert screen.ended() == 0
+            assert ("Invisible characters removed from its result: 5" in screen.text) is told
+
+
+@pytest.mark.slow
 def test_a_servers_form_is_filled_in_field_by_field(home: Path, echo: Echo, script: Script) -> None:
     consented(home, echo)
     model = calling(script, "echo__ask")

@@ -142,6 +142,8 @@ class Transcript:
             self._say(f"· {error.get('message') or f'The call was {status}.'}", "yellow")
         elif item.kind == "question":
             self.questions.pop(item.id, None)
+        if hidden := data.get("hiddenCharacters"):
+            self._say(f"  Invisible characters removed from its result: {hidden}", "yellow")
 
     def _say(self, text: str, style: str = "dim") -> None:
         """Say something beside the answer, to a person only."""
