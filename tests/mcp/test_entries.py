@@ -33,7 +33,7 @@ GITHUB: dict[str, Any] = {
 }
 
 
-@pytest.mark.case("SRV-01", "SRV-02", "SRV-04", "SRV-05", "SRV-06", "SRV-07", "SRV-08", "SRV-09", "SRV-19")
+@pytest.mark.case("SRV-01", "SRV-02", "SRV-04", "SRV-05", "SRV-06", "SRV-07", "SRV-08", "SRV-09", "SRV-19", "TST-07")
 def test_an_entry_of_the_file_is_read_with_all_its_fields() -> None:
     smithery = {
         **GITHUB,
@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(body: ServerInput) -> No
     assert error.value.message.endswith(".")
 
 
-@pytest.mark.case("NAM-01")
+@pytest.mark.case("NAM-01", "TST-07")
 def test_a_server_gives_its_tools_a_prefix() -> None:
     assert slug("GitHub") == "github"
     assert slug("My  Server (2)") == "my_server_2"

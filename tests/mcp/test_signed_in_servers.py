@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from pilothouse.mcp.oauth.credentials import Credential, SecretCredentials
+from pilothouse.mcp.oauth.errors import SignInNeeded
+from pilothouse.mcp.oauth.grants import SignIn
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Resumed, ToolOutput, ToolPaused
 from tests.support.fake_issuer import OneTool
 from tests.support.mcp_hosting import Hosted, hosting
-from tests.support.signing_in import Setting, ask, signing_in
+from tests.support.signing_in import Guest, Setting, ask, signing_in
 
 
 @asynccontextmanager
@@ -75,7 +78,7 @@ async def test_a_token_that_ends_during_a_run_is_renewed_and_no_call_notices(hom
         )
 
 
-@pytest.mark.case("F-25")
+@pytest.mark.case("F-25", "ERR-05")
 async def test_when_only_a_person_can_help_the_call_waits_for_them_and_goes_on(home: Path) -> None:
     async with wanting_tokens(home) as (setting, server, hosted):
         await hosted.call_when_known("one.look")
@@ -91,6 +94,8 @@ async def test_when_only_a_person_can_help_the_call_waits_for_them_and_goes_on(h
         assert refused.error.code == "SIGN_IN_NEEDED"
         again = await hosted.call("one.look", resumed=answered(paused, "accept"))
         assert isinstance(again, ToolPaused)
+        assert not paused.asks[0].message.startswith("Authorization failed")
+        assert again.asks[0].message.startswith("Authorization failed. Please try again. ")
         await sign_in(setting, hosted)
         output = await hosted.call("one.look", resumed=answered(again, "accept"))
         assert isinstance(output, ToolOutput)
@@ -98,6 +103,37 @@ async def test_when_only_a_person_can_help_the_call_waits_for_them_and_goes_on(h
         assert server.calls == 2
 
 
+@pytest.mark.case("ERR-05")
+async def test_a_person_who_was_refused_reads_that_and_may_try_again() -> None:
+    async with signing_in() as setting:
+        setting.guest.change = lambda query: {"error": "access_denied", "state": query["state"]}
+        with pytest.raises(SignInNeeded) as refused:
+            await ask(setting.access(), setting.resource.mcp)
+        assert refused.value.message == "Authorization failed. Please try again."
+        assert "access_denied" in refused.value.fix
+        setting.guest.change = lambda query: query
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+
+
+@pytest.mark.case("ERR-06")
+async def test_a_person_who_does_not_come_back_reads_how_long_that_was_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Away(Guest):
+        async def authorize(self, sign_in: SignIn) -> Mapping[str, str]:
+            await asyncio.Event().wait()
+            return {}
+
+    assert limits.SIGN_IN_SECONDS == 120.0
+    monkeypatch.setattr(limits, "SIGN_IN_SECONDS", 0.06)
+    async with signing_in() as setting:
+        setting.guest = Away()
+        with pytest.raises(SignInNeeded, match=r"^Authorization timed out after 0\.001 minutes\.$") as told:
+            await ask(setting.access(), setting.resource.mcp)
+        assert told.value.fix == "Sign in again."
+
+
+@pytest.mark.case("TST-07")
 async def test_a_server_that_was_never_signed_in_to_says_what_it_needs(home: Path) -> None:
     async with wanting_tokens(home, signed_in=False) as (_, _, hosted):
         view = await hosted.until("One", "error", "disconnected")

@@ -201,7 +201,7 @@ async def test_an_organisation_vouches_for_its_people() -> None:
         assert setting.issuer.requests("/token")[0].form["assertion"] == "vouched"
 
 
-@pytest.mark.case("F-25", "OAUTH-10")
+@pytest.mark.case("F-25", "OAUTH-10", "TST-07")
 async def test_a_token_that_ends_during_a_run_is_renewed_once_for_all_calls() -> None:
     async with signing_in() as setting:
         access, other = setting.access(), setting.access()
