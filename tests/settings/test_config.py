@@ -125,3 +125,21 @@ def test_a_file_of_a_later_version_is_left_alone(home: Path, service: ConfigServ
     problem = service.view().problem
     assert problem is not None
     assert "Version 2.0" in problem.message
+
+
+@pytest.mark.case("TMO-01")
+def test_times_of_tools_are_read_and_a_wrong_one_is_told(home: Path, service: ConfigService) -> None:
+    file = home / "config.json"
+    raw = json.loads(file.read_text())
+    file.write_text(json.dumps(raw | {"tool_timeouts": {"align_with_model": False, "tools": {"mine.dig": 90}}}))
+    service.file.refresh()
+    assert (service.config.tool_timeouts.align_with_model, service.config.tool_timeouts.tools) == (
+        False,
+        {"mine.dig": 90.0},
+    )
+    file.write_text(json.dumps(raw | {"tool_timeouts": {"default": 0}}))
+    service.file.refresh()
+    problem = service.view().problem
+    assert problem is not None
+    assert "A timeout is a number of seconds above 0." in problem.message
+    assert service.config.tool_timeouts.tools == {"mine.dig": 90.0}
