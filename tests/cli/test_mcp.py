@@ -147,6 +147,14 @@ def test_a_command_that_looks_like_a_name_stays_a_command(
     assert (made.name, (made.command, made.args)) == (name, command)
 
 
+def test_a_program_of_this_folder_is_known_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weather").touch()
+    assert new_server(["./weather", "-v"], ServerForm()).command == str(tmp_path / "weather")
+    assert new_server(["./weather"], ServerForm()).command == str(tmp_path / "weather")
+    assert new_server(["./nothing", "-v"], ServerForm()).command == "./nothing"
+
+
 def test_options_after_the_name_are_told_where_they_belong(home: Path) -> None:
     done = pilothouse(home, "mcp", "add", "airtable", "--env", "A=b", "--", "npx", "-y", "some-server")
     assert_told(done, 2, "Options come before the name.", "pilothouse mcp add --env A=b airtable -- …")

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -34,8 +35,9 @@ def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
             "A server needs a command or a URL.",
             fix="For example: pilothouse mcp add npx -y @modelcontextprotocol/server-everything",
         )
-    if len(words) > 1:
-        return _filled(ServerInput(command=words[0], args=tuple(words[1:])), form)
+    program = _whole(words[0])
+    if len(words) > 1 or program != words[0]:
+        return _filled(ServerInput(command=program, args=tuple(words[1:])), form)
     if _is_address(words[0]):
         return _filled(ServerInput(url=words[0]), form)
     return _filled(ServerInput(command_line=words[0]), form)
@@ -56,6 +58,12 @@ def _named(words: list[str], form: ServerForm) -> tuple[list[str], ServerForm]:
             "bad_request", "Options come before the name.", fix=f"Write: pilothouse mcp add {before} {name} -- …"
         )
     return words, form
+
+
+def _whole(program: str) -> str:
+    """Return the whole path of a program that is given from the folder the person is in."""
+    path = Path(program)
+    return str(path.absolute()) if "/" in program and not path.is_absolute() and path.is_file() else program
 
 
 def _is_address(word: str) -> bool:
