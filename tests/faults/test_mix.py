@@ -37,6 +37,7 @@ MARK = re.compile(r"mark\d+x")
 CALM = 60.0
 # The loop's own work in one go, in seconds of its processor; what other programs take is not its fault.
 LONGEST_STEP = 0.5
+LOOK_EVERY = 0.005
 # What the program may grow by while it is tormented.
 MEMORY = 300 * 1024 * 1024
 SHORT: dict[str, Any] = {
@@ -192,7 +193,7 @@ class World:
         """Keep the longest step that the loop ever took."""
         while True:
             before = time.thread_time()
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(LOOK_EVERY)
             self.longest_step = max(self.longest_step, time.thread_time() - before)
 
     # --- calm ---

@@ -297,3 +297,23 @@ async def test_servers_of_a_host_that_was_killed_are_gone_at_the_latest_when_the
     assert Ledger(tmp_path / "ledger").reap() == 1
     await eventually(lambda: _true(not alive(pids["server"]) and not alive(pids["child"])), "the end of all")
     assert not marked("nobody")
+
+
+@pytest.mark.case("F-51", "F-61")
+async def test_a_call_that_is_said_not_to_have_arrived_is_not_read_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that hangs until its pipe is full, and goes on when it is told to end."""
+    monkeypatch.setattr(limits, "STDIO_WRITE", 0.3)
+    record = tmp_path / "record"
+    async with talking("--record", record) as talked:
+        os.kill(talked.channel.pid, signal.SIGSTOP)
+        sizes = (300_000, 10, 10)
+        calls = [talked.session.call_tool("echo", {"text": f"call{n}" + "x" * size}) for n, size in enumerate(sizes)]
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(outcome, ChannelError) for outcome in outcomes), outcomes
+        unsent = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, ChannelError) and not outcome.sent]
+        assert unsent
+        os.kill(talked.channel.pid, signal.SIGCONT)
+    heard = record.read_text(encoding="utf-8")
+    assert not [n for n in unsent if f"call{n}" in heard]

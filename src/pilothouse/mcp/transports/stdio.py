@@ -58,6 +58,8 @@ class Stdio(asyncio.SubprocessProtocol):
         self._log = _Lines(limits.STDERR_LINE_BYTES, drops=True)
         self.pid = 0
         self.started_at = 0.0
+        # Bytes that were handed to the pipe so far.
+        self._written = 0
 
     @property
     def closed(self) -> asyncio.Future[ChannelError | None]:
@@ -98,12 +100,17 @@ class Stdio(asyncio.SubprocessProtocol):
             raise ChannelError("The server is not running.", sent=False)
         pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
         pipe.write(message.body + b"\n")
+        self._written += len(message.body) + 1
+        complete = self._written - 1
         if self._blocked is not None:
             try:
                 async with asyncio.timeout(limits.STDIO_WRITE):
                     await asyncio.shield(self._blocked)
             except TimeoutError:
-                error = ChannelError(f"The server read nothing for {limits.STDIO_WRITE:g} s.", sent=False)
+                # What is not out yet never goes out: a message that is not whole cannot be carried out.
+                sent = self._written - pipe.get_write_buffer_size() >= complete
+                self._close_input()
+                error = ChannelError(f"The server read nothing for {limits.STDIO_WRITE:g} s.", sent=sent)
                 self._end(error)
                 raise error from None
 
@@ -119,15 +126,20 @@ class Stdio(asyncio.SubprocessProtocol):
         self._ending = True
         if self._reading is not None:
             self._reading.cancel()
-        pipe = transport.get_pipe_transport(0)
-        if pipe is not None:
-            pipe.close()
+        self._close_input()
         try:
             await end(self.pid, self._mark, self._exited)
         finally:
             transport.close()
             if self._launch.ledger is not None:
                 self._launch.ledger.strike(self.pid)
+
+    def _close_input(self) -> None:
+        """Let the process read the end; what is not in the pipe yet is not wanted any more."""
+        transport = cast(asyncio.SubprocessTransport, self._transport)
+        pipe = cast(asyncio.WriteTransport | None, transport.get_pipe_transport(0))
+        if pipe is not None and not pipe.is_closing():
+            pipe.abort()
 
     # --- what the event loop tells ---
 
