@@ -23,6 +23,8 @@ from tests.support.tools import ToolOf
 
 T = TypeVar("T")
 TICK = 0.002
+# Generous, for busy machines: what these tests are about would hold the loop for as long as they run.
+STALL = 1.0
 EVIL = r"^(a+)+$"
 
 
@@ -116,7 +118,7 @@ async def test_a_pattern_that_would_run_for_ever_is_looked_for_all_the_same(sche
     sentence, stall = await without_a_stall(said(schema, {"a": f"{text}!", text: "no number"}))
     assert sentence is not None
     assert sentence.startswith("Invalid parameter")
-    assert stall < 0.25
+    assert stall < STALL
 
 
 @pytest.mark.case("TOOL-07", "TOOL-09")
@@ -124,7 +126,7 @@ async def test_a_pattern_that_would_run_for_ever_is_looked_for_all_the_same(sche
 async def test_a_pattern_that_cannot_be_followed_in_time_refuses_the_call(pattern: str) -> None:
     sentence, stall = await without_a_stall(said({"properties": {"a": {"pattern": pattern}}}, {"a": "a" * 200 + "!"}))
     assert sentence == "The parameters could not be checked in time."
-    assert stall < 0.25
+    assert stall < STALL
 
 
 @pytest.mark.case("TOOL-09")
@@ -195,7 +197,7 @@ async def test_a_megabyte_of_arguments_is_checked_without_holding_anyone_up() ->
     schema: JsonObject = {"type": "object", "properties": {"rows": {"items": {"type": "integer"}}}}
     sentence, stall = await without_a_stall(said(schema, {"rows": list(range(150_000))}))
     assert sentence is None
-    assert stall < 0.25
+    assert stall < STALL
 
 
 @pytest.mark.case("TOOL-09")
