@@ -62,7 +62,8 @@ async def test_a_flood_fills_no_disk_and_keeps_nobody_waiting(home: Path, hosted
     watching = asyncio.create_task(watch())
     assert text(await hosted.call("scripted.flood", {"megabytes": 64})) == "flooded"
     watching.cancel()
-    assert stood < 0.25
+    # The machine may be busy; held up by the flood it would be many seconds.
+    assert stood < 1
     assert text(await hosted.call("scripted.echo", {"text": "alive"})) == "alive"
     await hosted.supervisor.close()
     path = home / "logs" / "mcp" / f"{view.id}.log"
