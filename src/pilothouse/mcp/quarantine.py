@@ -11,6 +11,7 @@ import msgspec
 from pilothouse.mcp import mirroring
 from pilothouse.mcp.patterns import objection
 from pilothouse.types import limits
+from pilothouse.types.invisible import FLAGS
 from pilothouse.types.json import JsonObject
 
 _NAME = re.compile(rf"[A-Za-z0-9_.-]{{1,{limits.TOOL_NAME_CHARS}}}")
@@ -209,7 +210,7 @@ def warnings(tool: JsonObject) -> tuple[str, ...]:
     """Return what a careful reader would notice in a tool's texts."""
     found: dict[str, None] = {}
     for place, text in texts(tool):
-        if _HIDDEN.search(text):
+        if _HIDDEN.search(FLAGS.sub("", text)):
             found[f"There are invisible characters in its {place}."] = None
         if _PADDING.search(text):
             found[f"There is text far out of sight in its {place}."] = None

@@ -22,6 +22,7 @@ from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.troubles import Hopeless, NeedsConsent, needs_consent
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.invisible import without_hidden
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ManualSource, ServerEntry, ServerState, ServerTool, ToolTimes
 
@@ -99,7 +100,7 @@ class Server:
     @property
     def instructions(self) -> str:
         """Return what the server says about itself."""
-        return self.around.catalogue.kept(self.entry).instructions
+        return without_hidden(self.around.catalogue.kept(self.entry).instructions)[0]
 
     @property
     def state(self) -> ServerState:

@@ -12,6 +12,7 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.troubles import NeedsConsent
 from pilothouse.types import limits
+from pilothouse.types.invisible import plain
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import (
@@ -47,11 +48,10 @@ class McpTool:
     def __init__(self, server: Server, listed: ServerTool) -> None:
         self._server = server
         self._listed = listed
-        self.spec = ToolSpec(
-            name=listed.wire_name,
-            description=listed.description[: limits.TOOL_DESCRIPTION_CHARS] or listed.title or listed.name,
-            input_schema=listed.input_schema or {"type": "object"},
-        )
+        said = listed.description[: limits.TOOL_DESCRIPTION_CHARS] or listed.title or listed.name
+        schema = listed.input_schema or {"type": "object"}
+        # Letters that only a model would read are in no text that it gets.
+        self.spec = ToolSpec(name=listed.wire_name, description=plain(said), input_schema=plain(schema))
         self.server = server.name
         self.qualified_name = listed.qualified_name
         self.grant_key = f"{listed.server_id}:{listed.name}:{listed.fingerprint}"

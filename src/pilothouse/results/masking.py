@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pilothouse.results.invisible import whole
+from pilothouse.types.invisible import whole
 from pilothouse.types.ports import Redactor
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from pilothouse.results import parts
-from pilothouse.results.invisible import whole, without_hidden
 from pilothouse.results.masking import Masking
 from pilothouse.types import limits
+from pilothouse.types.invisible import whole, without_hidden
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import KeptResult, Redactor, ResultKeeper, ToolError, ToolOutput
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 
 def _hidden(letters: str) -> str:
@@ -10,8 +11,10 @@ def _hidden(letters: str) -> str:
 
 
 # Three flags are spelled with the hidden alphabet; everything else in it is meant to be overlooked.
-_FLAGS = "|".join(f"\N{WAVING BLACK FLAG}{_hidden(country)}\U000e007f" for country in ("gbeng", "gbsct", "gbwls"))
-_TAGS = re.compile(f"(?P<flag>{_FLAGS})|[\U000e0000-\U000e007f]")
+FLAGS = re.compile(
+    "|".join(f"\N{WAVING BLACK FLAG}{_hidden(country)}\U000e007f" for country in ("gbeng", "gbsct", "gbwls"))
+)
+_TAGS = re.compile(f"(?P<flag>{FLAGS.pattern})|[\U000e0000-\U000e007f]")
 
 
 def whole(text: str) -> str:
@@ -25,3 +28,16 @@ def without_hidden(text: str) -> tuple[str, int]:
         return text, 0
     clean = _TAGS.sub(lambda found: found["flag"] or "", text)
     return clean, len(text) - len(clean)
+
+
+def plain(value: Any) -> Any:
+    """Return a JSON value in which no text has hidden letters."""
+    match value:
+        case str():
+            return without_hidden(value)[0]
+        case dict():
+            return {plain(name): plain(inner) for name, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+        case _:
+            return value
