@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.browser.rooms import ECHO, FAIL, Rooms, write_tools
 from tests.browser.studio import Chat, Studio
@@ -44,6 +44,7 @@ async def chromium() -> AsyncIterator[Browser]:
         program = finder.find()
     except finder.ChromiumUnavailable as error:
         pytest.fail(str(error), pytrace=False)
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program, args=list(finder.ARGUMENTS))
         yield browser
