@@ -1,0 +1,93 @@
+"""Servers that do as a test says, a model that calls them, and the cards that show it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import BrowserContext, Locator, expect
+
+from tests.browser.rooms import command, server_of
+from tests.browser.studio import Chat, Studio, Turn
+from tests.support.waiting import until
+
+START = 30.0
+
+
+def call(tool: str, server: str = "scripted", **arguments: Any) -> dict[str, Any]:
+    """A step of a script: the model calls a tool of a server."""
+    return {"call": f"{server}__{tool}", "arguments": arguments}
+
+
+class Desk:
+    """A studio with servers, and one tab of it."""
+
+    def __init__(self, studio: Studio, chat: Chat) -> None:
+        self.studio = studio
+        self.chat = chat
+        self.page = chat.page
+        self.approval = chat.timeline.get_by_role("region", name="Approval")
+        self.question = chat.timeline.get_by_role("region", name="Question from a server")
+
+    async def begin(self, title: str) -> None:
+        """Open a new conversation."""
+        made = self.studio.server.post("/api/conversations", {"title": title}, 201)
+        await self.chat.go(f"/c/{made['id']}")
+
+    async def say(self, text: str, *turns: Turn, allow: Sequence[str] = ("scripted.*", "quick.*", "modern.*")) -> str:
+        """Send a message that the model answers like this, with leave for these tools; returns its run."""
+        steps = [list(turn) if isinstance(turn, list) else [turn] for turn in turns]
+        self.studio.script(*({"match": text, "steps": one} for one in steps))
+        body = {"text": text, "allow": list(allow)}
+        sent = self.studio.server.post(f"/api/conversations/{self.chat.conversation}/messages", body, 202)
+        await expect(self.chat.rows("user_message").filter(has_text=text)).to_be_visible()
+        return str(sent["runId"])
+
+    def card(self, words: str) -> Locator:
+        """The newest card with these words in its line."""
+        return self.chat.rows("tool_call").locator("[data-phase]").filter(has_text=words).last
+
+    async def opened(self, words: str) -> Locator:
+        """That card, opened."""
+        card = self.card(words)
+        await card.get_by_role("button", expanded=False).first.click()
+        return card
+
+
+def add_server(studio: Studio, name: str, options: Sequence[str | Path] = (), **fields: Any) -> Any:
+    """Add a scripted server and agree to its command."""
+    return add_any(studio, {"name": name, "commandLine": command(*options), **fields})
+
+
+def add_any(studio: Studio, body: dict[str, Any]) -> Any:
+    """Add a server by what a form sends, and agree to its command where it has one."""
+    made = studio.server.post("/api/servers", body, status=201)
+    if made["consent"]:
+        studio.server.post(f"/api/servers/{made['id']}/consent", {"fingerprint": made["consent"]["fingerprint"]})
+    return made
+
+
+def wait_until_connected(studio: Studio, *names: str) -> None:
+    """Wait for servers that start beside each other."""
+    for name in names:
+        until(lambda name=name: server_of(studio, name)["state"] == "connected", f"{name} to be connected", START)  # type: ignore[misc]
+
+
+async def open_desk(studio: Studio, context: BrowserContext) -> Desk:
+    """Open a tab of such a studio."""
+    return Desk(studio, await studio.open(context))
+
+
+def heard(record: Path, method: str) -> list[Any]:
+    """Return the messages of this method that a server recorded."""
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    return [message for message in map(json.loads, lines) if message.get("method") == method]
+
+
+async def drawn(card: Locator) -> str:
+    """Return a card as assistive technology reads it, without its exact times."""
+    snapshot = re.sub(r"(?m)^( *- )'(.*)'$", r"\1\2", await card.aria_snapshot())
+    return re.sub(r"\b\d+(\.\d)? m?s\b", "TIME", snapshot)

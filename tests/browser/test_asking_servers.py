@@ -1,0 +1,153 @@
+"""Questions of servers in the chat, calls that outlive pages and programs, and tools that come while one looks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.async_api import BrowserContext, expect
+
+from tests.browser.desk import Desk, add_server, call, heard, open_desk, wait_until_connected
+from tests.browser.rooms import ECHO, write_tools
+from tests.browser.studio import Studio
+from tests.support.axe import serious_problems
+from tests.support.console import Console
+from tests.support.waiting import until
+
+WHO = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name"},
+        "berth": {"type": "integer", "minimum": 1, "title": "Berth"},
+    },
+    "required": ["name"],
+}
+RAW = {"name": "raw", "description": "Writes a line.", "inputSchema": {"type": "object"}}
+LATER = {"name": "later", "description": "Comes later.", "inputSchema": {"type": "object"}}
+CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+REPLY = '{"jsonrpc": "2.0", "id": $ID, "result": {"content": [{"type": "text", "text": "said"}]}}'
+
+
+def _asked(record: Path, arguments: object) -> int:
+    """Return how often a server was called with these arguments."""
+    return [message["params"]["arguments"] for message in heard(record, "tools/call")].count(arguments)
+
+
+async def _answer_form(desk: Desk) -> None:
+    await expect(desk.question).to_contain_text("What is your name?")
+    await desk.question.get_by_role("button", name="Answer").click()
+    name = desk.question.get_by_label("Your name")
+    await expect(name).to_be_focused()
+    await name.fill("Ada")
+    await desk.question.get_by_label("Berth").fill("7")
+    await desk.question.get_by_role("button", name="Answer").click()
+
+
+async def test_a_server_asks_by_a_form_and_by_a_link_and_the_answer_reaches_it(
+    own: Studio, browser_context: BrowserContext
+) -> None:
+    add_server(own, "Scripted")
+    wait_until_connected(own, "Scripted")
+    desk = await open_desk(own, browser_context)
+    await desk.begin("Asked")
+    await desk.say("By a form", [call("ask", schema=WHO)], "Thank you.")
+    await expect(desk.card("scripted.ask")).to_contain_text("Waiting for your answer")
+    await expect(desk.question).to_contain_text("Scripted asks: What is your name?")
+    assert await serious_problems(desk.page) == []
+    await _answer_form(desk)
+    await expect(desk.chat.timeline).to_contain_text("You answered: name: Ada, berth: 7.")
+    card = await desk.opened("scripted.ask")
+    await expect(card.get_by_label("Result", exact=True)).to_contain_text('name:"Ada"')
+    await desk.say("By a link", [call("ask", url="https://example.com/sign-in")], "Thank you.")
+    await expect(desk.question).to_contain_text("https://example.com/sign-in")
+    link = desk.question.get_by_role("link", name="Open example.com")
+    await expect(link).to_have_attribute("rel", "noreferrer noopener")
+    await desk.question.get_by_role("button", name="I have done it").click()
+    await expect(desk.chat.timeline).to_contain_text("Please sign in. You said it is done.")
+    await desk.say("By another", [call("ask", url="javascript:alert(1)")], "Thank you.")
+    await expect(desk.question).to_contain_text("This address cannot be opened safely.")
+    await expect(desk.question.get_by_role("link")).to_have_count(0)
+    await desk.question.get_by_role("button", name="Decline").click()
+    await expect(desk.chat.timeline).to_contain_text("Please sign in. You declined.")
+
+
+@pytest.mark.case("TCL-22")
+async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
+    own: Studio, browser_context: BrowserContext, console: Console, tmp_path: Path
+) -> None:
+    record = tmp_path / "record"
+    add_server(own, "Scripted", ["--record", record])
+    add_server(own, "Modern", ["--era", "modern"])
+    wait_until_connected(own, "Scripted", "Modern")
+    first = await open_desk(own, browser_context)
+    await first.begin("Outlived")
+    place = f"/c/{first.chat.conversation}"
+    run = await first.say("Go on without me", [call("sleep", seconds=1.5)], "Done.")
+    await expect(first.card("scripted.sleep")).to_contain_text("Executing...")
+    await first.page.close()
+    own.server.wait_for_run(run, "completed")
+    assert heard(record, "notifications/cancelled") == []
+    desk = await open_desk(own, browser_context)
+    await desk.chat.go(place)
+    await expect(desk.card("scripted.sleep")).to_contain_text("Completed")
+    await desk.say("Ask", [call("ask", "modern", schema=WHO)], "Thank you.")
+    await expect(desk.question).to_be_visible()
+    console.expect("ERR_CONNECTION_REFUSED")
+    own.restart()
+    await desk.chat.go(place)
+    await _answer_form(desk)
+    await expect(desk.card("modern.ask")).to_contain_text("Completed")
+    await expect(desk.chat.answers.last).to_contain_text("Thank you.")
+    await desk.say("Be killed", [call("sleep", seconds=50)], "I do not know.")
+    await expect(desk.card("seconds: 50")).to_contain_text("Executing...")
+    until(lambda: _asked(record, {"seconds": 50}), "the server to be asked")
+    own.server.process.kill()
+    own.restart()
+    await expect(desk.chat.connection).to_have_text("connected", timeout=20_000)
+    await expect(desk.card("seconds: 50")).to_contain_text("It is not known whether this happened")
+    await expect(desk.card("seconds: 50")).to_contain_text("It was not repeated.")
+    assert _asked(record, {"seconds": 50}) == 1
+
+
+@pytest.mark.case("NAM-12")
+async def test_a_tool_that_a_server_adds_can_be_chosen_and_called_without_a_reload(
+    own: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    tools = write_tools(tmp_path / "tools.json", ECHO, RAW)
+    server = add_server(own, "Scripted", ["--tools", tools])
+    wait_until_connected(own, "Scripted")
+    desk = await open_desk(own, browser_context)
+    await desk.begin("Live")
+    await desk.page.get_by_role("button", name="Chat settings").click()
+    settings = desk.page.get_by_role("dialog", name="Chat settings")
+    await settings.get_by_role("button", name="Tools of Scripted").click()
+    await expect(settings.get_by_role("checkbox", name="raw")).to_be_visible()
+    write_tools(tools, ECHO, RAW, LATER)
+    lines = f"{json.dumps(CHANGED)}\n{REPLY}"
+    body = {"serverId": server["id"], "tool": "raw", "arguments": {"line": lines}}
+    own.server.post("/api/tools/try", body)
+    await expect(settings.get_by_role("checkbox", name="later")).to_be_visible()
+    await expect(settings.get_by_role("button", name="Tools of Scripted")).to_have_text("3 tools")
+    await desk.page.keyboard.press("Escape")
+    await desk.say("Later", [call("later")], "Done.")
+    await expect(desk.card("scripted.later")).to_contain_text("Unknown tool: later")
+
+
+async def test_a_server_that_dies_under_a_call_is_told_in_the_card_and_at_the_edge_of_the_page(
+    own: Studio, browser_context: BrowserContext
+) -> None:
+    add_server(own, "Scripted")
+    wait_until_connected(own, "Scripted")
+    desk = await open_desk(own, browser_context)
+    await desk.begin("Dead")
+    await desk.say("Die", [call("exit", code=3)], "It is gone.")
+    await expect(
+        desk.page.get_by_role("alert").filter(has_text="Scripted disconnected. Reconnecting...")
+    ).to_be_visible()
+    card = desk.card("scripted.exit")
+    await expect(card).to_contain_text("Failed: The server ended with exit code 3.")
+    await expect(card).to_contain_text("It may have been carried out; check before you repeat it.")
+    until(lambda: own.server.get("/api/servers")["servers"][0]["state"] == "connected", "its return", 20.0)
+    await desk.say("Again", [call("echo", text="back")], "Done.")
+    await expect(desk.card("text: back")).to_contain_text("Completed")
