@@ -12,6 +12,7 @@ import pytest
 
 from pilothouse.secrets.redaction import RedactingFilter, Redactor
 from pilothouse.settings.logs import LOG_NAME, logging_to
+from pilothouse.types import limits
 
 CANARY = "sk-canary-5up3r/s3cr3t+value"
 
@@ -70,3 +71,14 @@ def test_the_filter_protects_other_handlers_too(redactor: Redactor, capsys: pyte
 @pytest.mark.case("WEB-15")
 def test_only_the_owner_can_read_the_log(log: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_a_log_that_is_full_makes_room_and_forgets_the_oldest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LOG_BYTES", 2_000)
+    with logging_to(tmp_path, str):
+        for number in range(100):
+            logging.getLogger("pilothouse.x").info("record %d of many", number)
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert files == [LOG_NAME, *(f"{LOG_NAME}.{number}" for number in range(1, limits.LOG_FILES + 1))]
+    assert all(path.stat().st_size < 2_200 for path in tmp_path.iterdir())
+    assert "record 99 of many" in (tmp_path / LOG_NAME).read_text()
