@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +14,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import CallContext, Part, ToolOutput
 from pilothouse.wiring import open_host
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.lag import MOST, longest_turn
 from tests.support.tools import ToolOf, give_tools
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
@@ -107,22 +106,10 @@ async def test_one_enormous_and_many_large_results_hold_nobody_up(home: Path) ->
     calls = [{"call": "look", "arguments": {"n": n}} for n in range(21)]
     async with chatting(home, [calls, "Done."]) as chat:
         give_tools(chat.host, ToolOf("look", given))
-        worst = min([await _lag(asyncio.create_task(chat.say())) for _ in range(2)])
-        assert worst < 0.1
+        assert min([await longest_turn(chat.say()) for _ in range(2)]) < MOST
         items = await chat.items("tool_call")
         assert all(item.status == "completed" for item in items)
         full = await chat.api.result(ME, items[0].id)
         assert full.cut
         assert len(full.parts[0].text) < limits.RESULT_KEPT + 100
         assert (await chat.api.result(ME, items[1].id)).parts[0].text == large
-
-
-async def _lag(work: asyncio.Task[Any]) -> float:
-    """Return the longest that the event loop was held up while something was done."""
-    worst, last = 0.0, time.perf_counter()
-    while not work.done():
-        await asyncio.sleep(TICK)
-        now = time.perf_counter()
-        worst, last = max(worst, now - last), now
-    await work
-    return worst

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import msgspec
 import pytest
@@ -12,6 +11,7 @@ from pilothouse.results.pipeline import Pipeline
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.types import limits
 from pilothouse.types.ports import KeptResult, Part, ToolError, ToolOutput
+from tests.support.lag import MOST, longest_turn
 
 SECRET = "sk-a-secret-that-nobody-may-see"
 # How often the loop is looked at.
@@ -196,17 +196,6 @@ async def test_an_image_is_what_its_bytes_say(
     assert shelf.kept[0].parts[0].media_type == media_type
 
 
-async def lag(work: asyncio.Task[object]) -> float:
-    """Return the longest that the event loop was held up while something was done."""
-    worst, last = 0.0, time.perf_counter()
-    while not work.done():
-        await asyncio.sleep(TICK)
-        now = time.perf_counter()
-        worst, last = max(worst, now - last), now
-    await work
-    return worst
-
-
 @pytest.mark.case("RES-18")
 async def test_huge_results_do_not_hold_up_the_loop(pipeline: Pipeline, redactor: Redactor, shelf: Shelf) -> None:
     for number in range(10):
@@ -218,9 +207,7 @@ async def test_huge_results_do_not_hold_up_the_loop(pipeline: Pipeline, redactor
     async def all_at_once() -> object:
         return await asyncio.gather(*(pipeline.process(output, "i_1", "c_1") for output in outputs))
 
-    # A busy machine may hold up anything once; it does not do so twice in a row.
-    worst = min([await lag(asyncio.create_task(all_at_once())) for _ in range(2)])
-    assert worst < 0.1
+    assert min([await longest_turn(all_at_once()) for _ in range(2)]) < MOST
     assert len(shelf.kept) == 42
 
 
