@@ -19,8 +19,6 @@ from tests.support.tools import ToolOf, give_tools
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
 CALL: list[Any] = [[{"call": "look", "arguments": {}}], "I see."]
-# How often the loop is looked at.
-TICK = 0.001
 
 
 @asynccontextmanager

@@ -14,8 +14,6 @@ from pilothouse.types.ports import KeptResult, Part, ToolError, ToolOutput
 from tests.support.lag import MOST, longest_turn
 
 SECRET = "sk-a-secret-that-nobody-may-see"
-# How often the loop is looked at.
-TICK = 0.001
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(200)
 
 

@@ -17,8 +17,6 @@ from pilothouse.types.ports import KeptResult, Part
 from tests.support.lag import MOST, longest_turn
 from tests.support.records import OWNER, a_conversation, an_item
 
-# How often the loop is looked at.
-TICK = 0.001
 PARTS = (
     Part(kind="text", text="ünï" * 100_000),
     Part(kind="image", data=bytes(range(256)) * 10, media_type="image/png", name="a picture"),
