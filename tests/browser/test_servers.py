@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from playwright.async_api import expect
 from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, mortal, server_of, start_server, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
+from tests.support.console import Console
 from tests.support.mcp_gateway import Streamable, serving
 from tests.support.tiny_http import Answer, Request
 from tests.support.waiting import until
@@ -324,3 +326,25 @@ async def test_an_import_adds_servers_and_starts_none(rooms: Rooms, own: Studio,
     row = await rooms.select("files")
     await expect(row).to_contain_text("Imported from")
     assert not record.exists()
+
+
+@pytest.mark.case("STA-02")
+async def test_a_badge_is_green_grey_or_red_and_white_for_what_is_off(
+    rooms: Rooms, own: Studio, tools: Path, console: Console
+) -> None:
+    start_server(own, "Running", ["--tools", tools])
+    own.server.post("/api/servers", {"name": "Off", "commandLine": command(), "enabled": False}, 201)
+    body = {"name": "Broken", "commandLine": command("--start", "exit", "--code", "4")}
+    broken = own.server.post("/api/servers", body, 201)
+    own.server.post(f"/api/servers/{broken['id']}/consent", {"fingerprint": broken["consent"]["fingerprint"]})
+    await expect(rooms.chip("Running")).to_have_text("Connected (2 tools)")
+    await expect(rooms.chip("Running")).to_have_css("color", "rgb(26, 122, 69)")
+    await expect(rooms.chip("Broken")).to_have_text(re.compile("^Error: "), timeout=RESTARTS_MS)
+    await expect(rooms.chip("Broken")).to_have_css("color", "rgb(180, 35, 24)")
+    await expect(rooms.chip("Off")).to_have_text("Disabled")
+    await expect(rooms.chip("Off").locator("span").first).to_have_css("background-color", "rgb(255, 255, 255)")
+    console.expect("ERR_CONNECTION_REFUSED")
+    own.restart()
+    await rooms.settings()
+    await expect(rooms.chip("Running")).to_have_text("Idle")
+    await expect(rooms.chip("Running")).to_have_css("color", "rgb(86, 98, 105)")
