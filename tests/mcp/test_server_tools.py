@@ -16,6 +16,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Resumed, ToolPaused
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import (
+    ServerPatch,
     ToolConfirmed,
     ToolTimes,
     ToolTry,
@@ -120,6 +121,22 @@ async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: 
     code, message = failure(await hosted.call("scripted.ask", resumed=resumed))
     assert code == "SERVER_LOST"
     assert "may have been carried out" in message
+
+
+async def test_a_question_whose_server_was_switched_off_meanwhile_does_not_hide_that_the_call_had_begun(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted())
+    tool = (await hosted.tools_when_known("scripted.ask"))["scripted.ask"]
+    paused = await tool.execute({}, context(), Progress())
+    assert isinstance(paused, ToolPaused)
+    await hosted.admin.patch("Scripted", ServerPatch(enabled=False))
+    resumed = Resumed(paused.state, {paused.asks[0].id: {"action": "accept", "content": {}}})
+    code, message = failure(await tool.execute({}, context(resumed=resumed), Progress()))
+    assert code == "SERVER_OFF"
+    assert message.endswith("It may have been carried out; check before you repeat it.")
+    code, message = failure(await tool.execute({}, context(), Progress()))
+    assert (code, message) == ("SERVER_OFF", "The server “Scripted” was switched off or changed.")
 
 
 async def test_a_call_that_waits_for_an_answer_can_be_given_up(

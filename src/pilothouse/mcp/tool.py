@@ -69,7 +69,7 @@ class McpTool:
     ) -> ToolOutput | ToolPaused:
         """Carry the call out on the server."""
         if (refused := self._refusal()) is not None:
-            return refused
+            return _perhaps(refused) if _before_signing_in(context.resumed) else refused
         began = time.monotonic()
         attempt = _Attempt(self._server, self._listed, arguments, context, feedback)
         try:
@@ -221,8 +221,10 @@ class _Attempt:
         if isinstance(error, _NotStarted):
             if not isinstance(error.cause, NeedsConsent):
                 server.breaker.failed()
-            message = f"“{server.name}” is not available. {error.message}"
-            return self._output(_failure("SERVER_UNAVAILABLE", message, retryable=True))
+            refused = _failure(
+                "SERVER_UNAVAILABLE", f"“{server.name}” is not available. {error.message}", retryable=True
+            )
+            return self._output(_perhaps(refused) if self._resumed else refused)
         server.breaker.failed()
         server.history.error(f"{self._name}: {error.message}")
         if error.status in (401, 403, 429):
@@ -266,6 +268,12 @@ def _times(server: Server, name: str) -> CallTimes:
     idle = (own.idle if own else None) or config.times.idle or limits.MCP_IDLE
     total = (own.total if own else None) or config.times.total or limits.MCP_TOTAL
     return CallTimes(idle=idle, total=max(idle, total))
+
+
+def _perhaps(refused: ToolOutput) -> ToolOutput:
+    """Return a refusal for a call that the server had begun before it asked something."""
+    code = refused.error.code if refused.error is not None else ""
+    return _failure(code, f"{refused.text} {_PERHAPS}")
 
 
 def _failure(code: str, message: str, *, retryable: bool = False) -> ToolOutput:
