@@ -7,6 +7,9 @@ The model's name says what is asked for:
     paced-500-50        500 tokens, 50 a second; each is the sender's monotonic clock in nanoseconds
     text-20000-400      20,000 words of markdown, 400 a second
     rounds-20-1         a call of the echo tool, 20 times, one in each answer, then a word
+
+`GET /turns` gives the seconds from each answer with calls to the request with their results, and forgets them; they
+mean something while one conversation is held at a time.
 """
 
 from __future__ import annotations
@@ -67,7 +70,12 @@ def whole(message: dict[str, Any], finish: str) -> bytes:
     """Return an answer that was not asked for as a stream."""
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
     made = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_760_000_000, "model": "gpt-4o-mini"}
-    body = json.dumps({**made, "choices": [choice], "usage": counted(5)}).encode()
+    return document({**made, "choices": [choice], "usage": counted(5)})
+
+
+def document(content: object) -> bytes:
+    """Return a whole JSON answer."""
+    body = json.dumps(content).encode()
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
     return head + body
 
@@ -76,6 +84,25 @@ def words() -> Iterator[str]:
     """Return the pieces of an endless markdown text, word by word."""
     pieces = [f"{word} " if word else " " for word in PARAGRAPH.split(" ")]
     return itertools.cycle(pieces)
+
+
+class Turns:
+    """How long the reader took between an answer with calls and the request with their results."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._answered = 0.0
+
+    def answered(self) -> None:
+        """Note that an answer with calls went out."""
+        self._answered = time.perf_counter()
+
+    def came_back(self) -> None:
+        """Note that their results came."""
+        self.seconds.append(time.perf_counter() - self._answered)
+
+
+turns = Turns()
 
 
 class Exchange(asyncio.Protocol):
@@ -104,6 +131,11 @@ class Exchange(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         head, found, body = self._received.partition(b"\r\n\r\n")
+        if found and head.startswith(b"GET /turns "):
+            self._received = b""
+            self._transport.write(document(turns.seconds))
+            turns.seconds = []
+            return
         lengths = [int(line[15:]) for line in head.split(b"\r\n") if line[:15].lower() == b"content-length:"]
         if found and lengths and len(body) >= lengths[0]:
             self._received = b""
@@ -126,6 +158,8 @@ class Exchange(asyncio.Protocol):
     def _round(self, request: dict[str, Any], rounds: int, parallel: int) -> None:
         """Answer with the next calls, or with a word when all were made; streamed or whole, as asked."""
         made = sum(message["role"] == "tool" for message in request["messages"])
+        if made:
+            turns.came_back()
         message: dict[str, Any] = {"role": "assistant", "content": None if made < rounds * parallel else "done"}
         if made < rounds * parallel:
             name = next(tool["function"]["name"] for tool in request["tools"] if "echo" in tool["function"]["name"])
@@ -143,6 +177,7 @@ class Exchange(asyncio.Protocol):
             self._transport.write(HEAD + event(message) + ending(5, finish))
         else:
             self._transport.write(whole(message, finish))
+        turns.answered()
 
     async def _burst(self, count: int) -> None:
         frames = [event({"content": f" t{number:04d}"}) for number in range(count)]
