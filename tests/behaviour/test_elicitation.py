@@ -177,6 +177,17 @@ async def test_a_call_that_is_given_up_is_released(home: Path, monkeypatch: pyte
         assert (await chat.items("question"))[0].status == "cancelled"
 
 
+async def test_a_tool_that_is_gone_when_the_answer_comes_may_have_done_its_work(home: Path) -> None:
+    async with chatting(home, BOOK) as chat:
+        Shop().give(chat)
+        question = await begin(chat)
+        give_tools(chat.host)
+        assert await reply(chat, question, "accept", {"email": "a@b.c"}) == "completed"
+        [call] = await chat.items("tool_call")
+        assert call.data["error"]["code"] == "TOOL_NOT_FOUND"
+        assert call.text.endswith("It may have been carried out; check before you repeat it.")
+
+
 async def test_what_a_server_asks_is_masked(home: Path) -> None:
     async with chatting(home, BOOK) as chat:
         chat.host.redactor.learn("hunter2-is-secret")

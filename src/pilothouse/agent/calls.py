@@ -38,6 +38,9 @@ from pilothouse.types.ports import (
 # What a call is: nothing that a tool or a server brings along may change it.
 _FIXED = frozenset({"tool", "server", "serverTool", "callId", "arguments", "turn", "opaque", "cutOff", "paused"})
 
+# Of a call that had begun before it asked something.
+_PERHAPS = "It may have been carried out; check before you repeat it."
+
 
 class CallSetting(msgspec.Struct, frozen=True):
     """What is the same for all calls of a run."""
@@ -140,7 +143,8 @@ class Calls:
             return failure("CANCELLED", STOPPED)
         meant = self._names.find(_tool(call))
         if meant is None:
-            return failure("TOOL_NOT_FOUND", f"There is no tool named {_tool(call) or '(empty)'}.")
+            begun = f" {_PERHAPS}" if call.data.get("paused") else ""
+            return failure("TOOL_NOT_FOUND", f"There is no tool named {_tool(call) or '(empty)'}.{begun}")
         arguments = call.data.get("arguments")
         wrong = await self._complaint(meant, arguments, int(call.data.get("argumentBytes") or 0))
         if wrong is not None or not isinstance(arguments, dict):
