@@ -13,6 +13,9 @@ import pytest
 from tests.cli.conftest import Script
 from tests.support.commands import Outcome, Started, pilothouse
 
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
 
 def assert_told(done: Outcome, code: int, *parts: str) -> None:
     assert done.code == code, done

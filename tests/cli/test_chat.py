@@ -10,6 +10,9 @@ import pytest
 from tests.cli.conftest import Script
 from tests.support.commands import Screen, pilothouse
 
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
 TALK = "- [{thinking: Hm.}, {text: 'Hello **you**.'}]\n- [{text: 'Slow words. '}, {wait: 60}]\n- Third."
 LOOP = "- [{call: think, arguments: {thought: again}}]"
 

@@ -19,6 +19,9 @@ from tests.support.commands import Outcome, Screen, pilothouse, server
 from tests.support.mcp_servers import scripted
 from tests.support.tiny_http import Answer, TinyHttp
 
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
 FINGERPRINT = re.compile(r"--consent ([0-9a-f]{64})")
 
 

@@ -12,6 +12,9 @@ import pytest
 from tests.support.commands import pilothouse
 from tests.support.scripted_endpoint import Endpoint
 
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
 KEY = "sk-a-key-that-nobody-must-see"
 
 

@@ -14,6 +14,9 @@ from tests.cli.conftest import Script
 from tests.support.commands import Started, pilothouse, server
 from tests.support.waiting import until
 
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
 LINE = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
 HELLO = "- [{thinking: hm}, {text: Hello there., pieces: 3}]\n- You said more."
 

@@ -343,6 +343,7 @@ ECHO = ToolSpec(
 
 @pytest.mark.leaky
 @pytest.mark.case("PRO-18", "TST-03")
+@pytest.mark.slow
 async def test_even_the_embedded_model_calls_a_tool_six_times_of_six_and_then_answers(embedded: Model) -> None:
     wishes = [
         "Use the echo tool to repeat: hello world",
