@@ -31,7 +31,8 @@ GARBAGE = (
     '[[[[[[{"jsonrpc": "2.0"',
     "$BAD$BAD",
     '{"jsonrpc": "2.0", "id": $ID, "result": {"content": [{"type": "text", "text": "$BAD"}]}}',
-    "x" * 3_000_000,
+    "$GIANT",
+    '{"jsonrpc": "2.0", "id": $ID, "result": {"content": [{"type": "text", "text": "$GIANT"}]}}',
     '{"jsonrpc": "2.0", "id": $ID, "error": {"code": "no", "message": 5}}',
 )
 
@@ -72,7 +73,9 @@ def calls(names: tuple[str, ...], chance: random.Random, mark: str) -> tuple[str
         "flood": {"megabytes": 2},
         "exit": {"code": chance.choice((0, 1, -9))},
     }
-    return name, {"text": mark, **more.get(name, {})}
+    # More than a pipe takes at once.
+    padding: JsonObject = {"padding": "x" * 200_000} if chance.random() < 0.02 else {}
+    return name, {"text": mark, **padding, **more.get(name, {})}
 
 
 class Process:

@@ -285,6 +285,8 @@ def answer_to(question: Item, chance: random.Random) -> Answer:
     """Return what a person might say to a question."""
     if question.data["kind"] == "approval":
         return Answer(choice=chance.choice(("allow", "allow", "conversation", "deny")))
+    if question.data["kind"] == "limit":
+        return Answer(choice=chance.choice(("continue", "stop")))
     choice = chance.choice(("accept", "decline", "cancel"))
     return Answer(choice=choice, content={"name": "Ada"} if choice == "accept" else None)
 

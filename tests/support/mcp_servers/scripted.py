@@ -16,8 +16,8 @@
     --spawn             starts a child that leaves its process group, and says its pid on standard error
 
 Its tools (unless --tools says otherwise): echo(text), sleep(seconds), fail(message), big(bytes), exit(code),
-raw(line): writes this line instead of an answer ($ID is the call's id, $BAD is no UTF-8), progress(steps, seconds),
-ask(schema): elicits, image(), pid(),
+raw(line): writes this line instead of an answer ($ID is the call's id, $BAD is no UTF-8, $GIANT is three million
+letters), progress(steps, seconds), ask(schema): elicits, image(), pid(),
 env(): the names of its variables, deaf(): stops reading, flood(megabytes): writes on standard error, count(): how often
 it was called. Not listed by itself: late(text, seconds): answers after that time, whatever it is told meanwhile.
 """
@@ -151,7 +151,8 @@ class Server:
         os.kill(os.getpid(), signal.SIGKILL) if code < 0 else os._exit(code)
 
     def do_raw(self, number: object, params: dict[str, Any]) -> None:
-        self.line(str(params["arguments"]["line"]).replace("$ID", json.dumps(number)).replace("$BAD", "\udcff\udcfe"))
+        line = str(params["arguments"]["line"]).replace("$ID", json.dumps(number))
+        self.line(line.replace("$BAD", "\udcff\udcfe").replace("$GIANT", "x" * 3_000_000))
 
     def do_progress(self, number: object, params: dict[str, Any]) -> str:
         steps, token = int(params["arguments"]["steps"]), params.get("_meta", {}).get("progressToken")
@@ -164,7 +165,8 @@ class Server:
     def do_ask(self, number: object, params: dict[str, Any]) -> str | None:
         schema = params["arguments"].get("schema") or {
             "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}  # fmt: skip
-        question = {"mode": "form", "message": "What is your name?", "requestedSchema": schema}
+        message = params["arguments"].get("message", "What is your name?")
+        question = {"mode": "form", "message": message, "requestedSchema": schema}
         if params["arguments"].get("url"):
             question = {"mode": "url", "message": "Please sign in.", "url": params["arguments"]["url"]}
             question["elicitationId"] = "e1"
@@ -234,7 +236,7 @@ def begin(options: argparse.Namespace) -> None:
     time.sleep(options.delay)
 
 
-def main() -> None:
+def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser()
     for name in ("tools", "record", "start", "say", "version", "era"):
         parser.add_argument(f"--{name}", default="")
@@ -246,7 +248,7 @@ def main() -> None:
     options = parser.parse_args()
     options.deaf = False
     begin(options)
-    server = Server(options)
+    server = kind(options)
     for line in sys.stdin:
         if options.start not in ("silent", "rubbish"):
             server.take(json.loads(line))
