@@ -17,8 +17,8 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts import call_pictures, server_pictures  # noqa: E402
 from scripts import picture_texts as texts  # noqa: E402
-from scripts import server_pictures  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
 from tests.support.live_server import live_server  # noqa: E402
@@ -89,6 +89,16 @@ async def keep(chat: Chat, name: str) -> None:
         raise SystemExit(f"pictures: {name}.png has {len(content):,} bytes; {LARGEST_BYTES:,} are allowed.")
     (PICTURES / f"{name}.png").write_bytes(content)
     print(f"docs/pictures/{name}.png  {len(content) // 1000} KB")
+
+
+async def keep_both(chat: Chat, name: str) -> None:
+    """Take a picture, and the same one in the dark where there is room for it."""
+    await keep(chat, name)
+    if name.endswith("-phone"):
+        return
+    await chat.page.emulate_media(color_scheme="dark")
+    await keep(chat, f"{name}-dark")
+    await chat.page.emulate_media(color_scheme="light")
 
 
 async def told(chat: Chat) -> None:
@@ -191,7 +201,12 @@ async def picture_of_the_settings(studies: Studies) -> None:
 
 async def pictures_of_servers(studies: Studies) -> None:
     async with studies.chat(TALL) as chat:
-        await server_pictures.take(chat, FOLDER / "servers", keep)
+        await server_pictures.take(chat, FOLDER / "servers", keep_both, PHONE)
+
+
+async def pictures_of_calls(studies: Studies) -> None:
+    async with studies.chat(TALL) as chat:
+        await call_pictures.take(chat, FOLDER / "calls", keep, PHONE)
 
 
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
@@ -206,6 +221,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "dark": picture_of_the_dark,
     "phone": picture_of_a_phone,
     "servers": pictures_of_servers,
+    "calls": pictures_of_calls,
 }
 
 

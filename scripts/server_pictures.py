@@ -91,7 +91,7 @@ def calls(studio: Studio, server_id: str) -> None:
     studio.server.post("/api/tools/try", {"serverId": server_id, "tool": "write_note", "arguments": {"title": "x"}})
 
 
-async def take(chat: Chat, folder: Path, keep: Keep) -> None:
+async def take(chat: Chat, folder: Path, keep: Keep, phone: tuple[int, int]) -> None:
     """Add servers of every kind and take all pictures of them."""
     studio, rooms = chat.studio, Rooms(chat.page, chat.studio)
     notes = add(studio, "Notes", write_server(folder, "notes", NOTES, "--say", "Serving 128 notes."))
@@ -113,6 +113,11 @@ async def take(chat: Chat, folder: Path, keep: Keep) -> None:
     await status(rooms, chat, keep)
     await traffic(rooms, chat, keep, notes["id"])
     await tools(rooms, chat, keep)
+    await chat.page.set_viewport_size({"width": phone[0], "height": phone[1]})
+    await rooms.settings()
+    await keep(chat, "servers-phone")
+    for server in studio.server.get("/api/servers")["servers"]:
+        studio.server.client.delete(f"/api/servers/{server['id']}")
 
 
 async def status(rooms: Rooms, chat: Chat, keep: Keep) -> None:
@@ -133,7 +138,6 @@ async def traffic(rooms: Rooms, chat: Chat, keep: Keep, server_id: str) -> None:
     messages = rooms.page.get_by_role("list", name="Messages, newest first").locator("> li")
     await expect(messages).to_have_count(6)
     await messages.nth(1).get_by_role("button").first.click()
-    await rooms.page.get_by_role("button", name="arguments").click()
     await chat.page.evaluate("document.activeElement.blur()")
     await keep(chat, "traffic")
 

@@ -46,6 +46,11 @@ class Desk:
         await expect(self.chat.rows("user_message").filter(has_text=text)).to_be_visible()
         return str(sent["runId"])
 
+    async def rest(self) -> None:
+        """Take the pointer and the cursor out of the way."""
+        await self.page.mouse.move(0, 0)
+        await self.page.evaluate("document.activeElement.blur()")
+
     def card(self, words: str) -> Locator:
         """The newest card with these words in its line."""
         return self.chat.rows("tool_call").locator("[data-phase]").filter(has_text=words).last

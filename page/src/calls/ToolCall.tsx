@@ -78,12 +78,13 @@ function Time({ item, phase }: { item: Item; phase: Phase }) {
 }
 
 /** What is called and with what: a friendly line where the tool has one, else its name and its arguments. */
-function What({ item }: { item: Item }) {
+function What({ item, phase }: { item: Item; phase: Phase }) {
   const isOver = callTime(item).took !== null;
   const name = toolName(item);
   const friendly = item.data.server ? "" : text(item.data.display);
   if (friendly && friendly !== name) return <span className={classes.what}>{friendly} </span>;
-  const given = inOneLine(item);
+  // What a person is asked about stands below, in full.
+  const given = phase === "waiting_approval" ? "" : inOneLine(item);
   return (
     <span className={classes.what}>
       <span className={classes.callName}>{isOver ? name : `Using ${name}...`}</span>{" "}
@@ -95,7 +96,7 @@ function What({ item }: { item: Item }) {
 function Summary({ item, phase }: { item: Item; phase: Phase }) {
   return (
     <span className={classes.call}>
-      <What item={item} />
+      <What item={item} phase={phase} />
       <span className={classes.state}>
         <span className={classes.phase}>{phaseText(item)}</span> <Time item={item} phase={phase} />
       </span>

@@ -25,6 +25,7 @@ export function LongText({ text, label, ...given }: { text: string; label: strin
   const [isWhole, setWhole] = useState(given.isWhole ?? false);
   const isLong = text.length > SHOWN_CHARS;
   const shown = isWhole || !isLong ? text : text.slice(0, SHOWN_CHARS);
+  const pieces = cut(shown);
   return (
     <div className={classes.longText}>
       <div className={classes.longHead}>
@@ -32,8 +33,9 @@ export function LongText({ text, label, ...given }: { text: string; label: strin
         <CopyButton value={text} label={`Copy ${label.toLowerCase()}`} />
       </div>
       <pre className={classes.raw} tabIndex={0} aria-label={label}>
-        {cut(shown).map((piece, at) => (
-          <span key={at} className={classes.rawPiece}>
+        {pieces.map((piece, at) => (
+          // One piece has no size to guess: what is out of sight is as high as it will be.
+          <span key={at} className={pieces.length > 1 ? classes.rawPiece : undefined}>
             {piece}
           </span>
         ))}

@@ -40,14 +40,34 @@ function Leaf({ value }: { value: Json }) {
   );
 }
 
-function Entries({ value, depth }: { value: object; depth: number }) {
+/** Nodes up to which all of a tree stands open. */
+const SMALL = 40;
+
+/** Count nodes, and no further than to know that a tree is not small. */
+function nodes(value: Json, most: number): number {
+  if (!isBranch(value)) return 1;
+  let count = 1;
+  for (const entry of Object.values(value)) {
+    count += nodes(entry, most - count);
+    if (count > most) break;
+  }
+  return count;
+}
+
+interface EntriesProps {
+  value: object;
+  /** How many levels stand open. */
+  open: number;
+}
+
+function Entries({ value, open }: EntriesProps) {
   const [shown, setShown] = useState(PAGE);
   const entries = entriesOf(value);
   return (
     <ul className={classes.children}>
       {entries.slice(0, shown).map(([key, entry]) => (
         <li key={key}>
-          <Node name={key} value={entry} depth={depth} />
+          <Node name={key} value={entry} open={open - 1} />
         </li>
       ))}
       {entries.length > shown && (
@@ -61,8 +81,8 @@ function Entries({ value, depth }: { value: object; depth: number }) {
   );
 }
 
-function Branch({ name, value, depth }: { name: string; value: object; depth: number }) {
-  const [isOpen, setOpen] = useState(depth < 2);
+function Branch({ name, value, open }: EntriesProps & { name: string }) {
+  const [isOpen, setOpen] = useState(open > 0);
   return (
     <>
       <button type="button" className={classes.line} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -72,13 +92,13 @@ function Branch({ name, value, depth }: { name: string; value: object; depth: nu
         <span className={classes.name}>{name}:</span>
         {!isOpen && <span className={classes.brief}>{brief(value)}</span>}
       </button>
-      {isOpen && <Entries value={value} depth={depth + 1} />}
+      {isOpen && <Entries value={value} open={open} />}
     </>
   );
 }
 
-function Node({ name, value, depth }: { name: string; value: Json; depth: number }) {
-  if (isBranch(value) && Object.keys(value).length > 0) return <Branch name={name} value={value} depth={depth} />;
+function Node({ name, value, open }: { name: string; value: Json; open: number }) {
+  if (isBranch(value) && Object.keys(value).length > 0) return <Branch name={name} value={value} open={open} />;
   return (
     <span className={classes.line}>
       <span className={classes.chevron} />
@@ -93,7 +113,7 @@ export function JsonTree({ value, label }: { value: Json; label: string }) {
   return (
     <div className={classes.tree} role="group" aria-label={label}>
       {isBranch(value) && Object.keys(value).length > 0 ? (
-        <Entries value={value} depth={1} />
+        <Entries value={value} open={nodes(value, SMALL) > SMALL ? 2 : SMALL} />
       ) : (
         <span className={classes.brief}>{JSON.stringify(value)}</span>
       )}
