@@ -85,6 +85,7 @@ async def take(chat: Chat, folder: Path, keep: Keep, phone: tuple[int, int]) -> 
     await under_way(desk, keep, phone)
     await question(desk, keep)
     await result(desk, keep)
+    await choice(desk, keep)
     await ends(desk, keep)
     for server in chat.studio.server.get("/api/servers")["servers"]:
         chat.studio.server.client.delete(f"/api/servers/{server['id']}")
@@ -148,6 +149,21 @@ async def result(desk: Desk, keep: Keep) -> None:
     await expect(drawn.get_by_role("img")).to_have_js_property("complete", True)
     await desk.rest()
     await keep(desk.chat, "results")
+    await end(desk)
+
+
+async def choice(desk: Desk, keep: Keep) -> None:
+    """The tools of a conversation."""
+    await desk.begin("Only the tides")
+    await desk.page.get_by_role("button", name="Chat settings").click()
+    settings = desk.page.get_by_role("dialog", name="Chat settings")
+    await settings.get_by_role("checkbox", name="Radio").uncheck()
+    await settings.get_by_role("button", name="Tools of Harbour").click()
+    await settings.get_by_role("checkbox", name="send_message").uncheck()
+    await settings.get_by_role("checkbox", name="send_message").scroll_into_view_if_needed()
+    await desk.rest()
+    await keep(desk.chat, "choice")
+    await desk.page.keyboard.press("Escape")
     await end(desk)
 
 

@@ -2,6 +2,7 @@ import { Button, Checkbox, Loader } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Selection, ServerTool, ServerView } from "../api/types";
+import { counted } from "../servers/words";
 import { useApp } from "../store/store";
 import { tell } from "./messages";
 import { choose, chosen, toggleTool, type Chosen } from "./selection";
@@ -59,7 +60,7 @@ function ServerChoice(props: ServerChoiceProps) {
           aria-label={`Tools of ${server.name}`}
           onClick={() => setOpen(!isOpen)}
         >
-          {Array.isArray(what) ? `${what.length} of ${server.toolCount} tools` : `${server.toolCount} tools`}
+          {Array.isArray(what) ? `${what.length} of ${server.toolCount} tools` : counted(server.toolCount, "tool")}
         </Button>
       </div>
       {isOpen && (
