@@ -275,3 +275,14 @@ async def test_a_server_that_never_answers_its_calls_is_spared_for_a_while(
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(hosted.call("scripted.sleep", {"seconds": 60}), 0.2)
     assert failure(await hosted.call("scripted.echo", {"text": "x"}))[0] == "SERVER_UNAVAILABLE"
+
+
+async def test_a_server_that_a_person_tested_is_called_again_at_once(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted())
+    await hosted.tools_when_known("scripted.echo")
+    for _ in range(limits.BREAKER_FAILURES):
+        hosted.server("Scripted").breaker.failed()
+    code, message = failure(await hosted.call("scripted.echo", {"text": "x"}))
+    assert (code, "tried again in" in message) == ("SERVER_UNAVAILABLE", True)
+    assert (await hosted.admin.test("Scripted")).ok
+    assert text(await hosted.call("scripted.echo", {"text": "x"})) == "x"
