@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { settled } from "../src/calls/answers";
+import { spelledOut } from "../src/calls/given";
 import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts } from "../src/calls/call";
 import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
 import { holds, rowsOf } from "../src/chat/rows";
@@ -100,6 +102,43 @@ describe("a result", () => {
       "7 invisible characters were removed from what the model reads.",
     ]);
     expect(remarks(anItem({ data: { hiddenCharacters: 1 } }))[0]).toMatch(/^1 invisible character was/);
+  });
+});
+
+describe("an answer to a question", () => {
+  const question = (data: Record<string, unknown>, status: "completed" | "cancelled" = "completed") =>
+    anItem({ kind: "question", status, text: "Allow it?", data });
+
+  it("is told by what was decided", () => {
+    const approval = { kind: "approval", serverTool: "files.read" };
+    const told = (choice: string) => settled(question({ ...approval, answer: { choice } }));
+    expect(told("allow")).toBe("You allowed files.read once.");
+    expect(told("conversation")).toBe("You allowed files.read in this conversation.");
+    expect(told("deny")).toBe("You did not allow files.read.");
+    expect(settled(question(approval, "cancelled"))).toBe("Allow it? This was not answered.");
+  });
+
+  it("of a server says what was filled in", () => {
+    const asked = { kind: "elicitation", server: "Files" };
+    const told = (answer: object) => settled(question({ ...asked, answer }));
+    expect(told({ choice: "accept", content: { name: "Ada", age: 3 } })).toContain("You answered: name: Ada, age: 3.");
+    expect(told({ choice: "accept" })).toBe("Files asked: Allow it? You said it is done.");
+    expect(told({ choice: "decline" })).toContain("You declined.");
+  });
+});
+
+describe("an argument that a person is asked about", () => {
+  const shown = (value: unknown) => spelledOut(value).map((line) => line.map((piece) => piece.text).join(""));
+
+  it("keeps its lines and their indentation", () => {
+    expect(shown("if x:\n    y()")).toEqual(["if x:", "    y()"]);
+    expect(shown({ a: [1] })).toEqual(["{", '  "a": [', "    1", "  ]", "}"]);
+  });
+
+  it("hides nothing", () => {
+    expect(shown("a\u202eb\u200b")).toEqual(["a\\u{202e}b\\u{200b}"]);
+    expect(shown(`a${" ".repeat(500)}b`)).toEqual(["a␣×500b"]);
+    expect(shown(`${" ".repeat(500)}b`)).toEqual(["␣×500b"]);
   });
 });
 

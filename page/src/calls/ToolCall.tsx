@@ -79,15 +79,17 @@ function Time({ item, phase }: { item: Item; phase: Phase }) {
 
 /** What is called and with what: a friendly line where the tool has one, else its name and its arguments. */
 function What({ item, phase }: { item: Item; phase: Phase }) {
-  const isOver = callTime(item).took !== null;
   const name = toolName(item);
+  const title = callTime(item).took !== null ? name : `Using ${name}...`;
   const friendly = item.data.server ? "" : text(item.data.display);
-  if (friendly && friendly !== name) return <span className={classes.what}>{friendly} </span>;
+  const isFriendly = friendly && friendly !== name;
   // What a person is asked about stands below, in full.
-  const given = phase === "waiting_approval" ? "" : inOneLine(item);
+  const given = isFriendly || phase === "waiting_approval" ? "" : inOneLine(item);
   return (
     <span className={classes.what}>
-      <span className={classes.callName}>{isOver ? name : `Using ${name}...`}</span>{" "}
+      <span className={isFriendly ? classes.friendly : classes.callName}>
+        {isFriendly ? friendly : title}
+      </span>{" "}
       {given && <span className={classes.given}>{given}</span>}
     </span>
   );
