@@ -217,8 +217,7 @@ async def test_a_server_whose_script_changed_since_consent_does_not_start_again(
         await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(str(script),)))
         assert (await hosted.admin.test("Mine")).ok
     marker = tmp_path / "evil"
-    begins = "def main() -> None:\n"
-    script.write_text(SCRIPTED.read_text().replace(begins, f"{begins}    open({str(marker)!r}, 'w').close()\n"))
+    script.write_text(SCRIPTED.read_text().replace("\nclass ", f"\nopen({str(marker)!r}, 'w').close()\n\nclass ", 1))
     async with hosting(home, begin=True) as hosted:
         output = await hosted.call("mine.echo", {"text": "x"})
         assert isinstance(output, ToolOutput)

@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from pilothouse.types import limits
 
 MARK = "PILOTHOUSE_SERVER"
 _PROC = Path("/proc")
+# A killed process needs about this long to be gone.
+_GONE = 0.005
 # Of the person's own environment, what programs need to run and to reach the network as the person does.
 _INHERITED = (
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR",
@@ -113,14 +116,15 @@ def signal_group(pid: int, number: signal.Signals) -> None:
 
 
 def kill_marked(mark: str) -> None:
-    """End what a server left behind outside of its group; what it starts meanwhile too."""
-    for _ in range(3):
-        found = [pid for pid in marked(mark) if start_time(pid)]
-        if not found:
-            return
+    """End what a server left behind outside of its group, and what that starts meanwhile; wait until it is gone."""
+    until = time.monotonic() + limits.PROCESS_GRACE
+    while found := [pid for pid in marked(mark) if start_time(pid)]:
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > until:
+            return
+        time.sleep(_GONE)
 
 
 class Ledger:
