@@ -56,6 +56,19 @@ describe("a call under way", () => {
   });
 });
 
+describe("a device with a wrong clock", () => {
+  it("counts by the host's", () => {
+    const now = Date.now();
+    learnClock(new Date(now + 3_600_000).toUTCString(), now);
+    expect(Math.round((hostNow() - Date.now()) / 60_000)).toBe(60);
+    learnClock(new Date(now + 900).toUTCString(), now);
+    expect(Math.abs(hostNow() - Date.now())).toBeLessThan(50);
+    learnClock(null, now);
+    learnClock("no date", now);
+    expect(Math.abs(hostNow() - Date.now())).toBeLessThan(50);
+  });
+});
+
 describe("a result", () => {
   it("is read without trusting it", () => {
     const parts = partsOf(call({ content: [{ kind: "image", index: 2, bytes: 10 }, { kind: "nonsense" }, null] }));

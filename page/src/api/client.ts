@@ -1,4 +1,5 @@
 import createClient from "openapi-fetch";
+import { learnClock } from "../store/clock";
 import type { paths } from "./schema";
 import type {
   Answer,
@@ -66,6 +67,7 @@ async function take<T>(outcome: Promise<Outcome<T>>): Promise<T> {
   const { data, error, response } = await outcome.catch((cause: unknown) => {
     throw cause instanceof TypeError ? new ApiError(0, unreachable) : cause;
   });
+  learnClock(response.headers.get("date"));
   if (!response.ok) throw new ApiError(response.status, problemOf(error, response.status));
   return data as T;
 }

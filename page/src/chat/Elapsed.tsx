@@ -1,12 +1,13 @@
 import { useEffect, useState } from "react";
+import { hostNow } from "../store/clock";
 import { seconds } from "./words";
 
-/** Return the time now, again and again, while something goes on. */
+/** Return the time by the host's clock, again and again, while something goes on. */
 export function useNow(everyMs: number, isRunning = true): number {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(hostNow);
   useEffect(() => {
     if (!isRunning) return;
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(hostNow()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs, isRunning]);
   return now;
