@@ -5,6 +5,7 @@ import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, sec
 import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
 import { holds, rowsOf } from "../src/chat/rows";
 import { choose, chooseNative, chosen, toggleTool, unset } from "../src/shell/selection";
+import { hostNow, learnClock } from "../src/store/clock";
 import { anItem, aServer } from "./records";
 
 const call = (data: Record<string, unknown>, status: "streaming" | "waiting" | "cancelled" | "timed_out" = "streaming") =>
