@@ -233,9 +233,11 @@ async def open_host(
         redactor = Redactor()
         stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
         feed = Feed()
-        opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
-        stack.push_async_callback(opened.close)
         config = ConfigService(folder.path, "postgresql" if url else "sqlite")
+        opening = asyncio.to_thread(open_store, folder.path, url, feed.publish)
+        # The disk is waited for; what servers need is loaded meanwhile, so that having some delays nothing.
+        opened, _ = await asyncio.gather(opening, asyncio.to_thread(_load_for_servers, config))
+        stack.push_async_callback(opened.close)
         secrets = SecretStore(folder.secrets, learn=redactor.learn)
         models = _models(folder, secrets, redactor)
         stack.push_async_callback(_close_models)
@@ -264,6 +266,13 @@ async def open_host(
             _watch_files(stack, models, config, service, servers)
         servers.begin()
         yield OpenHost(service, folder, redactor, executor)
+
+
+def _load_for_servers(config: ConfigService) -> None:
+    """Import what a run with servers needs, if there are any."""
+    if config.config.mcps:
+        import pilothouse.mcp.assembly
+        import pilothouse.mcp.toolbox  # noqa: F401
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
