@@ -31,6 +31,7 @@ from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
+from pilothouse.settings.servers_file import ServersFile
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.tools.think import Think
@@ -38,8 +39,6 @@ from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.json import JsonObject
-from pilothouse.types.models import FileProblem
 from pilothouse.types.ports import Tool, ToolSet, ToolSource
 from pilothouse.types.selection import Selection
 
@@ -82,37 +81,12 @@ class _Settings:
         return self._service.config.active_settings()
 
 
-class _ServersFile:
-    """The servers' part of `config.json`, in the words that the supervisor asks for."""
-
-    def __init__(self, config: ConfigService) -> None:
-        self._config = config
-
-    def entries(self) -> Sequence[JsonObject]:
-        """Return the raw entries as they are now."""
-        return self._config.config.mcps
-
-    def problem(self) -> FileProblem | None:
-        """Return what is wrong with the file, if anything is."""
-        return self._config.file.problem
-
-    async def change(self, change: Callable[[list[JsonObject]], None]) -> None:
-        """Change the list on disk, whatever else is in the file kept."""
-
-        def changed(raw: JsonObject) -> None:
-            entries = list(raw.get("mcps") or [])
-            change(entries)
-            raw["mcps"] = entries
-
-        await asyncio.to_thread(self._config.file.update, changed)
-
-
 class _Servers:
     """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
 
     def __init__(self, home: Home, config: ConfigService, secrets: SecretStore, redactor: Redactor, feed: Feed) -> None:
         self._home = home
-        self._file = _ServersFile(config)
+        self._file = ServersFile(config)
         self._secrets = secrets
         self._redactor = redactor
         self._feed = feed
@@ -233,11 +207,9 @@ async def open_host(
         redactor = Redactor()
         stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
         feed = Feed()
-        config = ConfigService(folder.path, "postgresql" if url else "sqlite")
-        opening = asyncio.to_thread(open_store, folder.path, url, feed.publish)
-        # The disk is waited for; what servers need is loaded meanwhile, so that having some delays nothing.
-        opened, _ = await asyncio.gather(opening, asyncio.to_thread(_load_for_servers, config))
+        opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
         stack.push_async_callback(opened.close)
+        config = ConfigService(folder.path, "postgresql" if url else "sqlite")
         secrets = SecretStore(folder.secrets, learn=redactor.learn)
         models = _models(folder, secrets, redactor)
         stack.push_async_callback(_close_models)
@@ -266,13 +238,6 @@ async def open_host(
             _watch_files(stack, models, config, service, servers)
         servers.begin()
         yield OpenHost(service, folder, redactor, executor)
-
-
-def _load_for_servers(config: ConfigService) -> None:
-    """Import what a run with servers needs, if there are any."""
-    if config.config.mcps:
-        import pilothouse.mcp.assembly
-        import pilothouse.mcp.toolbox  # noqa: F401
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:

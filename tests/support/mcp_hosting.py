@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,34 +16,13 @@ from pilothouse.secrets.redaction import Redactor
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import open_home
+from pilothouse.settings.servers_file import ServersFile
 from pilothouse.tools.think import Think
 from pilothouse.types.json import JsonObject
-from pilothouse.types.models import FileProblem
 from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused
 from pilothouse.types.selection import Selection
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
 from tests.support.waiting import eventually
-
-
-class ConfigFile:
-    """The servers' part of a real `config.json`."""
-
-    def __init__(self, config: ConfigService) -> None:
-        self.config = config
-
-    def entries(self) -> Sequence[JsonObject]:
-        return self.config.config.mcps
-
-    def problem(self) -> FileProblem | None:
-        return self.config.file.problem
-
-    async def change(self, change: Callable[[list[JsonObject]], None]) -> None:
-        def changed(raw: JsonObject) -> None:
-            entries = list(raw.get("mcps") or [])
-            change(entries)
-            raw["mcps"] = entries
-
-        await asyncio.to_thread(self.config.file.update, changed)
 
 
 class Progress:
@@ -65,7 +43,7 @@ class Hosted:
         self.secrets = secrets
         self.redactor = redactor
         self.notices: list[tuple[str, str]] = []
-        self.file = ConfigFile(ConfigService(home, "sqlite"))
+        self.file = ServersFile(ConfigService(home, "sqlite"))
         self.supervisor: Supervisor = supervise(
             self.file,
             Sharing(
