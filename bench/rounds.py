@@ -72,7 +72,7 @@ def contenders(*, all_of_them: bool) -> list[Contender]:
     return [*first, *(one for one in more if one.python.exists())]
 
 
-def best(results: list[dict[str, float]]) -> dict[str, float]:
+def middle(results: list[dict[str, float]]) -> dict[str, float]:
     """Return the median of each number over the turns."""
     return {key: statistics.median(result[key] for result in results) for key in results[0]}
 
@@ -84,7 +84,7 @@ def measure(who: list[Contender], url: str, model: str, numbers: tuple[int, int,
     for _ in range(turns):
         for one in who:
             found[one.name].append(one.run(url, model, conversations, at_once))
-    return {name: best(results) for name, results in found.items()}
+    return {name: middle(results) for name, results in found.items()}
 
 
 def show(title: str, found: dict[str, dict[str, float]], rounds: int) -> None:

@@ -386,7 +386,7 @@ async def test_a_held_call_that_is_given_up_is_cancelled_at_the_server(tmp_path:
     async with talking("--record", record) as talked:
         paused = await talked.session.call_tool("ask", {})
         assert isinstance(paused, InputRequired)
-        await talked.session.release(paused.state["held"])
+        talked.session.release(paused.state["held"])
         assert await got(record, "notifications/cancelled")
         with pytest.raises(Lost):
             await talked.session.resume_call("ask", {}, paused.state, {})

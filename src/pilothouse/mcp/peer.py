@@ -123,11 +123,10 @@ class Peer:
         params: JsonObject,
         *,
         headers: Mapping[str, str] | None = None,
-        on_progress: OnProgress | None = None,
         quiet: bool = False,
     ) -> JsonObject:
         """Ask and return the result; cancelling this tells the server."""
-        call = await self.begin(method, params, headers=headers, on_progress=on_progress, quiet=quiet)
+        call = await self.begin(method, params, headers=headers, quiet=quiet)
         result: JsonObject = await self.outcome(call)
         return result
 

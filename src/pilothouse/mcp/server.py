@@ -204,7 +204,7 @@ class Server:
         """Give up a call that waits for an answer."""
         held = self.held.pop(call_id, None)
         if held is not None:
-            await held[0].release(held[1])
+            held[0].release(held[1])
 
     # --- consent ---
 

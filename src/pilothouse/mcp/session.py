@@ -143,7 +143,7 @@ class Session:
             await self.request("ping" if self.facts.era == "handshake" else "tools/list", {})
 
     async def call_tool(
-        self, name: str, arguments: JsonObject, *, on_progress: OnProgress | None = None, call_id: str = ""
+        self, name: str, arguments: JsonObject, *, on_progress: OnProgress | None = None
     ) -> JsonObject | InputRequired:
         """Call a tool; cancelling this tells the server."""
         return await self._call({"name": name, "arguments": arguments}, on_progress)
@@ -156,7 +156,6 @@ class Session:
         answers: Mapping[str, JsonObject],
         *,
         on_progress: OnProgress | None = None,
-        call_id: str = "",
     ) -> JsonObject | InputRequired:
         """Go on with a call that asked something; raise Lost when the server does not know of it any more."""
         if HELD in state:
@@ -165,17 +164,10 @@ class Session:
             if any(answer.get("action") != "accept" for answer in answers.values()):
                 raise RpcError(URL_NEEDED, "The person did not open the address that the server asked for.")
             return await self._call({"name": name, "arguments": arguments}, on_progress)
-        responses = {**state.get("answered", {}), **answers}
-        params: JsonObject = {"name": name, "arguments": arguments, "inputResponses": responses}
-        if state.get("requestState") is not None:
-            params["requestState"] = state["requestState"]
-        return await self._call(params, on_progress)
+        return await self._call(_answered({"name": name, "arguments": arguments}, state, answers), on_progress)
 
-    async def release(self, handle: str) -> None:
+    def release(self, handle: str) -> None:
         """Give up a call that waits for the person, and tell the server."""
-        self._release(handle)
-
-    def _release(self, handle: str) -> None:
         held = self._held.pop(handle, None)
         if held is not None:
             self._let_go(held)
@@ -199,9 +191,7 @@ class Session:
                 return required
             # The server needs nothing of the person: what it needs is known, or it only wants to be asked again.
             await asyncio.sleep(0 if required.state["answered"] else limits.INPUT_WAIT)
-            params = {**params, "inputResponses": required.state["answered"]}
-            if required.state.get("requestState") is not None:
-                params["requestState"] = required.state["requestState"]
+            params = _answered(params, required.state, {})
         raise BadAnswer("it asks for input again and again without saying for which")
 
     async def _outcome(self, held: HeldCall) -> Any:
@@ -244,7 +234,7 @@ class Session:
     def _hold(self, held: HeldCall) -> None:
         self._held[held.handle] = held
         later = asyncio.get_running_loop().call_later
-        self._expiries[held.handle] = later(limits.HELD_CALL, self._release, held.handle)
+        self._expiries[held.handle] = later(limits.HELD_CALL, self.release, held.handle)
 
     def _let_go(self, held: HeldCall) -> None:
         held.drop()
@@ -323,8 +313,16 @@ class Session:
             self._listening.cancel()
             await asyncio.wait([self._listening])
         for handle in list(self._held):
-            self._release(handle)
+            self.release(handle)
         await self._peer.close()
+
+
+def _answered(params: JsonObject, state: JsonObject, answers: Mapping[str, JsonObject]) -> JsonObject:
+    """Return a call of the modern era as it is made again, with what was asked during the last one."""
+    again = {**params, "inputResponses": {**state.get("answered", {}), **answers}}
+    if state.get("requestState") is not None:
+        again["requestState"] = state["requestState"]
+    return again
 
 
 async def _done(result: JsonObject) -> JsonObject:

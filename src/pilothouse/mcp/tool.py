@@ -193,9 +193,7 @@ class _Attempt:
     async def _ask(self, session: Session) -> JsonObject | InputRequired:
         context, resumed = self._context, self._resumed
         if resumed is None:
-            return await session.call_tool(
-                self._name, self._arguments, on_progress=self._feedback.progress, call_id=context.call_id
-            )
+            return await session.call_tool(self._name, self._arguments, on_progress=self._feedback.progress)
         self._server.held.pop(context.call_id, None)
         return await session.resume_call(
             self._name,
@@ -203,7 +201,6 @@ class _Attempt:
             resumed.state,
             resumed.answers,
             on_progress=self._feedback.progress,
-            call_id=context.call_id,
         )
 
     def _paused(self, needed: SignInNeeded) -> ToolPaused:

@@ -26,11 +26,6 @@ class ToolListing(msgspec.Struct):
     cut: str = ""
     bytes: int = 0
 
-    @property
-    def full(self) -> bool:
-        """Return whether no more is taken."""
-        return bool(self.cut)
-
 
 async def list_tools(request: Request) -> ToolListing:
     """Return all tools, as far as a list may go; a gateway that lists none is asked server by server."""
@@ -46,7 +41,7 @@ async def list_tools(request: Request) -> ToolListing:
 async def _pages(request: Request, params: JsonObject, listing: ToolListing) -> None:
     seen: set[str] = set()
     cursor: str | None = None
-    while not listing.full:
+    while not listing.cut:
         page = await request("tools/list", {**params, "cursor": cursor} if cursor else params)
         if listing.pages == 0:
             listing.notes.append(f"tools/list answers with {', '.join(sorted(page)) or 'nothing'}")
@@ -87,7 +82,7 @@ async def _by_server(request: Request, listing: ToolListing) -> None:
     except (RpcError, BadAnswer, TimeoutError):
         return
     for name in names:
-        if listing.full:
+        if listing.cut:
             return
         async with asyncio.timeout(limits.LIST_TIMEOUT):
             await _pages(request, {"server": name}, listing)

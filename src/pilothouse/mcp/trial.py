@@ -48,7 +48,7 @@ async def _call(server: Server, tool: ServerTool, arguments: JsonObject) -> tupl
         reply = await session.call_tool(tool.name, arguments)
     if isinstance(reply, InputRequired):
         if isinstance(handle := reply.state.get("held"), str):
-            await session.release(handle)
+            session.release(handle)
         return False, "The tool asks a question before it goes on; call it in a chat.", {}
     output = to_output(reply)
     return output.error is None, output.text, reply
