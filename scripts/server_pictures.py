@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from tests.browser.rooms import SCRIPTED, Rooms, server_of
+from tests.browser.rooms import SCRIPTED, Rooms, server_of, switch
 from tests.browser.studio import Chat, Studio
 from tests.support.waiting import until
 
@@ -130,7 +130,7 @@ async def status(rooms: Rooms, chat: Chat, keep: Keep) -> None:
 async def traffic(rooms: Rooms, chat: Chat, keep: Keep, server_id: str) -> None:
     """Show messages, one of them open."""
     await chat.go("/traffic")
-    await rooms.page.get_by_role("switch", name="Record messages").check(force=True)
+    await switch(rooms.page.get_by_role("switch", name="Record messages"), True)
     until(lambda: chat.studio.server.get("/api/traffic")["recording"], "recording", 5.0)
     for query in ("tide", "mooring", "anchor"):
         body = {"serverId": server_id, "tool": "search_notes", "arguments": {"query": query}}

@@ -44,6 +44,12 @@ def write_tools(path: Path, *tools: object) -> Path:
     return path
 
 
+async def switch(control: Locator, on: bool) -> None:
+    """Turn a switch as a person does: once it can be turned. Its input lies hidden under what is drawn."""
+    await expect(control).to_be_enabled()
+    await control.set_checked(on, force=True)
+
+
 def gone(pid: int) -> bool:
     """Tell whether a process has ended."""
     try:

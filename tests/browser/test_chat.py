@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
+from tests.browser.rooms import switch
 from tests.browser.studio import Chat, Studio
 from tests.support.live_server import live_server
 from tests.support.scripted_endpoint import Endpoint, Reply
@@ -178,7 +179,7 @@ async def test_a_conversation_has_its_own_prompt_length_thinking_and_folder(
     await dialog.get_by_label("Temperature").fill("0.3")
     await dialog.get_by_label("Max tokens").fill("512")
     await dialog.get_by_label("Working directory").fill(str(tmp_path))
-    await dialog.get_by_role("switch", name="Thinking").click(force=True)
+    await switch(dialog.get_by_role("switch", name="Thinking"), True)
     await page.keyboard.press("Escape")
     await chat.ask("Ahoy")
     expected = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Download, Locator, expect
 
-from tests.browser.rooms import ECHO, Rooms, start_server
+from tests.browser.rooms import ECHO, Rooms, start_server, switch
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 
@@ -85,7 +85,7 @@ async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported
 ) -> None:
     server = start_server(own, "Scripted", ["--tools", tools])
     await rooms.page.get_by_role("tab", name="General").click()
-    await rooms.page.get_by_role("switch", name="Record MCP messages").check(force=True)
+    await switch(rooms.page.get_by_role("switch", name="Record MCP messages"), True)
     await rooms.page.get_by_role("button", name="Open the traffic panel").click()
     await expect(rooms.page.get_by_role("status").filter(has_text="Waiting for messages")).to_be_visible()
     own.server.post("/api/tools/try", {"serverId": server["id"], "tool": "echo", "arguments": {"text": "needle"}})
@@ -100,7 +100,7 @@ async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported
     async with rooms.page.expect_download() as saving:
         await rooms.page.get_by_role("button", name="Export 1 message").click()
     assert await methods_saved(await saving.value) == ["tools/call"]
-    await rooms.page.get_by_role("switch", name="Record messages").uncheck(force=True)
+    await switch(rooms.page.get_by_role("switch", name="Record messages"), False)
     await expect(messages).to_have_count(0)
     assert own.server.get("/api/traffic")["messages"] == []
 

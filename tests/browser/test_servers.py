@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, mortal, server_of, start_server, write_tools
+from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, mortal, server_of, start_server, switch, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 from tests.support.console import Console
@@ -86,7 +86,7 @@ async def test_the_selected_server_tells_its_process_its_log_and_its_tools_and_e
     await expect(echo).to_contain_text("Gives back what it is given.")
     await expect(echo.get_by_role("group", name="Input schema")).to_contain_text("properties")
     assert await serious_problems(rooms.page) == []
-    await rooms.dialog.get_by_role("switch", name="Offer fail").uncheck(force=True)
+    await switch(rooms.dialog.get_by_role("switch", name="Offer fail"), False)
     await expect(rooms.dialog.get_by_role("listitem", name="scripted.fail")).to_contain_text("Off")
     await rooms.close_dialog()
     await rooms.connected("Scripted", 1)
