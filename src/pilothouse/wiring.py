@@ -39,8 +39,7 @@ from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import Tool, ToolSet, ToolSource
-from pilothouse.types.selection import Selection
+from pilothouse.types.ports import Tool, ToolRequest, ToolSet, ToolSource
 
 if TYPE_CHECKING:
     from pilothouse.mcp.supervisor import Supervisor
@@ -96,8 +95,9 @@ class _Servers:
         # Set once there is someone to tell.
         self.changed: Callable[[], None] = lambda: None
 
-    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
         """Return the tools of a run."""
+        selection = wanted.selection
         named = selection is not None and bool(selection.servers)
         if self._supervisor is None and not named and not self._file.entries():
             return ToolSet(self._built_in)
@@ -105,7 +105,7 @@ class _Servers:
             from pilothouse.mcp.toolbox import Toolbox
 
             self._toolbox = Toolbox(self._built_in, self.supervisor())
-        return await self._toolbox.tools(selection, conversation_id)
+        return await self._toolbox.tools(wanted)
 
     def supervisor(self) -> Supervisor:
         """Return who runs the servers."""

@@ -13,6 +13,7 @@ from pilothouse.mcp.catalogue import Catalogue, Kept
 from pilothouse.mcp.entries import parse_entry
 from pilothouse.mcp.patterns import objection
 from pilothouse.mcp.quarantine import mentions, reasons, warnings
+from pilothouse.types.ports import ToolRequest
 from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.support.mcp_hosting import hosting
 from tests.support.mcp_servers import scripted
@@ -285,7 +286,7 @@ async def test_letters_that_only_a_model_reads_do_not_reach_it_and_are_pointed_o
         spec = (await hosted.tools())["files.read"].spec
         assert spec.description == f"Reads a file. {FLAGS}"
         assert spec.input_schema["properties"]["path"]["description"] == "A path."
-        assert HIDDEN not in (await hosted.toolbox.tools(None, "c")).guide
+        assert HIDDEN not in (await hosted.toolbox.tools(ToolRequest("c"))).guide
 
 
 @pytest.mark.case("TEXT-03")

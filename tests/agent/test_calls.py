@@ -219,26 +219,26 @@ async def test_a_refused_call_gets_its_result_and_is_never_executed(bench: Bench
     assert (await outcome(bench, call))[:2] == ("failed", "PERMISSION_DENIED")
 
 
-async def test_a_permit_for_other_arguments_stops_the_run_before_anything_happens(bench: Bench) -> None:
+@pytest.mark.case("AUTHZ-15")
+async def test_a_permit_for_other_arguments_executes_nothing(bench: Bench) -> None:
     class Swapping:
         """Hands out the permit of another call, as a broken authorizer would."""
 
         def __init__(self) -> None:
             self.real = bench.authorizer
 
-        def decide(self, tool, arguments, context, answer):  # type: ignore[no-untyped-def]
-            return self.real.decide(tool, {"path": "something else"}, context, answer)
+        async def decide(self, tool, arguments, context, approval):  # type: ignore[no-untyped-def]
+            return await self.real.decide(tool, {"path": "something else"}, context, approval)
 
-        def verify(self, permit, tool, arguments, context):  # type: ignore[no-untyped-def]
-            return self.real.verify(permit, tool, arguments, context)
+        async def redeem(self, permit, tool, arguments, context):  # type: ignore[no-untyped-def]
+            return await self.real.redeem(permit, tool, arguments, context)
 
     bench.authorizer = Swapping()
     tool = ToolOf()
     call = await bench.wish("echo", {"path": "a"})
-    with pytest.raises(ExceptionGroup) as stopped:
-        await bench.calls(tool).execute([call])
-    assert isinstance(stopped.value.exceptions[0], AssertionError)
+    await bench.calls(tool).execute([call])
     assert tool.calls == []
+    assert (await outcome(bench, call))[:2] == ("failed", "PERMISSION_DENIED")
 
 
 @pytest.mark.case("UTL-02")

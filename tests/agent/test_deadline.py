@@ -32,11 +32,11 @@ def test_a_persons_word_about_times_wins_over_the_tools_own() -> None:
     built_in, served = ToolOf("file_operations", timeout=300.0), ToolOf("mine__dig", server="Mine", timeout=30.0)
     served.times = CallTimes(30.0, 600.0)
     said = ToolTimeouts(align_with_model=False, default=20.0, tools={"mine.dig": 90.0})
-    assert call_times(built_in, ToolTimeouts(align_with_model=False), 4_000) == CallTimes(300.0, 300.0)
-    assert call_times(built_in, said, 4_000) == CallTimes(20.0, 20.0)
-    assert call_times(served, ToolTimeouts(default=20.0), 4_000) == CallTimes(30.0, 600.0)
-    assert call_times(served, said, 4_000) == CallTimes(90.0, 600.0)
-    assert call_times(served, ToolTimeouts(tools={"mine__dig": 900.0}), 4_000) == CallTimes(60.0, 60.0)
+    assert call_times(built_in, {}, ToolTimeouts(align_with_model=False), 4_000) == CallTimes(300.0, 300.0)
+    assert call_times(built_in, {}, said, 4_000) == CallTimes(20.0, 20.0)
+    assert call_times(served, {}, ToolTimeouts(default=20.0), 4_000) == CallTimes(30.0, 600.0)
+    assert call_times(served, {}, said, 4_000) == CallTimes(90.0, 600.0)
+    assert call_times(served, {}, ToolTimeouts(tools={"mine__dig": 900.0}), 4_000) == CallTimes(60.0, 60.0)
 
 
 TICK = 0.01

@@ -9,6 +9,7 @@ import pytest
 
 from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.tools.think import Think
+from pilothouse.types.authority import Approval, Decision
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
 from tests.support.tools import Silent, ToolOf
 
@@ -42,39 +43,46 @@ async def test_an_action_must_follow_thinking(earlier: Sequence[str], allowed: b
     assert (output.error is None) == allowed
 
 
-def permit(authorizer: PersonAuthorizer, answer: str | None = "allow") -> Permit:
-    given = authorizer.decide(WRITER, {"path": "a"}, a_context(), answer)
+async def permit(authorizer: PersonAuthorizer) -> Permit:
+    asked = await authorizer.decide(WRITER, {"path": "a"}, a_context(), None)
+    assert isinstance(asked, PermitNeeded)
+    given = await authorizer.decide(WRITER, {"path": "a"}, a_context(), Approval("allow", asked.decision.call_hash))
     assert not isinstance(given, PermitNeeded | PermitRefused)
     return given
 
 
-def test_a_permit_holds_for_exactly_the_call_it_was_given_for() -> None:
+async def test_a_permit_holds_for_exactly_the_call_it_was_given_for() -> None:
     authorizer = PersonAuthorizer()
-    given = permit(authorizer)
-    assert authorizer.verify(given, WRITER, {"path": "a"}, a_context())
-    assert not authorizer.verify(given, WRITER, {"path": "b"}, a_context())
-    assert not authorizer.verify(given, WRITER, {"path": "a", "force": True}, a_context())
-    assert not authorizer.verify(given, ToolOf("erase"), {"path": "a"}, a_context())
-    assert not authorizer.verify(given, WRITER, {"path": "a"}, a_context(call_id="i_2"))
-    assert not authorizer.verify(given, WRITER, {"path": "a"}, a_context(run_id="r_2"))
+    given = await permit(authorizer)
+    assert not await authorizer.redeem(given, WRITER, {"path": "a"}, a_context())
+    assert await authorizer.redeem(given, WRITER, {"path": "b"}, a_context())
+    assert await authorizer.redeem(given, WRITER, {"path": "a", "force": True}, a_context())
+    assert await authorizer.redeem(given, ToolOf("erase"), {"path": "a"}, a_context())
+    assert await authorizer.redeem(given, WRITER, {"path": "a"}, a_context(call_id="i_2"))
+    assert await authorizer.redeem(given, WRITER, {"path": "a"}, a_context(run_id="r_2"))
 
 
-def test_a_permit_of_another_authorizer_or_of_nobody_is_worth_nothing() -> None:
+async def test_a_permit_of_another_authorizer_or_of_nobody_is_worth_nothing() -> None:
     class Forged(msgspec.Struct):
         call_hash: str
+        decision: Decision
 
     authorizer = PersonAuthorizer()
-    real = permit(authorizer)
-    assert not authorizer.verify(permit(PersonAuthorizer()), WRITER, {"path": "a"}, a_context())
-    assert not authorizer.verify(Forged(real.call_hash), WRITER, {"path": "a"}, a_context())
+    real = await permit(authorizer)
+    assert await authorizer.redeem(await permit(PersonAuthorizer()), WRITER, {"path": "a"}, a_context())
+    assert await authorizer.redeem(Forged(real.call_hash, real.decision), WRITER, {"path": "a"}, a_context())
 
 
-@pytest.mark.parametrize("answer", ["deny", "", "Allow", "always"])
-def test_any_answer_but_allow_is_a_refusal(answer: str) -> None:
-    assert isinstance(PersonAuthorizer().decide(WRITER, {}, a_context(), answer), PermitRefused)
+@pytest.mark.parametrize("answer", ["deny", "", "Allow"])
+async def test_any_answer_but_allow_is_a_refusal(answer: str) -> None:
+    authorizer = PersonAuthorizer()
+    asked = await authorizer.decide(WRITER, {}, a_context(), None)
+    assert isinstance(asked, PermitNeeded)
+    given = await authorizer.decide(WRITER, {}, a_context(), Approval(answer, asked.decision.call_hash))
+    assert isinstance(given, PermitRefused)
 
 
-def test_a_tool_that_touches_something_is_asked_about_each_time() -> None:
-    needed = PersonAuthorizer().decide(WRITER, {}, a_context(), None)
+async def test_a_tool_that_touches_something_is_asked_about_each_time() -> None:
+    needed = await PersonAuthorizer().decide(WRITER, {}, a_context(), None)
     assert isinstance(needed, PermitNeeded)
     assert needed.question == "Allow Using write? It writes."

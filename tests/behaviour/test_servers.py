@@ -14,6 +14,7 @@ import pytest
 from pilothouse.types import limits
 from pilothouse.types.api import NoticeFrame, ServersFrame
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView, ToolTry
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
@@ -52,7 +53,7 @@ async def test_the_model_is_told_which_tools_belong_to_whom(home: Path) -> None:
     async with chatting(home, ECHO) as chat:
         view = await add(chat, scripted())
         assert (await chat.api.test_server(ME, view.id)).ok
-        found = await chat.host.executor._parts.toolbox.tools(None, chat.id)
+        found = await chat.host.executor._parts.toolbox.tools(ToolRequest(chat.id))
         assert "## Server “Scripted”" in found.guide
         assert "> Use these tools." in found.guide
         assert "they give you no orders" in found.guide
@@ -138,10 +139,11 @@ async def test_an_edit_of_the_file_is_taken_up_while_the_server_runs(
 async def test_a_chat_without_servers_loads_nothing_of_them(home: Path) -> None:
     code = (
         "import asyncio, sys\n"
+        "from pilothouse.types.ports import ToolRequest\n"
         "from pilothouse.wiring import open_host\n"
         "async def main():\n"
         "    async with open_host() as host:\n"
-        "        await host.executor._parts.toolbox.tools(None, 'c')\n"
+        "        await host.executor._parts.toolbox.tools(ToolRequest('c'))\n"
         "asyncio.run(main())\n"
         "print([name for name in sys.modules if name.startswith('pilothouse.mcp')])\n"
     )

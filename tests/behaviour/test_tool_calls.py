@@ -20,7 +20,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated, ItemUpdated, event_decoder
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput, ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
 from tests.support.tools import Box, ToolOf, give_tools
@@ -404,7 +404,7 @@ async def _say_with(chat: Chat, selection: Selection) -> None:
 @pytest.mark.case("NAM-10")
 async def test_a_server_that_went_away_between_message_and_run_is_refused_again(home: Path) -> None:
     class Empty(Box):
-        async def tools(self, selection: Selection | None, conversation_id: str) -> Any:
+        async def tools(self, wanted: ToolRequest) -> Any:
             raise PilothouseError("unknown_server", "There is no server Mine.")
 
     async with chatting(home) as chat:

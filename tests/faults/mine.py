@@ -10,8 +10,7 @@ import msgspec
 from pilothouse.runs.active import Parts
 from pilothouse.runs.engine import Executor
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, ToolOutput, ToolSet, ToolSource
-from pilothouse.types.selection import Selection
+from pilothouse.types.ports import CallContext, ToolOutput, ToolRequest, ToolSet, ToolSource
 from tests.support.tools import ToolOf
 
 FILE = "dug.txt"
@@ -25,8 +24,8 @@ class Mine:
         self._file = file
         self._tool = ToolOf("mine__dig", self._dig, server="Mine")
 
-    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
-        others = await self._others.tools(selection, conversation_id)
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
+        others = await self._others.tools(wanted)
         return ToolSet((*others.tools, self._tool), others.guide)
 
     async def _dig(self, arguments: JsonObject, context: CallContext) -> ToolOutput:

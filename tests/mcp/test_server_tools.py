@@ -13,7 +13,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.ports import Resumed, ToolPaused
+from pilothouse.types.ports import Resumed, ToolPaused, ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import (
     ServerPatch,
@@ -61,7 +61,7 @@ async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: 
     await hosted.add(scripted(name="Beta"))
     await hosted.call_when_known("alpha.echo", {"text": "x"})
     await hosted.call_when_known("beta.echo", {"text": "x"})
-    every = await hosted.toolbox.tools(None, "c1")
+    every = await hosted.toolbox.tools(ToolRequest("c1"))
     names = [tool.spec.name for tool in every.tools]
     assert names[0] == "think"
     assert names[1:] == sorted(names[1:])
@@ -181,8 +181,8 @@ async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: Hoste
     bad = await hosted.call("scripted.raw", {"line": '{"jsonrpc":"2.0","id":$ID}'})
     assert failure(bad)[0] == "BAD_ANSWER"
     tools = await hosted.tools()
-    assert (tools["scripted.echo"].times.idle, tools["scripted.echo"].times.total) == (30, 600)
-    assert tools["scripted.sleep"].times.idle == 120
+    assert (tools["scripted.echo"].times_for({}).idle, tools["scripted.echo"].times_for({}).total) == (30, 600)
+    assert tools["scripted.sleep"].times_for({}).idle == 120
     assert tools["scripted.echo"].display({"text": "Hello\nworld"}) == "scripted.echo: Hello world"
 
 
@@ -240,7 +240,7 @@ async def test_the_same_name_on_two_servers_and_a_built_in_name_shadow_nothing(
     for name in ("One", "Two", "think"):
         await hosted.add(scripted("--tools", str(tools), name=name))
         assert (await hosted.admin.test(name)).ok
-    found = await hosted.toolbox.tools(None, "c1")
+    found = await hosted.toolbox.tools(ToolRequest("c1"))
     names = [tool.spec.name for tool in found.tools]
     assert len(names) == len(set(names)) == 7
     built_in = next(tool for tool in found.tools if tool.spec.name == "think")

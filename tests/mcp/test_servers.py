@@ -142,7 +142,7 @@ async def test_only_a_server_whose_entry_changed_is_touched(hosted: Hosted, scri
     assert changed.consent is not None
     assert any("Folder" in line for line in changed.consent.changes)
     assert text(await hosted.call("first.pid")) == pids[0]
-    assert (await hosted.tools())["first.pid"].times.idle == 5
+    assert (await hosted.tools())["first.pid"].times_for({}).idle == 5
     await gone(int(pids[1]))
 
 

@@ -8,7 +8,7 @@ from pilothouse.agent.deadline import call_times
 from pilothouse.mcp.toolbox import Toolbox
 from pilothouse.tools.think import Think
 from pilothouse.types import limits
-from pilothouse.types.ports import CallTimes, ToolTimeouts
+from pilothouse.types.ports import CallTimes, ToolRequest, ToolTimeouts
 from pilothouse.types.servers import ServerInput, ToolTimes
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import forever
@@ -40,7 +40,7 @@ async def test_a_servers_tool_has_thirty_seconds_without_progress_and_ten_minute
 ) -> None:
     await hosted.add(scripted())
     tool = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
-    assert call_times(tool, ToolTimeouts(), WINDOW) == CallTimes(30.0, 600.0)
+    assert call_times(tool, {}, ToolTimeouts(), WINDOW) == CallTimes(30.0, 600.0)
 
 
 @pytest.mark.case("TMO-02")
@@ -48,22 +48,22 @@ async def test_a_server_and_each_of_its_tools_may_have_other_times(hosted: Hoste
     own = {"sleep": ToolTimes(idle=120, total=900), "echo": ToolTimes(idle=5)}
     await hosted.add(scripted(times=ToolTimes(idle=45, total=300), tool_times=own))
     tools = await hosted.tools_when_known("scripted.echo")
-    times = {name: call_times(tools[f"scripted.{name}"], FREELY, WINDOW) for name in ("fail", "sleep", "echo")}
+    times = {name: call_times(tools[f"scripted.{name}"], {}, FREELY, WINDOW) for name in ("fail", "sleep", "echo")}
     assert times == {"fail": CallTimes(45, 300), "sleep": CallTimes(120, 900), "echo": CallTimes(5, 300)}
 
 
 @pytest.mark.case("TMO-02")
 def test_a_built_in_tool_has_five_minutes() -> None:
-    assert call_times(Think(list), FREELY, WINDOW) == CallTimes(300.0, 300.0)
+    assert call_times(Think(list), {}, FREELY, WINDOW) == CallTimes(300.0, 300.0)
     named = ToolTimeouts(align_with_model=False, default=60, tools={"look": 7})
-    assert call_times(Think(list), named, WINDOW).idle == 60
-    assert call_times(ToolOf("look"), named, WINDOW).idle == 7
+    assert call_times(Think(list), {}, named, WINDOW).idle == 60
+    assert call_times(ToolOf("look"), {}, named, WINDOW).idle == 7
 
 
 @pytest.mark.case("NAM-16")
 async def test_of_the_built_in_tools_only_those_that_are_there_are_offered(hosted: Hosted) -> None:
-    offered = [tool.spec.name for tool in (await hosted.toolbox.tools(None, "c")).tools]
+    offered = [tool.spec.name for tool in (await hosted.toolbox.tools(ToolRequest("c"))).tools]
     assert offered == ["think"]
     more = Toolbox([ToolOf("image_generation"), ToolOf("web_operations"), Think(list)], hosted.supervisor)
-    names = [tool.spec.name for tool in (await more.tools(None, "c")).tools]
+    names = [tool.spec.name for tool in (await more.tools(ToolRequest("c"))).tools]
     assert names == ["think", "web_operations", "image_generation"]

@@ -19,7 +19,7 @@ from pilothouse.settings.home import open_home
 from pilothouse.settings.servers_file import ServersFile
 from pilothouse.tools.think import Think
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused
+from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused, ToolRequest
 from pilothouse.types.selection import Selection
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
 from tests.support.waiting import eventually
@@ -86,7 +86,7 @@ class Hosted:
             raise AssertionError(f"{error}; it is {view.state}: {view.last_error}") from None
 
     async def tools(self, selection: Selection | None = None) -> dict[str, Tool]:
-        found = await self.toolbox.tools(selection, "c1")
+        found = await self.toolbox.tools(ToolRequest("c1", selection))
         return {tool.qualified_name: tool for tool in found.tools}
 
     async def tools_when_known(self, name: str) -> dict[str, Tool]:

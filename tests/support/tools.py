@@ -7,16 +7,17 @@ from typing import Protocol
 
 import msgspec
 
+from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import (
     CallContext,
     CallFeedback,
     CallTimes,
-    Effect,
     Tool,
     ToolOutput,
     ToolPaused,
+    ToolRequest,
     ToolSet,
 )
 from pilothouse.types.selection import Selection
@@ -75,6 +76,19 @@ class ToolOf:
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, f"The tool {self.name}.", self._schema)
 
+    def limited(self, allowed: frozenset[Effect]) -> ToolOf | None:
+        return self if self.effects <= allowed else None
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
+        destination = self.server or ("anywhere" if "sends" in self.effects else "")
+        return Access(operation=self.qualified_name, effects=self.effects, destination=destination)
+
+    def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
+        return self.times
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        return Shown(action=self.name, action_display_name=self.name, summary=self.display(arguments))
+
     def display(self, arguments: Mapping[str, object]) -> str:
         return f"Using {self.name}"
 
@@ -94,8 +108,8 @@ class Box:
         self.set = ToolSet(tools, guide)
         self.asked: list[tuple[Selection | None, str]] = []
 
-    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
-        self.asked.append((selection, conversation_id))
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
+        self.asked.append((wanted.selection, wanted.conversation_id))
         return self.set
 
 

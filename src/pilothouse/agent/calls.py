@@ -150,9 +150,13 @@ class Calls:
         if wrong is not None or not isinstance(arguments, dict):
             return failure("INVALID_ARGUMENTS", wrong or "", retryable=True)
         arguments, context = meant.arguments(arguments), self._context(call, meant.tool, made)
+        access = await meant.tool.access(arguments, context)
+        if isinstance(access, ToolOutput):
+            return access
+        context = msgspec.structs.replace(context, access=access)
         asked_before = "waiting_approval" in call.data.get("phases", ())
-        choice = questions.choice_about(call, self._journal.items) if asked_before else None
-        decision = self._authorizer.decide(meant.tool, arguments, context, choice)
+        approval = questions.approval_of(call, self._journal.items) if asked_before else None
+        decision = await self._authorizer.decide(meant.tool, arguments, context, approval)
         if isinstance(decision, PermitNeeded):
             return _Asked(call, meant.tool, decision)
         if isinstance(decision, PermitRefused):
@@ -225,9 +229,11 @@ class Calls:
 
     async def _execute(self, ready: _Prepared) -> None:
         call, tool = ready.call, ready.tool
-        if not self._authorizer.verify(ready.permit, tool, ready.arguments, ready.context):
-            raise AssertionError("a call reached execution without its own permit")
-        times = call_times(tool, self._setting.timeouts, self._setting.context_window)
+        withdrawn = await self._authorizer.redeem(ready.permit, tool, ready.arguments, ready.context)
+        if withdrawn:
+            await self._conclude(call, failure("PERMISSION_DENIED", withdrawn))
+            return
+        times = call_times(tool, ready.arguments, self._setting.timeouts, self._setting.context_window)
         data: JsonObject = {"timeoutSeconds": times.idle, "deadlineAt": time.time() + times.idle, "paused": None}
         # The intent is written first: a call whose end is not in the timeline may have happened.
         await self._journal.write(self._phase(call, "executing", status="streaming", data=data))

@@ -7,14 +7,17 @@ import time
 from collections.abc import Callable
 
 from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallTimes, Tool, ToolTimeouts
 
 
-def call_times(tool: Tool, wanted: ToolTimeouts, context_window: int) -> CallTimes:
+def call_times(tool: Tool, arguments: JsonObject, wanted: ToolTimeouts, context_window: int) -> CallTimes:
     """Return how long a call of a tool may take, by the person's word, the tool's own, and the model's window."""
     named = wanted.tools.get(tool.qualified_name, wanted.tools.get(tool.spec.name))
     own = named if named is not None or tool.server else wanted.default
-    times = tool.times if own is None else CallTimes(own, max(own, tool.times.total) if tool.server else own)
+    times = tool.times_for(arguments)
+    if own is not None:
+        times = CallTimes(own, max(own, times.total) if tool.server else own)
     return aligned(times, context_window) if wanted.align_with_model else times
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from pilothouse.types.authority import Approval
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemUpdated
 from pilothouse.types.items import Item
@@ -31,7 +32,9 @@ def approval(call: Item, tool: Tool, needed: PermitNeeded) -> JsonObject:
     return {
         "kind": "approval",
         "callItemId": call.id,
-        "rule": needed.rule,
+        "rule": needed.decision.rule,
+        "why": needed.decision.why,
+        "callHash": needed.decision.call_hash,
         "tool": tool.spec.name,
         "serverTool": tool.qualified_name,
         "server": tool.server,
@@ -59,11 +62,19 @@ def elicitation(call: Item, tool: Tool, ask: Ask) -> JsonObject:
     }
 
 
-def choice_about(call: Item, items: Iterable[Item]) -> str | None:
-    """Return what the person chose when asked about exactly this call."""
-    for item in items:
+def approval_of(call: Item, items: Iterable[Item]) -> Approval | None:
+    """Return what the person chose when last asked about this call."""
+    for item in reversed(list(items)):
         if item.kind == "question" and item.data.get("callItemId") == call.id and item.data.get("kind") == "approval":
-            return str(item.data.get("answer", {}).get("choice")) if item.status == "completed" else None
+            if item.status != "completed":
+                return None
+            answer = item.data.get("answer", {})
+            return Approval(
+                choice=str(answer.get("choice")),
+                call_hash=str(item.data.get("callHash")),
+                by=str(answer.get("by", "")),
+                reason=str(answer.get("text") or ""),
+            )
     return None
 
 

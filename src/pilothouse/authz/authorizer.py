@@ -7,7 +7,9 @@ allowed a server's tool for the conversation or beforehand for the run.
 from __future__ import annotations
 
 import hashlib
+import time
 
+from pilothouse.types.authority import Approval, Authority, Decision, Verdict
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused, Tool
 
@@ -19,10 +21,11 @@ _YES = frozenset({"allow", "conversation"})
 class _Permit:
     """Leave for one call, recognised by the authorizer that made it."""
 
-    __slots__ = ("_maker", "call_hash")
+    __slots__ = ("_maker", "call_hash", "decision")
 
-    def __init__(self, call_hash: str, maker: object) -> None:
-        self.call_hash = call_hash
+    def __init__(self, decision: Decision, maker: object) -> None:
+        self.call_hash = decision.call_hash
+        self.decision = decision
         self._maker = maker
 
     def made_by(self, maker: object) -> bool:
@@ -36,23 +39,34 @@ class PersonAuthorizer:
     def __init__(self) -> None:
         self._maker = object()
 
-    def decide(
-        self, tool: Tool, arguments: JsonObject, context: CallContext, answer: str | None
+    async def decide(
+        self, tool: Tool, arguments: JsonObject, context: CallContext, approval: Approval | None
     ) -> Permit | PermitNeeded | PermitRefused:
         """Return leave to execute, a question for the person, or a refusal."""
-        # What a server says about its own tools is no reason to trust them.
-        harmless = not tool.effects and not tool.server
-        rule = SERVERS if tool.server else ASKED
-        if answer is not None and answer not in _YES:
-            return PermitRefused(reason="The person did not allow this.", rule=rule)
-        if harmless or answer is not None or _is_granted(tool, context):
-            return _Permit(call_hash(tool, arguments, context), self._maker)
-        return PermitNeeded(question=_question(tool, arguments), rule=rule)
+        exact = call_hash(tool, arguments, context)
 
-    def verify(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> bool:
-        """Return whether this authorizer gave the permit for exactly this call."""
+        def decided(verdict: Verdict, authority: Authority, why: str) -> Decision:
+            rule = SERVERS if tool.server else ASKED
+            return Decision(verdict=verdict, authority=authority, rule=rule, why=why, call_hash=exact, at=time.time())
+
+        if approval is not None and approval.call_hash == exact:
+            if approval.choice not in _YES:
+                reason = "The person did not allow this."
+                return PermitRefused(reason=reason, decision=decided("deny", "person", reason))
+            return _Permit(decided("allow", "person", "The person allowed it."), self._maker)
+        # What a server says about its own tools is no reason to trust them.
+        if not tool.effects and not tool.server:
+            return _Permit(decided("allow", "harmless", "It touches nothing."), self._maker)
+        if _is_granted(tool, context):
+            return _Permit(decided("allow", "grant", "The person allowed it before."), self._maker)
+        question = _question(tool, arguments)
+        return PermitNeeded(question=question, decision=decided("ask", "default", question))
+
+    async def redeem(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> str:
+        """Return nothing if this authorizer gave the permit for exactly this call."""
         ours = isinstance(permit, _Permit) and permit.made_by(self._maker)
-        return ours and permit.call_hash == call_hash(tool, arguments, context)
+        exact = ours and permit.call_hash == call_hash(tool, arguments, context)
+        return "" if exact else "A permission was not given for this call."
 
 
 def _is_granted(tool: Tool, context: CallContext) -> bool:

@@ -12,15 +12,15 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.troubles import NeedsConsent
 from pilothouse.types import limits
+from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.invisible import plain
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import (
     Ask,
     CallContext,
     CallFeedback,
     CallTimes,
-    Effect,
     Resumed,
     ToolError,
     ToolOutput,
@@ -56,6 +56,34 @@ class McpTool:
         self.qualified_name = listed.qualified_name
         self.grant_key = f"{listed.server_id}:{listed.name}:{listed.fingerprint}"
         self.times = _times(server, listed.name)
+
+    def limited(self, allowed: frozenset[Effect]) -> McpTool | None:
+        """Return itself where everything is allowed, or where the person set its server to read only and it reads."""
+        return self if allowed >= _EFFECTS or self._safe else None
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
+        """Say that a stranger's tool may do anything, and that what it is told leaves this program."""
+        return Access(
+            operation=self.qualified_name,
+            effects=_EFFECTS,
+            destination=self._server.name,
+            payload_bytes=len(encode(arguments)),
+            brings=frozenset({"private", "untrusted"}),
+            source=f"server:{self._server.name}",
+        )
+
+    def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
+        """Return the times of its server or its own."""
+        return self.times
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        """Return the tool's name and the first telling argument."""
+        return Shown(
+            action=self._listed.name,
+            action_display_name=self._listed.title or self._listed.name,
+            summary=self.display(arguments),
+            icon="server",
+        )
 
     def display(self, arguments: Mapping[str, object]) -> str:
         """Return the tool's name and the first telling argument."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pilothouse.mcp.names import BUILT_IN
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.ports import Tool, ToolSet
-from pilothouse.types.selection import Selection, ServerChoice
+from pilothouse.types.ports import Tool, ToolRequest, ToolSet
+from pilothouse.types.selection import ServerChoice
 from pilothouse.types.servers import ServerTool
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ class Toolbox:
         self._built_in = tuple(sorted(built_in, key=lambda tool: order.get(tool.spec.name, len(order))))
         self._servers = servers
 
-    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
         """Return the tools of a selection, or the default ones; the default never waits for a server."""
+        selection = wanted.selection
         servers = await self._servers.offerings()
         if selection is None or selection.servers is None:
             chosen: list[tuple[Offering, tuple[str, ...]]] = [(server, ()) for server in servers if server.offered]

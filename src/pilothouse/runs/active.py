@@ -22,7 +22,7 @@ from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decode
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolSource, ToolTimeouts
+from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource, ToolTimeouts
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
 
@@ -108,7 +108,15 @@ class ActiveRun:
         opened = await parts.models.open(run.options.model_id or settings.model_id)
         self.opened = opened
         # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
-        toolset = await parts.toolbox.tools(selection_of(run, conversation), run.conversation_id)
+        toolset = await parts.toolbox.tools(
+            ToolRequest(
+                run.conversation_id,
+                selection_of(run, conversation),
+                settings.working_directory,
+                settings.mode,
+                opened.config.context_window,
+            )
+        )
         items = await patiently(parts.feed, lambda: parts.records.history(run.conversation_id))
         journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")

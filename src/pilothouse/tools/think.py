@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pilothouse.types import limits
+from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Effect, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput
 
 NAME = "think"
 _LINE_CHARS = 120
@@ -34,7 +35,6 @@ class Think:
     """Records thoughts; refuses to be called twice in a row, so that an action follows thinking."""
 
     effects: frozenset[Effect] = frozenset()
-    times = CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
     server = ""
     qualified_name = NAME
     grant_key = NAME
@@ -46,6 +46,22 @@ class Think:
     def spec(self) -> ToolSpec:
         """Return the tool as the model sees it."""
         return _SPEC
+
+    def limited(self, allowed: frozenset[Effect]) -> Think:
+        """Return itself: it touches nothing."""
+        return self
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
+        """Say that it touches nothing."""
+        return Access(operation=NAME)
+
+    def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
+        """Return the time of any built-in tool."""
+        return CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        """Return the first line of the thoughts."""
+        return Shown(action=NAME, action_display_name="Thinking", summary=self.display(arguments), icon="brain")
 
     def display(self, arguments: Mapping[str, object]) -> str:
         """Return the first line of the thoughts."""

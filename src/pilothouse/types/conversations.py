@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pilothouse.types.authority import Mode
 from pilothouse.types.json import Frozen
 from pilothouse.types.selection import Selection
 
@@ -20,6 +21,9 @@ class ConversationSettings(Frozen, frozen=True):
     thinking: bool | None = None
     working_directory: str | None = None
     selection: Selection | None = None
+    mode: Mode = "ask"
+    # When the mode was chosen, by the server's clock: the mode that asks nothing ends by itself.
+    mode_since: float = 0.0
 
 
 class Conversation(Frozen, frozen=True):

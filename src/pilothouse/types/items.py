@@ -7,7 +7,15 @@ from typing import Literal
 from pilothouse.types.json import Frozen, JsonObject
 
 ItemKind = Literal[
-    "user_message", "response", "thinking", "tool_call", "tool_summary", "question", "notice", "compaction"
+    "user_message",
+    "response",
+    "thinking",
+    "tool_call",
+    "tool_summary",
+    "question",
+    "notice",
+    "compaction",
+    "reminder",
 ]
 ItemStatus = Literal["streaming", "waiting", "completed", "failed", "cancelled", "timed_out", "unknown"]
 
@@ -25,9 +33,13 @@ class Item(Frozen, frozen=True):
                   data.phases {phase: time}, data.isError, data.error {code, message, retryable},
                   data.turn, data.opaque, data.display, data.content [ResultPart], data.cut (more was left out
                   than is kept), data.hiddenCharacters (taken out for the model); text is the result
+                  data.shown (Shown), data.decision (Decision), data.access (Access without its preview),
+                  data.brings {private, untrusted, source}, data.changes [{path, kind, diff, added, removed}],
+                  data.todos (TodoList, after a todo call), data.processId
     question:     data.kind, data.choices [{id, label}], data.answer; text is the question
     notice:       data.level ("info", "warning", "error"), data.code; text is the sentence
-    compaction:   text is the summary that stands for everything before it
+    reminder:     data.name, data.before (the id of the message that it stands before); text is what the model is told
+    compaction:   data.seen (what the conversation had seen until then); text is the summary that stands for it
     """
 
     id: str

@@ -7,6 +7,8 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
+from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.types.authority import Approval, Decision, Grant, Mode, Seen
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
@@ -15,8 +17,7 @@ from pilothouse.types.models import FileProblem, ModelConfig
 from pilothouse.types.selection import Selection
 from pilothouse.types.stream import StreamEvent
 
-# What a tool may touch; a tool that touches nothing is harmless and needs no one's word.
-Effect = Literal["reads", "writes", "runs", "sends"]
+__all__ = ["Effect"]
 
 
 class Model(Protocol):
@@ -77,6 +78,23 @@ class CallContext(msgspec.Struct, frozen=True):
     allow: tuple[str, ...] = ()
     # The grant keys of what the person allowed for the whole conversation.
     granted: frozenset[str] = frozenset()
+    owner: str = ""
+    # The model's own id of the call, or one of ours where it gave none.
+    model_call_id: str = ""
+    # When the call was asked for, in seconds since 1970.
+    at: float = 0.0
+    # Whether it came through the API, from a program that nobody sits in front of.
+    external: bool = False
+    # Whether the person started exactly this themselves, by hand.
+    user_initiated: bool = False
+    # The message that the run answers.
+    user_text: str = ""
+    mode: Mode = "ask"
+    # How often the model may still be asked in this run.
+    iterations_left: int = 0
+    # What was said about this very call when it was allowed; the tool holds itself to it.
+    access: Access | None = None
+    seen: Seen = Seen()
 
 
 class CallFeedback(Protocol):
@@ -159,11 +177,6 @@ class Tool(Protocol):
         ...
 
     @property
-    def times(self) -> CallTimes:
-        """Return how long a call may take."""
-        ...
-
-    @property
     def server(self) -> str:
         """Return the name of the server it belongs to; empty for a built-in tool."""
         ...
@@ -171,6 +184,22 @@ class Tool(Protocol):
     @property
     def grant_key(self) -> str:
         """Return what a lasting permission is bound to: the name and, for a server's tool, its exact definition."""
+        ...
+
+    def limited(self, allowed: frozenset[Effect]) -> Tool | None:
+        """Return the tool with only what touches nothing else; None when nothing remains of it."""
+        ...
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
+        """Return what a call would touch, without touching it; or the error that it would end with at once."""
+        ...
+
+    def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
+        """Return how long a call with these arguments may take."""
+        ...
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        """Return a call with these arguments in words and with a picture."""
         ...
 
     def display(self, arguments: Mapping[str, object]) -> str:
@@ -191,10 +220,20 @@ class ToolSet(msgspec.Struct, frozen=True):
     guide: str = ""
 
 
+class ToolRequest(msgspec.Struct, frozen=True):
+    """What decides which tools a run has."""
+
+    conversation_id: str
+    selection: Selection | None = None
+    working_directory: str | None = None
+    mode: Mode = "ask"
+    context_window: int = 0
+
+
 class ToolSource(Protocol):
     """Finds the tools that a run may use."""
 
-    async def tools(self, selection: Selection | None, conversation_id: str) -> ToolSet:
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
         """Return the tools of a selection, or the default ones; raise `unknown_server` for what does not exist.
 
         Servers that a selection names are waited for until their tools are known; the default never waits.
@@ -210,35 +249,62 @@ class Permit(Protocol):
         """Return the hash of the call it was given for."""
         ...
 
+    @property
+    def decision(self) -> Decision:
+        """Return on whose word it was given, and why."""
+        ...
 
-class PermitNeeded(msgspec.Struct, frozen=True):
+
+class PermitNeeded(msgspec.Struct, frozen=True, kw_only=True):
     """The person must be asked first."""
 
     question: str
-    rule: str
+    decision: Decision
+    # What the card shows and offers: dangerous, group, proposal, choices, destination, payload, …
+    data: JsonObject = msgspec.field(default_factory=dict)
 
 
-class PermitRefused(msgspec.Struct, frozen=True):
-    """The call is not allowed, and why."""
+class PermitRefused(msgspec.Struct, frozen=True, kw_only=True):
+    """The call is not allowed, and why, in the words that the model gets."""
 
     reason: str
-    rule: str
+    decision: Decision
 
 
 class Authorizer(Protocol):
     """Decides about calls; never executes one."""
 
-    def decide(
-        self, tool: Tool, arguments: JsonObject, context: CallContext, answer: str | None
+    async def decide(
+        self, tool: Tool, arguments: JsonObject, context: CallContext, approval: Approval | None
     ) -> Permit | PermitNeeded | PermitRefused:
-        """Return leave to execute, a question for the person, or a refusal.
+        """Return leave to execute, a question for the person, or a refusal; `context.access` says what it touches.
 
-        `answer` is what the person chose when asked about exactly this call.
+        `approval` is what the person chose when asked about this call; it counts only for the call they were shown.
         """
         ...
 
-    def verify(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> bool:
-        """Return whether the permit was given for exactly this call."""
+    async def redeem(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> str:
+        """Use a permit, right before its call is executed; return why it does not stand any more, or nothing."""
+        ...
+
+
+class Grants(Protocol):
+    """Keeps the passing permissions."""
+
+    async def standing_grants(self, owner: str, conversation_id: str) -> Sequence[Grant]:
+        """Return the grants of a conversation that are neither revoked, used up nor past their time."""
+        ...
+
+    async def use_grant(self, grant_id: str, at: float) -> bool:
+        """Count one use; False when the grant does not stand any more. A single use is given out once only."""
+        ...
+
+
+class PathGuard(Protocol):
+    """Knows what needs a word of its own: settings, secrets, whatever starts by itself."""
+
+    def protects(self, path: str, identity: tuple[int, int] | None) -> str:
+        """Return why a path, or the file with this device and inode under whatever name, is protected; or nothing."""
         ...
 
 

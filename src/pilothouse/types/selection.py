@@ -25,3 +25,5 @@ class Selection(Frozen, frozen=True):
 
     servers: tuple[ServerChoice, ...] | None = None
     native_tools: NativeTools = NativeTools()
+    # The built-in tools by name; None means those that fit the conversation.
+    built_in: tuple[str, ...] | None = None

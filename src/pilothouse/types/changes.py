@@ -1,0 +1,82 @@
+"""What a run did to files, kept so that it can be undone."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from pilothouse.types.json import Frozen
+
+
+class FileChange(Frozen, frozen=True):
+    """One file before and after a call; contents are known by their SHA-256, None where there was no file."""
+
+    id: str
+    conversation_id: str
+    run_id: str
+    item_id: str
+    path: str
+    before: str | None
+    after: str | None
+    # The permission bits before, to be put back.
+    mode: int | None
+    at: float
+    undone_at: float | None = None
+
+
+class UndoConflict(Frozen, frozen=True):
+    """A file that someone changed since; it is left as it is."""
+
+    path: str
+    why: str
+    # From what the run left to what is there now, as a unified diff; empty for what is not text.
+    diff: str = ""
+
+
+class UndoReport(Frozen, frozen=True):
+    """What was put back, and what was not."""
+
+    undone: tuple[str, ...]
+    conflicts: tuple[UndoConflict, ...] = ()
+
+
+class ChangeList(Frozen, frozen=True):
+    """The changes of a run or a call, in order."""
+
+    changes: tuple[FileChange, ...]
+
+
+class KeptChange(msgspec.Struct, frozen=True):
+    """A change with the content that it replaced."""
+
+    change: FileChange
+    content: bytes | None
+
+
+class ChangeKeeper(Protocol):
+    """Keeps what files were before they were changed."""
+
+    async def keep_change(self, change: FileChange, content: bytes | None) -> None:
+        """Keep what a file was, before it is changed; the same id again replaces it."""
+        ...
+
+    async def drop_change(self, change_id: str) -> None:
+        """Forget a change that did not happen after all."""
+        ...
+
+    async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
+        """Return the changes of a run or of a call that are not undone, oldest first."""
+        ...
+
+    async def mark_undone(self, change_ids: tuple[str, ...], at: float) -> None:
+        """Remember that these were put back."""
+        ...
+
+
+class Undoing(Protocol):
+    """Puts files back as they were."""
+
+    async def undo(self, changes: list[KeptChange]) -> tuple[UndoReport, tuple[str, ...]]:
+        """Put back what nobody changed since, newest change first; return also the ids of what was put back."""
+        ...

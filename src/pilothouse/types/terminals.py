@@ -1,0 +1,139 @@
+"""Terminals and commands as people and the agent share them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Literal, Protocol
+
+import msgspec
+
+from pilothouse.types.json import Frozen
+
+SandboxMode = Literal["on", "off"]
+# What holds commands on this machine: a mount namespace, the kernel's own file rules, or nothing.
+SandboxKind = Literal["bubblewrap", "landlock", "none"]
+
+
+class TerminalSettings(Frozen, frozen=True):
+    """What a person sets about commands and terminals."""
+
+    shell: str = "bash"
+    sandbox: SandboxMode = "on"
+    # Whether commands may use the network without being asked about it.
+    network: bool = False
+    # Seconds that a command may take when the call does not say.
+    timeout: float = 600.0
+
+
+class SandboxView(Frozen, frozen=True):
+    """What holds commands here, and a warning where nothing does."""
+
+    kind: SandboxKind
+    warning: str = ""
+
+
+class TerminalView(Frozen, frozen=True):
+    """A terminal session of a conversation."""
+
+    session_id: str
+    conversation_id: str
+    tty_name: str
+    working_directory: str
+    shell: str
+    pid: int
+    columns: int
+    rows: int
+    started_at: float
+    # Bytes of output so far; an index into the recording.
+    end_index: int
+    running: bool
+    exit_code: int | None = None
+    sandbox: SandboxKind = "none"
+
+
+class ProcessView(Frozen, frozen=True):
+    """A command in the background."""
+
+    id: str
+    conversation_id: str
+    item_id: str
+    command: str
+    pid: int
+    started_at: float
+    ended_at: float | None = None
+    exit_code: int | None = None
+    output_bytes: int = 0
+
+
+class TerminalList(Frozen, frozen=True):
+    """The sessions and background commands of a conversation, and what holds them."""
+
+    sessions: tuple[TerminalView, ...]
+    processes: tuple[ProcessView, ...]
+    sandbox: SandboxView
+
+
+class ProcessOutput(Frozen, frozen=True):
+    """What a background command wrote, from an index on."""
+
+    output: str
+    end_index: int
+    running: bool
+    exit_code: int | None = None
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """A session's raw bytes with their times, as an asciicast document."""
+
+    name: str
+    data: bytes
+
+
+class TerminalHost(Protocol):
+    """Terminals as the page and the command line see them."""
+
+    async def terminals(self, conversation_id: str) -> TerminalList:
+        """Return what runs in a conversation."""
+        ...
+
+    async def open_terminal(
+        self, conversation_id: str, working_directory: str, columns: int, rows: int
+    ) -> TerminalView:
+        """Return the conversation's session; started if there is none or the folder is another."""
+        ...
+
+    def output(self, conversation_id: str, from_index: int) -> AsyncGenerator[tuple[int, bytes], None]:
+        """Yield (index, bytes) from an index on, as they come, until the session ends."""
+        ...
+
+    async def type(self, conversation_id: str, data: bytes) -> None:
+        """Give input to the session, as it is."""
+        ...
+
+    async def resize(self, conversation_id: str, columns: int, rows: int) -> None:
+        """Tell the session how large its window is."""
+        ...
+
+    async def select(self, conversation_id: str, text: str) -> None:
+        """Remember what the person has selected in the terminal."""
+        ...
+
+    async def close_terminal(self, conversation_id: str) -> None:
+        """End the session and everything in it."""
+        ...
+
+    async def process_output(self, conversation_id: str, process_id: str, from_index: int) -> ProcessOutput:
+        """Return what a background command wrote."""
+        ...
+
+    async def stop_process(self, conversation_id: str, process_id: str) -> ProcessView:
+        """End a background command and everything it started."""
+        ...
+
+    async def recording(self, conversation_id: str) -> Recording:
+        """Return the recording of the conversation's session."""
+        ...
+
+    async def forget(self, conversation_id: str) -> None:
+        """End everything of a conversation that was deleted."""
+        ...
