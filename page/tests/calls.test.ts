@@ -199,9 +199,9 @@ describe("the tools of a conversation", () => {
   it("keep the provider's own when servers are chosen, and the other way round", () => {
     const searching = { ...unset, webSearch: true };
     const both = choose(chooseNative(null, searching), servers, two, "none");
-    expect(both).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: searching });
-    expect(choose(both, servers, two, "all")).toEqual({ servers: null, nativeTools: searching });
-    expect(chooseNative(both, unset)).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: unset });
+    expect(both).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: searching, builtIn: null });
+    expect(choose(both, servers, two, "all")).toEqual({ servers: null, nativeTools: searching, builtIn: null });
+    expect(chooseNative(both, unset)).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: unset, builtIn: null });
     expect(chooseNative(chooseNative(null, searching), unset)).toBeNull();
   });
 });

@@ -887,8 +887,15 @@ export interface components {
         ConversationSettings: {
             /** @default null */
             maxTokens: number | null;
+            /**
+             * @default ask
+             * @enum {unknown}
+             */
+            mode: "ask" | "auto_approve" | "auto_edit" | "read_only";
             /** @default null */
             modelId: string | null;
+            /** @default 0 */
+            modeSince: number;
             /** @default null */
             selection: components["schemas"]["Selection"] | null;
             /** @default null */
@@ -1029,9 +1036,13 @@ export interface components {
          *                       data.phases {phase: time}, data.isError, data.error {code, message, retryable},
          *                       data.turn, data.opaque, data.display, data.content [ResultPart], data.cut (more was left out
          *                       than is kept), data.hiddenCharacters (taken out for the model); text is the result
+         *                       data.shown (Shown), data.decision (Decision), data.access (Access without its preview),
+         *                       data.brings {private, untrusted, source}, data.changes [{path, kind, diff, added, removed}],
+         *                       data.todos (TodoList, after a todo call), data.processId
          *         question:     data.kind, data.choices [{id, label}], data.answer; text is the question
          *         notice:       data.level ("info", "warning", "error"), data.code; text is the sentence
-         *         compaction:   text is the summary that stands for everything before it
+         *         reminder:     data.name, data.before (the id of the message that it stands before); text is what the model is told
+         *         compaction:   data.seen (what the conversation had seen until then); text is the summary that stands for it
          */
         Item: {
             conversationId: string;
@@ -1041,7 +1052,7 @@ export interface components {
             };
             id: string;
             /** @enum {unknown} */
-            kind: "compaction" | "notice" | "question" | "response" | "thinking" | "tool_call" | "tool_summary" | "user_message";
+            kind: "compaction" | "notice" | "question" | "reminder" | "response" | "thinking" | "tool_call" | "tool_summary" | "user_message";
             position: number;
             runId: string | null;
             /** @enum {unknown} */
@@ -1448,7 +1459,9 @@ export interface components {
              *       "maxTokens": null,
              *       "thinking": null,
              *       "workingDirectory": null,
-             *       "selection": null
+             *       "selection": null,
+             *       "mode": "ask",
+             *       "modeSince": 0
              *     }
              */
             settings: components["schemas"]["ConversationSettings"];
@@ -1568,6 +1581,8 @@ export interface components {
          * @description Replaces the default: exactly these servers (None means all that are enabled) and these native tools.
          */
         Selection: {
+            /** @default null */
+            builtIn: string[] | null;
             /**
              * @default {
              *       "webSearch": null,

@@ -4,6 +4,7 @@ import classes from "./Chat.module.css";
 import { text, untilOf } from "./data";
 import { useNow } from "./Elapsed";
 import { Fold } from "./Fold";
+import { LongText } from "./LongText";
 import { Prose } from "./Prose";
 
 function Countdown({ until }: { until: number }) {
@@ -36,6 +37,15 @@ export function Compaction({ item }: { item: Item }) {
   return (
     <Fold icon={<InfoIcon size={15} />} summary="The model now reads a summary of everything above">
       {() => <Prose text={item.text} isStreaming={false} />}
+    </Fold>
+  );
+}
+
+/** What the model is told again besides the person's words; one quiet line. */
+export function Reminder({ item }: { item: Item }) {
+  return (
+    <Fold icon={<InfoIcon size={15} />} summary="Reminder to the model">
+      {() => <LongText text={item.text} label="What the model is told" />}
     </Fold>
   );
 }

@@ -4,7 +4,7 @@ import togetherClasses from "../calls/Calls.module.css";
 import { ToolCall } from "../calls/ToolCall";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
-import { Compaction, Notice } from "./Notice";
+import { Compaction, Notice, Reminder } from "./Notice";
 import { Question } from "./Question";
 import { Response } from "./Response";
 import { RunEnd } from "./RunEnd";
@@ -22,6 +22,7 @@ const views: Record<Item["kind"], (props: { item: Item }) => React.ReactNode> = 
   question: Question,
   notice: Notice,
   compaction: Compaction,
+  reminder: Reminder,
 };
 
 function ItemRow({ itemId, isTarget }: { itemId: string; isTarget: boolean }) {

@@ -36,16 +36,22 @@ export function choose(
     chosenNow.every(({ tools }) => !tools.length) &&
     chosenNow.length === names(servers).length &&
     chosenNow.every(({ name }) => names(servers).includes(name));
-  return selected(isDefault ? null : chosenNow, selection?.nativeTools ?? unset);
+  return selected(selection, { servers: isDefault ? null : chosenNow });
 }
 
 /** Return the selection with the provider's own tools replaced; null when it says no more than the default does. */
 export function chooseNative(selection: Selection | null, nativeTools: NativeTools): Selection | null {
-  return selected(selection?.servers ?? null, nativeTools);
+  return selected(selection, { nativeTools });
 }
 
-function selected(servers: Selection["servers"], nativeTools: NativeTools): Selection | null {
-  return servers === null && isUnset(nativeTools) ? null : { servers, nativeTools };
+/** Return the selection with the built-in tools replaced, null for all; null when it says no more than the default does. */
+export function chooseBuiltIn(selection: Selection | null, builtIn: string[] | null): Selection | null {
+  return selected(selection, { builtIn });
+}
+
+function selected(before: Selection | null, change: Partial<Selection>): Selection | null {
+  const next = { servers: null, nativeTools: unset, builtIn: null, ...before, ...change };
+  return next.servers === null && next.builtIn === null && isUnset(next.nativeTools) ? null : next;
 }
 
 /** Return what is chosen after one tool was switched. */

@@ -48,6 +48,8 @@ export const noSettings: ConversationSettings = {
   thinking: null,
   workingDirectory: null,
   selection: null,
+  mode: "ask",
+  modeSince: 0,
 };
 
 const initial: AppState = {
