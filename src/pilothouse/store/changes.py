@@ -137,7 +137,7 @@ def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
     table = schema.conversations
     gone = [row.id for row in tx.connection.execute(sa.select(table.c.id).where(table.c.deleted_at < deleted_before))]
-    for part in (schema.events, schema.items, schema.results, schema.runs, schema.search_texts):
+    for part in schema.PARTS_OF_CONVERSATIONS:
         tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
     tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))
     return len(gone)

@@ -32,6 +32,8 @@ events = sa.Table(
     sa.Column("item_id", sa.String(40)),
     # The event's JSON exactly as readers get it.
     sa.Column("body", sa.LargeBinary, nullable=False),
+    # The seal over this event and the seal before it; see `chain`. Only a row that nobody sealed has none.
+    sa.Column("chain", sa.LargeBinary),
     sa.Index("events_of_item", "item_id", "kind", "seq"),
 )
 
@@ -85,6 +87,54 @@ results = sa.Table(
     sa.Index("results_of_conversation", "conversation_id"),
 )
 
+# What the person allowed for a while, in one conversation.
+grants = sa.Table(
+    "grants",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.String(80), nullable=False),
+    sa.Column("conversation_id", sa.String(40), nullable=False),
+    # The pattern's JSON.
+    sa.Column("pattern", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+    sa.Column("single_use", sa.Boolean, nullable=False),
+    sa.Column("uses", sa.Integer, nullable=False),
+    sa.Column("last_used_at", sa.Double),
+    sa.Column("revoked_at", sa.Double),
+    sa.Column("question_id", sa.String(40), nullable=False),
+    sa.Index("grants_of_conversation", "conversation_id", "expires_at"),
+)
+
+# What files were before a call changed them; `before` and `after` are hashes, `content` is what was replaced.
+file_changes = sa.Table(
+    "file_changes",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("conversation_id", sa.String(40), nullable=False),
+    sa.Column("run_id", sa.String(40), nullable=False),
+    sa.Column("item_id", sa.String(40), nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("before", sa.String(64)),
+    sa.Column("after", sa.String(64)),
+    sa.Column("mode", sa.Integer),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("undone_at", sa.Double),
+    sa.Column("content", sa.LargeBinary),
+    sa.Index("file_changes_of_conversation", "conversation_id"),
+    sa.Index("file_changes_of_run", "run_id", "at"),
+    sa.Index("file_changes_of_item", "item_id", "at"),
+)
+
+todos = sa.Table(
+    "todos",
+    metadata,
+    sa.Column("conversation_id", sa.String(40), primary_key=True),
+    # The list's JSON.
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+)
+
 receipts = sa.Table(
     "receipts",
     metadata,
@@ -121,3 +171,6 @@ search_texts = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.Index("search_texts_of_conversation", "conversation_id", "item_id"),
 )
+
+# Everything that goes when a conversation goes for good.
+PARTS_OF_CONVERSATIONS = (events, items, results, runs, search_texts, grants, file_changes, todos)

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import fold
+from pilothouse.store import chain, fold
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Statement
 from pilothouse.types import limits
@@ -26,15 +26,22 @@ from pilothouse.types.json import encode
 T = TypeVar("T")
 Publish = Callable[[str, Sequence[FeedEvent]], None]
 
-_NEXT = Statement("UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id RETURNING last_seq")
+# Both return the new last number, and the seal of the event that was the last one until now.
+_NEXT = Statement(
+    "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
+    "RETURNING last_seq, (SELECT events.chain FROM events "
+    "WHERE events.conversation_id = conversations.id AND events.seq = conversations.last_seq - :count)"
+)
 _NEXT_GUARDED = Statement(
     "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
-    "AND EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch) RETURNING last_seq"
+    "AND EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch) "
+    "RETURNING last_seq, (SELECT events.chain FROM events "
+    "WHERE events.conversation_id = conversations.id AND events.seq = conversations.last_seq - :count)"
 )
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
 _INSERT_EVENT = Statement(
-    "INSERT INTO events (conversation_id, seq, kind, item_id, body) "
-    "VALUES (:conversation_id, :seq, :kind, :item_id, :body)"
+    "INSERT INTO events (conversation_id, seq, kind, item_id, body, chain) "
+    "VALUES (:conversation_id, :seq, :kind, :item_id, :body, :chain)"
 )
 
 
@@ -46,24 +53,36 @@ class Transaction:
         self.now = time.time()
         self.published: list[tuple[str, list[FeedEvent]]] = []
         self._rows: list[dict[str, object]] = []
+        # The newest seal of each conversation appended to; its row may not be inserted yet.
+        self._seals: dict[str, bytes] = {}
 
     def append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None = None) -> list[Event]:
         """Number the events, fold them into items and runs, and return them as they are kept."""
         first = self._numbers(conversation_id, len(drafts), guard)
         numbered = [self._numbered(draft, first + index) for index, draft in enumerate(drafts)]
-        feed: list[FeedEvent] = []
-        for event in numbered:
-            kind, item_id, body = fold.kind_of(event), fold.item_of(event), encode(event)
-            feed.append(FeedEvent(event.seq, kind, body))
-            self._rows.append(
-                {"conversation_id": conversation_id, "seq": event.seq, "kind": kind, "item_id": item_id, "body": body}
-            )
+        feed = [self._gather(conversation_id, event) for event in numbered]
         if any(fold.needs_events(event) for event in numbered):
             self.flush()
         for event in numbered:
             fold.apply(self.connection, conversation_id, event)
         self.published.append((conversation_id, feed))
         return numbered
+
+    def _gather(self, conversation_id: str, event: Event) -> FeedEvent:
+        kind, item_id, body = fold.kind_of(event), fold.item_of(event), encode(event)
+        seal = chain.link(self._seals[conversation_id], (event.seq, kind, item_id, body))
+        self._seals[conversation_id] = seal
+        self._rows.append(
+            {
+                "conversation_id": conversation_id,
+                "seq": event.seq,
+                "kind": kind,
+                "item_id": item_id,
+                "body": body,
+                "chain": seal,
+            }
+        )
+        return FeedEvent(event.seq, kind, body)
 
     def flush(self) -> None:
         """Insert the gathered event rows."""
@@ -73,19 +92,21 @@ class Transaction:
 
     def _numbers(self, conversation_id: str, count: int, guard: Guard | None) -> int:
         values: dict[str, object] = {"id": conversation_id, "count": count}
+        if self.connection.dialect.name != "sqlite":
+            # Held before the next statement looks at the run and the last seal: one that waits for the lock
+            # while others write would still see them as they were.
+            _HOLD.first(self.connection, {"id": conversation_id})
         if guard is None:
-            last = _NEXT.first(self.connection, values)
+            found = _NEXT.rows(self.connection, values)
         else:
-            if self.connection.dialect.name != "sqlite":
-                # Held before the next statement looks at the run: one that waits for the lock while the run is
-                # taken over would still see the run as it was.
-                _HOLD.first(self.connection, {"id": conversation_id})
-            values |= {"run": guard.run_id, "epoch": guard.epoch}
-            last = _NEXT_GUARDED.first(self.connection, values)
-        if last is None:
+            found = _NEXT_GUARDED.rows(self.connection, values | {"run": guard.run_id, "epoch": guard.epoch})
+        if not found:
             if guard is not None:
                 raise PilothouseError("stale_run", "Another process has taken this run over.")
             raise PilothouseError("not_found", "There is no such conversation.")
+        last, seal = found[0]
+        if conversation_id not in self._seals:
+            self._seals[conversation_id] = bytes(seal) if seal is not None else chain.beginning(conversation_id)
         return int(last) - count + 1
 
     def _numbered(self, draft: Event, seq: int) -> Event:
