@@ -236,6 +236,10 @@ TOKEN_TRIES = 3
 # A server that wants ever more rights is not asked about for ever.
 SCOPE_STEPS = 5
 
+# --- plugins -------------------------------------------------------------------------------------
+# The longest text that a masker is taken to look for when it does not say.
+MASKER_REACH = 512
+
 # --- tool timeouts -------------------------------------------------------------------------------
 # A built-in tool that needs no other time.
 TOOL_TIME = 300.0

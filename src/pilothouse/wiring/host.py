@@ -1,14 +1,14 @@
-"""Puts the parts together. The only module that knows them all."""
+"""Opens a host: every part, in the order in which they need each other."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
@@ -31,19 +31,16 @@ from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
-from pilothouse.settings.servers_file import ServersFile
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import OpenStore, open_store
-from pilothouse.tools.think import Think
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import Tool, ToolRequest, ToolSet, ToolSource
+from pilothouse.types.ports import ToolSource
+from pilothouse.wiring.servers import LateAdmin, Servers
 
 if TYPE_CHECKING:
-    from pilothouse.mcp.supervisor import Supervisor
-    from pilothouse.mcp.toolbox import Toolbox
     from pilothouse.models.refresh import Offers
     from pilothouse.server.listening import Listener
 
@@ -78,95 +75,6 @@ class _Settings:
     def new_conversation_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
         return self._service.config.active_settings()
-
-
-class _Servers:
-    """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
-
-    def __init__(self, home: Home, config: ConfigService, secrets: SecretStore, redactor: Redactor, feed: Feed) -> None:
-        self._home = home
-        self._file = ServersFile(config)
-        self._secrets = secrets
-        self._redactor = redactor
-        self._feed = feed
-        self._supervisor: Supervisor | None = None
-        self._toolbox: Toolbox | None = None
-        self._built_in: tuple[Tool, ...] = (Think(lambda: [tool.spec.name for tool in self._built_in]),)
-        # Set once there is someone to tell.
-        self.changed: Callable[[], None] = lambda: None
-
-    async def tools(self, wanted: ToolRequest) -> ToolSet:
-        """Return the tools of a run."""
-        selection = wanted.selection
-        named = selection is not None and bool(selection.servers)
-        if self._supervisor is None and not named and not self._file.entries():
-            return ToolSet(self._built_in)
-        if self._toolbox is None:
-            from pilothouse.mcp.toolbox import Toolbox
-
-            self._toolbox = Toolbox(self._built_in, self.supervisor())
-        return await self._toolbox.tools(wanted)
-
-    def supervisor(self) -> Supervisor:
-        """Return who runs the servers."""
-        if self._supervisor is None:
-            from pilothouse.mcp.assembly import Sharing, supervise
-
-            sharing = Sharing(
-                home=self._home.path,
-                secrets=self._secrets,
-                redact=self._redactor.redact,
-                learn=self._redactor.learn,
-                changed=self._changed,
-                notice=self._feed.notice,
-            )
-            self._supervisor = supervise(self._file, sharing)
-            self._supervisor.begin()
-        return self._supervisor
-
-    def _changed(self) -> None:
-        self.changed()
-
-    def admin(self) -> ServerAdmin:
-        """Return who changes them."""
-        from pilothouse.mcp.admin import McpAdmin
-
-        return McpAdmin(self.supervisor())
-
-    def begin(self) -> None:
-        """Start what must run, in the background; nothing at all when there are no servers."""
-        if self._file.entries():
-            self.supervisor()
-
-    def reconcile(self) -> None:
-        """Take up an edit of the file."""
-        if self._supervisor is not None:
-            self._supervisor.reconcile()
-        else:
-            self.begin()
-
-    async def release(self, call_ids: Sequence[str]) -> None:
-        """Give up calls that waited for an answer."""
-        if self._supervisor is not None:
-            await self.admin().release(call_ids)
-
-    async def close(self) -> None:
-        """Stop all servers."""
-        if self._supervisor is not None:
-            await self._supervisor.close()
-
-
-class _LateAdmin:
-    """Stands for the servers' admin until someone asks it something."""
-
-    def __init__(self, servers: _Servers) -> None:
-        self._servers = servers
-        self._admin: ServerAdmin | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if self._admin is None:
-            self._admin = self._servers.admin()
-        return getattr(self._admin, name)
 
 
 class _Finder:
@@ -213,7 +121,7 @@ async def open_host(
         secrets = SecretStore(folder.secrets, learn=redactor.learn)
         models = _models(folder, secrets, redactor)
         stack.push_async_callback(_close_models)
-        servers = _Servers(folder, config, secrets, redactor, feed)
+        servers = Servers(folder, config, secrets, redactor, feed)
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
             _parts(opened, feed, models, servers, redactor),
@@ -223,7 +131,7 @@ async def open_host(
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)
-        admins = Admins(models, _Finder(folder, models), _Settings(config), cast(ServerAdmin, _LateAdmin(servers)))
+        admins = Admins(models, _Finder(folder, models), _Settings(config), cast(ServerAdmin, LateAdmin(servers)))
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
         stack.push_async_callback(service.close)
@@ -313,7 +221,7 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed) -> None:
 
 
 def _watch_files(
-    stack: AsyncExitStack, models: ModelCatalogue, config: ConfigService, service: HostService, servers: _Servers
+    stack: AsyncExitStack, models: ModelCatalogue, config: ConfigService, service: HostService, servers: Servers
 ) -> None:
     """Pick up edits of the settings files while the server runs."""
     telling: set[asyncio.Task[None]] = set()

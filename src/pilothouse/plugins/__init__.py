@@ -1,0 +1,1 @@
+"""Packages that add tools, models, reminders and maskers: found, and switched off when they break."""

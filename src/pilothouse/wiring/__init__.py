@@ -1,0 +1,13 @@
+"""Puts the parts together: the only place that knows them all."""
+
+from pilothouse.wiring.host import (
+    OpenHost,
+    Role,
+    bind,
+    embedded_is_installed,
+    open_host,
+    page_is_built,
+    run_server,
+)
+
+__all__ = ["OpenHost", "Role", "bind", "embedded_is_installed", "open_host", "page_is_built", "run_server"]

@@ -1,0 +1,109 @@
+"""The MCP servers as a host has them: loaded only when there is one, or when someone asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pilothouse.runs.feed import Feed
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.store import SecretStore
+from pilothouse.settings.config import ConfigService
+from pilothouse.settings.home import Home
+from pilothouse.settings.servers_file import ServersFile
+from pilothouse.tools.think import Think
+from pilothouse.types.admin import ServerAdmin
+from pilothouse.types.ports import Tool, ToolRequest, ToolSet
+
+if TYPE_CHECKING:
+    from pilothouse.mcp.supervisor import Supervisor
+    from pilothouse.mcp.toolbox import Toolbox
+
+
+class Servers:
+    """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
+
+    def __init__(self, home: Home, config: ConfigService, secrets: SecretStore, redactor: Redactor, feed: Feed) -> None:
+        self._home = home
+        self._file = ServersFile(config)
+        self._secrets = secrets
+        self._redactor = redactor
+        self._feed = feed
+        self._supervisor: Supervisor | None = None
+        self._toolbox: Toolbox | None = None
+        self._built_in: tuple[Tool, ...] = (Think(lambda: [tool.spec.name for tool in self._built_in]),)
+        # Set once there is someone to tell.
+        self.changed: Callable[[], None] = lambda: None
+
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
+        """Return the tools of a run."""
+        selection = wanted.selection
+        named = selection is not None and bool(selection.servers)
+        if self._supervisor is None and not named and not self._file.entries():
+            return ToolSet(self._built_in)
+        if self._toolbox is None:
+            from pilothouse.mcp.toolbox import Toolbox
+
+            self._toolbox = Toolbox(self._built_in, self.supervisor())
+        return await self._toolbox.tools(wanted)
+
+    def supervisor(self) -> Supervisor:
+        """Return who runs the servers."""
+        if self._supervisor is None:
+            from pilothouse.mcp.assembly import Sharing, supervise
+
+            sharing = Sharing(
+                home=self._home.path,
+                secrets=self._secrets,
+                redact=self._redactor.redact,
+                learn=self._redactor.learn,
+                changed=self._changed,
+                notice=self._feed.notice,
+            )
+            self._supervisor = supervise(self._file, sharing)
+            self._supervisor.begin()
+        return self._supervisor
+
+    def _changed(self) -> None:
+        self.changed()
+
+    def admin(self) -> ServerAdmin:
+        """Return who changes them."""
+        from pilothouse.mcp.admin import McpAdmin
+
+        return McpAdmin(self.supervisor())
+
+    def begin(self) -> None:
+        """Start what must run, in the background; nothing at all when there are no servers."""
+        if self._file.entries():
+            self.supervisor()
+
+    def reconcile(self) -> None:
+        """Take up an edit of the file."""
+        if self._supervisor is not None:
+            self._supervisor.reconcile()
+        else:
+            self.begin()
+
+    async def release(self, call_ids: Sequence[str]) -> None:
+        """Give up calls that waited for an answer."""
+        if self._supervisor is not None:
+            await self.admin().release(call_ids)
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        if self._supervisor is not None:
+            await self._supervisor.close()
+
+
+class LateAdmin:
+    """Stands for the servers' admin until someone asks it something."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._admin: ServerAdmin | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._admin is None:
+            self._admin = self._servers.admin()
+        return getattr(self._admin, name)
