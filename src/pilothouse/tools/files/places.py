@@ -1,0 +1,137 @@
+"""Where a path that a model wrote leads: text in, components out, nothing touched but names."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument
+
+_PARENT = ".."
+_SCHEME = re.compile(r"^(file:|[A-Za-z][A-Za-z0-9+.-]+://)")
+_DRIVE = re.compile(r"^[A-Za-z]:([\\/]|$)")
+_HOME = re.compile(r"^~[A-Za-z0-9_.-]*(/|$)")
+_DEVICE = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+# What a file system takes as one name; longer ones fail everywhere in their own way.
+_NAME_BYTES = 255
+
+
+class PathRefused(BadArgument):
+    """A path that cannot be used, and why in one sentence."""
+
+    def __init__(self, message: str, code: str = "PATH_REFUSED") -> None:
+        super().__init__(message, code)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file or folder by its way down from a folder that is opened first: the working directory, or `/`."""
+
+    # Absolute, without links when it was looked at.
+    root: str
+    parts: tuple[str, ...]
+    inside: bool
+
+    @property
+    def path(self) -> str:
+        """Return it as one absolute path."""
+        return os.path.join(self.root, *self.parts)
+
+    @property
+    def name(self) -> str:
+        """Return what people call it: the way from the working directory, or the whole path."""
+        return "/".join(self.parts) or "." if self.inside else self.path
+
+    @property
+    def last(self) -> str:
+        """Return the last component; empty for the root itself."""
+        return self.parts[-1] if self.parts else ""
+
+    @property
+    def parent(self) -> Place:
+        """Return the folder that it is in."""
+        return Place(self.root, self.parts[:-1], self.inside)
+
+    def below(self, *parts: str) -> Place:
+        """Return what is further down."""
+        return Place(self.root, self.parts + parts, self.inside)
+
+
+def components(path: str) -> tuple[str, ...]:
+    """Return the components of an absolute path, `.` and `..` taken out."""
+    return tuple(part for part in os.path.normpath(path).split("/") if part)
+
+
+def contains(folder: str, path: str) -> bool:
+    """Return whether an absolute path is a folder or lies in it: whole components, never a mere prefix."""
+    outer, inner = components(folder), components(path)
+    return inner[: len(outer)] == outer
+
+
+def working_root(working_directory: str | None) -> str:
+    """Return the working directory without links; raise when a conversation has none."""
+    if not working_directory:
+        raise PathRefused("This conversation has no working directory; give an absolute path.", "NO_WORKING_DIRECTORY")
+    return os.path.realpath(working_directory)
+
+
+def find_place(text: str, working_directory: str | None) -> Place:
+    """Return where a path leads.
+
+    What lies in the working directory by its text stays there: links on the way are found, and refused, by the walk.
+    Anything else is resolved once, here, so that the person is shown where it really is.
+    """
+    _refuse_forms(text)
+    if not text.startswith("/"):
+        return Place(working_root(working_directory), _inner(text), True)
+    if working_directory:
+        root = os.path.realpath(working_directory)
+        for outer in (components(working_directory), components(root)):
+            inner = components(text)
+            if inner[: len(outer)] == outer:
+                return Place(root, inner[len(outer) :], True)
+        real = os.path.realpath(text)
+        if contains(root, real):
+            return Place(root, components(real)[len(components(root)) :], True)
+    return Place("/", components(os.path.realpath(text)), False)
+
+
+def odd_name(name: str) -> str:
+    """Return what another system would take a name for; such a name is used only where it exists already."""
+    if "\\" in name:
+        return "has a backslash; write `/` between folders"
+    if ":" in name:
+        return "has a colon, which means a stream or a drive elsewhere"
+    if name.endswith((".", " ")):
+        return "ends in a dot or a space, which other systems drop"
+    return "is the name of a device elsewhere" if _DEVICE.match(name) else ""
+
+
+def _refuse_forms(text: str) -> None:
+    if not text.strip():
+        raise PathRefused("The path is empty.")
+    if "\0" in text:
+        raise PathRefused("The path has a NUL character in it.")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise PathRefused("The path has characters in it that are no text.")
+    if _SCHEME.match(text):
+        raise PathRefused(f"{text} is an address; give the path of a file.")
+    if _DRIVE.match(text) or text.startswith(("\\\\", "//")):
+        raise PathRefused(f"{text} names a drive or another machine; give a path below the working directory.")
+    if _HOME.match(text):
+        raise PathRefused(f"{text}: `~` is not expanded; write the whole path.")
+    if any(len(part.encode()) > _NAME_BYTES for part in text.split("/")):
+        raise PathRefused("A name in the path is longer than a file system takes.")
+
+
+def _inner(text: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    for part in text.split("/"):
+        if part == _PARENT:
+            if not parts:
+                raise PathRefused(f"{text} leaves the working directory; give an absolute path if that is meant.")
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return tuple(parts)
