@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import fold, rows, schema
+from pilothouse.store import fold, rows, schema, todos
 from pilothouse.store.statements import Statement
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
 from pilothouse.types.errors import PilothouseError
@@ -71,6 +71,7 @@ def snapshot(connection: sa.Connection, owner: str, conversation_id: str, limit:
         runs=tuple(runs),
         last_seq=conversation.last_seq,
         has_earlier=page.has_earlier,
+        todos=todos.todos(connection, conversation_id),
     )
 
 

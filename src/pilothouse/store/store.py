@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from pilothouse.store import changes, reading, results, rows, schema, search
+from pilothouse.store import changes, reading, results, rows, schema, search, todos
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
 from pilothouse.types import limits
@@ -28,6 +28,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import KeptResult
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run, RunStatus
+from pilothouse.types.todos import TodoList
 
 _DAY = 86_400.0
 
@@ -114,6 +115,18 @@ class Store:
     async def result_part(self, owner: str, item_id: str, index: int) -> PartData | None:
         """Return one piece of a kept result."""
         return await self._database.read(lambda c: results.part(c, owner, item_id, index))
+
+    # --- todos ---
+
+    async def todos(self, conversation_id: str) -> TodoList:
+        """Return a conversation's list."""
+        return await self._database.read(lambda c: todos.todos(c, conversation_id))
+
+    async def keep_todos(
+        self, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
+    ) -> bool:
+        """Replace the list that was last changed at `instead_of`; False when it has changed since."""
+        return await self._writer.write(lambda tx: todos.keep(tx, conversation_id, new, instead_of, events))
 
     # --- runs ---
 

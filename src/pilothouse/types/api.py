@@ -15,6 +15,7 @@ from pilothouse.types.models import FileProblem, FoundModel, ModelList, ToolCall
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
+from pilothouse.types.todos import TodoList
 
 
 class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -106,6 +107,7 @@ class ConversationSnapshot(Frozen, frozen=True):
     last_seq: int
     # Whether there are items before the first one here.
     has_earlier: bool
+    todos: TodoList = TodoList()
 
 
 class ItemPage(Frozen, frozen=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
+from pilothouse.types.events import Event
 from pilothouse.types.json import Frozen
 
 TodoStatus = Literal["not-started", "in-progress", "completed", "blocked"]
@@ -46,6 +48,12 @@ class TodoList(Frozen, frozen=True):
     updated_at: float = 0.0
 
 
+class TodoInput(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """A conversation's todos as the person wants them, all of them."""
+
+    todos: tuple[Todo, ...]
+
+
 class TodoKeeper(Protocol):
     """Keeps the lists, one for each conversation."""
 
@@ -53,8 +61,25 @@ class TodoKeeper(Protocol):
         """Return the list; empty when there is none."""
         ...
 
-    async def keep_todos(self, conversation_id: str, todos: TodoList) -> None:
-        """Replace the list."""
+    async def keep_todos(
+        self, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
+    ) -> bool:
+        """Replace the list that was last changed at `instead_of`, and append events with it.
+
+        False, and nothing is done, when someone else has changed the list since.
+        """
+        ...
+
+
+class TodoDesk(Protocol):
+    """A conversation's todos as the person may change them."""
+
+    async def current(self, conversation_id: str) -> TodoList:
+        """Return the list as it is now."""
+        ...
+
+    async def put(self, conversation_id: str, todos: Sequence[Todo]) -> TodoList:
+        """Replace the list by the person's, and record that they did; raise `bad_request` for what breaks a rule."""
         ...
 
 
@@ -63,6 +88,8 @@ class Reminder(msgspec.Struct, frozen=True):
 
     name: str
     text: str
+    # Said only to a model that has this tool; empty: to any.
+    tool: str = ""
 
 
 class Reminders(Protocol):

@@ -1,0 +1,41 @@
+"""The lists of todos: one row for each conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.store.statements import Statement
+from pilothouse.store.writer import Transaction
+from pilothouse.types.events import Event
+from pilothouse.types.json import encode
+from pilothouse.types.todos import TodoList
+
+_decoder = msgspec.json.Decoder(TodoList)
+_LIST = Statement("SELECT body FROM todos WHERE conversation_id = :id")
+_REPLACE = Statement(
+    "UPDATE todos SET body = :body, updated_at = :at WHERE conversation_id = :id AND updated_at = :before"
+)
+_ADD = Statement(
+    "INSERT INTO todos (conversation_id, body, updated_at) VALUES (:id, :body, :at) "
+    "ON CONFLICT (conversation_id) DO NOTHING"
+)
+
+
+def todos(connection: sa.Connection, conversation_id: str) -> TodoList:
+    """Return a conversation's list."""
+    body = _LIST.first(connection, {"id": conversation_id})
+    return _decoder.decode(body) if body is not None else TodoList()
+
+
+def keep(tx: Transaction, conversation_id: str, new: TodoList, instead_of: float, events: Sequence[Event]) -> bool:
+    """Replace the list as it was at a time; False when it has changed since."""
+    values: dict[str, object] = {"id": conversation_id, "body": encode(new), "at": new.updated_at}
+    replaced = _REPLACE.run(tx.connection, values | {"before": instead_of})
+    if not replaced and (instead_of or not _ADD.run(tx.connection, values)):
+        return False
+    if events:
+        tx.append(conversation_id, events)
+    return True
