@@ -236,6 +236,9 @@ TOKEN_TRIES = 3
 # A server that wants ever more rights is not asked about for ever.
 SCOPE_STEPS = 5
 
+# A model with a smaller window is offered few tools: describing all of them would fill half of it.
+SMALL_WINDOW = 16_384
+
 # --- plugins -------------------------------------------------------------------------------------
 # The longest text that a masker is taken to look for when it does not say.
 MASKER_REACH = 512
@@ -341,6 +344,21 @@ INSTALL_TIMEOUT = 120.0
 STOP_POLITELY = 0.5
 # A call that waits for its server to start says so this often, well within any tool's time without progress.
 STARTING_TOLD = 5.0
+
+# --- authority -----------------------------------------------------------------------------------
+# A passing permission lasts this long unless the person says otherwise, and never longer than a day's work.
+GRANT_SECONDS = 300.0
+GRANT_LONGEST = 24 * 3600.0
+# The mode that asks nothing ends by itself after a working day.
+AUTO_APPROVE_SECONDS = 8 * 3600.0
+# What lies under protected names is looked up again after this: a lookup reads a few folders.
+GUARD_FRESH = 1.0
+# Files of a protected folder that are known by their identity as well as by their name.
+GUARD_FILES = 2_000
+# What of the model's words before a call stands on its card.
+MODEL_SAYS_CHARS = 600
+# Answers given at once.
+ANSWERS_AT_ONCE = 200
 
 # --- in a terminal -------------------------------------------------------------------------------
 # How often the line about tool calls at work moves: it looks alive, and costs nothing.

@@ -303,8 +303,17 @@ class Grants(Protocol):
 class PathGuard(Protocol):
     """Knows what needs a word of its own: settings, secrets, whatever starts by itself."""
 
-    def protects(self, path: str, identity: tuple[int, int] | None) -> str:
-        """Return why a path, or the file with this device and inode under whatever name, is protected; or nothing."""
+    def protects(
+        self, path: str, identity: tuple[int, int] | None, effect: Literal["reads", "writes"] = "writes"
+    ) -> str:
+        """Return why a path, or the file with this device and inode under whatever name, is protected; or nothing.
+
+        Secrets are protected from being read; what starts by itself only from being written.
+        """
+        ...
+
+    def forbids(self, path: str, identity: tuple[int, int] | None) -> str:
+        """Return why nobody's word lets a tool touch a path: it is this program's own; or nothing."""
         ...
 
 
