@@ -120,6 +120,7 @@ file_changes = sa.Table(
     sa.Column("mode", sa.Integer),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("undone_at", sa.Double),
+    sa.Column("moved_from", sa.Text, nullable=False),
     sa.Column("content", sa.LargeBinary),
     sa.Index("file_changes_of_conversation", "conversation_id"),
     sa.Index("file_changes_of_run", "run_id", "at"),

@@ -58,6 +58,8 @@ class Access(Frozen, frozen=True):
     lane: str = ""
     # What the person should see before they decide: a diff, what a commit contains.
     preview: JsonObject = msgspec.field(default_factory=dict)
+    # The device and inode of the working directory when it was looked at; another one in its place is refused.
+    folder_identity: tuple[int, int] | None = None
     # Never covered by a lasting permission and never grouped with others.
     dangerous: str = ""
 

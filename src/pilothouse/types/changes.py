@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from pilothouse.types.json import Frozen
+
+
+# What stands for the content of a folder.
+FOLDER = "folder"
 
 
 class FileChange(Frozen, frozen=True):
@@ -19,10 +24,12 @@ class FileChange(Frozen, frozen=True):
     path: str
     before: str | None
     after: str | None
-    # The permission bits before, to be put back.
+    # Its kind (a file, a folder, a link whose content is where it leads) and permission bits before, to be put back.
     mode: int | None
     at: float
     undone_at: float | None = None
+    # Where it was before it was moved here; empty for every other change.
+    moved_from: str = ""
 
 
 class UndoConflict(Frozen, frozen=True):
@@ -57,19 +64,19 @@ class KeptChange(msgspec.Struct, frozen=True):
 class ChangeKeeper(Protocol):
     """Keeps what files were before they were changed."""
 
-    async def keep_change(self, change: FileChange, content: bytes | None) -> None:
-        """Keep what a file was, before it is changed; the same id again replaces it."""
+    async def keep_changes(self, changes: Sequence[KeptChange]) -> None:
+        """Keep what files were, before any of them is changed: all or nothing."""
         ...
 
-    async def drop_change(self, change_id: str) -> None:
-        """Forget a change that did not happen after all."""
+    async def drop_changes(self, change_ids: Sequence[str]) -> None:
+        """Forget changes that did not happen after all."""
         ...
 
     async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
         """Return the changes of a run or of a call that are not undone, oldest first."""
         ...
 
-    async def mark_undone(self, change_ids: tuple[str, ...], at: float) -> None:
+    async def mark_undone(self, change_ids: Sequence[str], at: float) -> None:
         """Remember that these were put back."""
         ...
 

@@ -58,6 +58,7 @@ def _file_changes() -> None:
         sa.Column("mode", sa.Integer),
         sa.Column("at", sa.Double, nullable=False),
         sa.Column("undone_at", sa.Double),
+        sa.Column("moved_from", sa.Text, nullable=False),
         sa.Column("content", sa.LargeBinary),
     )
     op.create_index("file_changes_of_conversation", "file_changes", ["conversation_id"])
