@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -87,6 +87,41 @@ class Recording(msgspec.Struct, frozen=True):
 
     name: str
     data: bytes
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """How a program that was waited for ended, and what it wrote."""
+
+    # As shells say it: 128 and the number of the signal that ended it; 127 when there is no such program.
+    exit_code: int
+    output: bytes
+    errors: bytes
+    seconds: float
+    timed_out: bool = False
+    # Whether it wrote more than was kept.
+    cut: bool = False
+
+
+class Runner(Protocol):
+    """Runs programs in the sandbox, for tools that need one."""
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        folder: str,
+        timeout: float,
+        network: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """Run a program in a folder without input and wait for it; everything it started ends with it.
+
+        `environment` is added to the few variables that every program gets. Cancelling ends the program.
+        """
+        ...
+
+    def kind(self) -> SandboxKind:
+        """Return what will hold it."""
+        ...
 
 
 class TerminalHost(Protocol):
