@@ -250,6 +250,16 @@ TOOL_TIME = 300.0
 ALIGNED_TIMEOUT_MIN = 60.0
 ALIGNED_TIMEOUT_MAX = 600.0
 
+# --- todos and questions of the agent ------------------------------------------------------------
+# More than this is no plan any more, and every reminder repeats it.
+TODOS = 200
+SUBTASKS = 50
+TODO_CHARS = 2_000
+# Lists kept in memory: more than the conversations that are at work.
+TODO_LISTS_KEPT = 256
+# Todos of one status that a reminder names; the rest it counts.
+TODOS_REMINDED = 20
+
 # --- several processes ---------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.
 WAKEUP_GATHER = 0.01
@@ -403,3 +413,32 @@ LARGE_PIECE_BYTES = 256 * 1024
 LARGE_MESSAGE_BLOCKS = 2_000
 # A structured result up to this size is held against the schema that its tool promised.
 OUTPUT_CHECKED_BYTES = 256 * 1024
+
+# --- files ---------------------------------------------------------------------------------------
+FILE_READ_TIME = 30.0
+FILE_WRITE_TIME = 300.0
+# A file that is changed is held in memory, compared, and kept for undoing; larger ones are not written by hand.
+FILE_EDIT_BYTES = 16 * 1024 * 1024
+# What one reading brings: below RESULT_CHARS, so that the note about the rest is never cut off.
+FILE_READ_CHARS = 28_000
+FILE_READ_LINES = 2_000
+FILE_LINE_CHARS = 2_000
+# How far a line of a huge file is looked for; what lies behind is for a search.
+FILE_SCAN_BYTES = 256 * 1024 * 1024
+# A file with a zero byte in this much of its beginning is no text.
+FILE_SNIFF_BYTES = 8 * 1024
+# Entries that a listing shows, and that are looked at before it says that there are more.
+FOLDER_SHOWN = 1_000
+FOLDER_SCANNED = 20_000
+# A diff is for reading: of one file, of a whole call, and lines that are compared one by one.
+DIFF_CHARS = 32 * 1024
+DIFFS_CHARS = 128 * 1024
+DIFF_LINES = 20_000
+# What is deleted with its folder is kept for undoing.
+TREE_ENTRIES = 2_000
+TREE_BYTES = 64 * 1024 * 1024
+# Files that one patch or one list of replacements touches.
+PATCH_FILES = 200
+# Files of one conversation whose content is remembered, and conversations.
+READINGS = 2_000
+READING_CONVERSATIONS = 500
