@@ -50,7 +50,7 @@ function problemOf(body: unknown, status: number): PageProblem {
   return { code: "internal", message: `The server answered with status ${status}.`, fix: "" };
 }
 
-const client = createClient<paths>({
+export const client = createClient<paths>({
   baseUrl: typeof location === "undefined" ? "" : location.origin,
   credentials: "same-origin",
   // Looked up at each call, so that a test can put its own in place.
@@ -63,7 +63,7 @@ interface Outcome<T> {
   response: Response;
 }
 
-async function take<T>(outcome: Promise<Outcome<T>>): Promise<T> {
+export async function take<T>(outcome: Promise<Outcome<T>>): Promise<T> {
   const { data, error, response } = await outcome.catch((cause: unknown) => {
     throw cause instanceof TypeError ? new ApiError(0, unreachable) : cause;
   });
@@ -72,7 +72,7 @@ async function take<T>(outcome: Promise<Outcome<T>>): Promise<T> {
   return data as T;
 }
 
-const at = (id: string) => ({ params: { path: { id } } });
+export const at = (id: string) => ({ params: { path: { id } } });
 
 /** Everything the page asks of the server, by name. */
 export const api = {

@@ -11,6 +11,7 @@ import { CopyButton } from "../shell/CopyButton";
 import { leftOut, parsed, remarks, shownParts, toolName, type ResultPart } from "./call";
 import classes from "./Calls.module.css";
 import { phaseOf } from "./phases";
+import { shownOf } from "./shown";
 
 function Labelled({ label, copy, children }: { label: string; copy?: string; children: ReactNode }) {
   return (
@@ -159,6 +160,19 @@ function Result({ item }: { item: Item }) {
   );
 }
 
+/** What the tool says it does, point by point. */
+function Told({ item }: { item: Item }) {
+  const details = shownOf(item)?.details ?? [];
+  if (!details.length) return null;
+  return (
+    <ul className={classes.told} aria-label="Details">
+      {details.map((detail, at) => (
+        <li key={at}>{detail}</li>
+      ))}
+    </ul>
+  );
+}
+
 /** Everything about a call: whose it is, what it was given, what it gave. */
 export function CallDetails({ item }: { item: Item }) {
   return (
@@ -167,6 +181,7 @@ export function CallDetails({ item }: { item: Item }) {
         {phaseOf(item) === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
         {item.data.server ? ` · ${text(item.data.server)}` : ""}
       </p>
+      <Told item={item} />
       <Arguments item={item} />
       <Result item={item} />
       {remarks(item).map((remark) => (

@@ -6,11 +6,14 @@ import { callTime, text } from "../chat/data";
 import { Elapsed, useNow } from "../chat/Elapsed";
 import { Fold } from "../chat/Fold";
 import { duration } from "../chat/words";
+import { CallChanges } from "../diff/CallChanges";
+import { changesOf } from "../diff/changes";
 import { tell } from "../shell/messages";
 import { fraction, inOneLine, progressOf, secondsLeft, toolName } from "./call";
 import classes from "./Calls.module.css";
 import { CallDetails } from "./CallDetails";
 import { canCancel, isWaiting, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "./phases";
+import { shownOf, ToolPicture } from "./shown";
 
 interface AskOnceProps {
   label: string;
@@ -81,12 +84,18 @@ function Time({ item, phase }: { item: Item; phase: Phase }) {
 function What({ item, phase }: { item: Item; phase: Phase }) {
   const name = toolName(item);
   const title = callTime(item).took !== null ? name : `Using ${name}...`;
-  const friendly = item.data.server ? "" : text(item.data.display);
+  const shown = shownOf(item);
+  const friendly = shown?.summary ?? (item.data.server ? "" : text(item.data.display));
   const isFriendly = friendly && friendly !== name;
   // What a person is asked about stands below, in full.
   const given = isFriendly || phase === "waiting_approval" ? "" : inOneLine(item);
   return (
     <span className={classes.what}>
+      {shown && (
+        <span className={classes.toolPicture}>
+          <ToolPicture name={shown.icon} />
+        </span>
+      )}
       <span className={isFriendly ? classes.friendly : classes.callName}>
         {isFriendly ? friendly : title}
       </span>{" "}
@@ -110,6 +119,7 @@ function Summary({ item, phase }: { item: Item; phase: Phase }) {
 export function ToolCall({ item }: { item: Item }) {
   const phase = phaseOf(item);
   const note = phaseNote(item);
+  const changes = changesOf(item);
   const aside = canCancel(phase) && (
     <AskOnce
       label="Cancel"
@@ -119,7 +129,12 @@ export function ToolCall({ item }: { item: Item }) {
     />
   );
   return (
-    <div className={classes.card} data-phase={phase} data-over={callTime(item).took !== null || undefined}>
+    <div
+      className={classes.card}
+      data-phase={phase}
+      data-over={callTime(item).took !== null || undefined}
+      data-changes={changes.length || undefined}
+    >
       <Fold
         isWide
         icon={<span className={classes.sign}>{phaseIcons[phase]}</span>}
@@ -130,6 +145,7 @@ export function ToolCall({ item }: { item: Item }) {
         {() => <CallDetails item={item} />}
       </Fold>
       {note && <p className={classes.note}>{note}</p>}
+      {changes.length > 0 && <CallChanges item={item} changes={changes} />}
       {phase === "executing" && <ProgressLine item={item} />}
       {phase === "executing" && <TimeLeft item={item} />}
     </div>

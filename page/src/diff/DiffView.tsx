@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { memo, useMemo, useState } from "react";
+import { memo, useMemo, useState, type ReactNode } from "react";
 import { visible } from "../servers/visible";
 import { CopyButton } from "../shell/CopyButton";
 import classes from "./Diff.module.css";
@@ -69,32 +69,41 @@ interface DiffViewProps {
   /** Counted by who made the diff, where the diff itself was cut. */
   added?: number;
   removed?: number;
+  /** How many lines are drawn before someone asks for all of them. */
+  shownLines?: number;
+  /** Whether it no longer stands. */
+  isStruck?: boolean;
+  /** Stands at the end of the line with the title. */
+  aside?: ReactNode;
 }
 
 /** A unified diff, line by line, with what cannot be seen in it spelled out. Copying gives the diff exactly as it is. */
-export function DiffView({ diff, title, remark, added, removed }: DiffViewProps) {
+export function DiffView({ diff, title, remark, added, removed, shownLines = SHOWN_LINES, isStruck, aside }: DiffViewProps) {
   const [isWhole, setWhole] = useState(false);
   const parsed = useMemo(() => parseDiff(diff), [diff]);
   const lines = useMemo(() => drawnLines(parsed), [parsed]);
-  const isLong = lines.length > SHOWN_LINES;
-  const shown = isWhole || !isLong ? lines : lines.slice(0, SHOWN_LINES);
+  const isLong = lines.length > shownLines;
+  const shown = isWhole || !isLong ? lines : lines.slice(0, shownLines);
   const pieces = cut(shown);
   const digits = lines.reduce((most, { before, now }) => Math.max(most, String(before ?? now ?? 0).length), DIGITS);
   return (
     <div className={classes.diff}>
       <div className={classes.head}>
         <span className={classes.title}>
-          {title}
+          <span className={isStruck ? classes.struck : undefined}>{title}</span>
           {remark && <span className={classes.remark}>{remark}</span>}
         </span>
         <Counts added={added ?? parsed.added} removed={removed ?? parsed.removed} />
         <CopyButton value={diff} label={`Copy the diff of ${title}`} />
+        {aside}
       </div>
-      <div className={classes.lines} tabIndex={0} role="group" aria-label={`Changes of ${title}`}>
-        {pieces.map((piece, at) => (
-          <Piece key={at} lines={piece} digits={digits} isLong={pieces.length > 1} />
-        ))}
-      </div>
+      {lines.length > 0 && (
+        <div className={classes.lines} tabIndex={0} role="group" aria-label={`Changes of ${title}`}>
+          {pieces.map((piece, at) => (
+            <Piece key={at} lines={piece} digits={digits} isLong={pieces.length > 1} />
+          ))}
+        </div>
+      )}
       {isLong && (
         <Button size="compact-xs" variant="subtle" color="gray" onClick={() => setWhole(!isWhole)}>
           {isWhole ? "Show less" : `Show all (${lines.length} lines)`}

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 /** Icons of one hand: 24 units, one stroke, no fill. They are decoration; the control around them has the name. */
-function icon(path: ReactNode) {
+export function icon(path: ReactNode) {
   return function Icon({ size = 18 }: { size?: number }) {
     return (
       <svg
@@ -131,3 +131,18 @@ export const KeyboardIcon = icon(
     <path d="M7 10.5h.1M10.5 10.5h.1M14 10.5h.1M17 10.5h.1M8 14h8" />
   </>,
 );
+export const PanelIcon = icon(
+  <>
+    <rect x="3.5" y="5" width="17" height="14" rx="2" />
+    <path d="M14.5 5v14" />
+  </>,
+);
+export const FolderIcon = icon(<path d="M3.5 7.5a2 2 0 0 1 2-2h3.6l2.2 2.4h7.2a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2h-13a2 2 0 0 1-2-2z" />);
+export const TerminalIcon = icon(
+  <>
+    <rect x="3.5" y="5" width="17" height="14" rx="2" />
+    <path d="M7.5 9.5l3 2.5-3 2.5M12.5 15h4" />
+  </>,
+);
+export const UndoIcon = icon(<path d="M8.5 5L4.5 9l4 4M4.5 9h9a5.5 5.5 0 0 1 0 11h-3" />);
+export const DownloadIcon = icon(<path d="M12 4.5v10M7.5 10.5l4.5 4.5 4.5-4.5M5 19.5h14" />);

@@ -1,0 +1,27 @@
+import type { UndoConflict } from "../api/hands";
+import { WarningIcon } from "../shell/icons";
+import { useFolder } from "../shell/useFolder";
+import { seenFrom } from "./changes";
+import classes from "./Diff.module.css";
+import { DiffView } from "./DiffView";
+
+/** Files that were not put back because someone changed them since: why, and what changed. */
+export function Conflicts({ conflicts }: { conflicts: readonly UndoConflict[] }) {
+  const folder = useFolder();
+  if (!conflicts.length) return null;
+  return (
+    <div role="alert">
+      {conflicts.map(({ path, why, diff }) => (
+        <div key={path}>
+          <p className={classes.conflict}>
+            <WarningIcon size={15} />
+            <span>
+              <code>{seenFrom(folder, path)}</code> was left as it is. {why}
+            </span>
+          </p>
+          {diff && <DiffView diff={diff} title={seenFrom(folder, path)} remark="changed since" />}
+        </div>
+      ))}
+    </div>
+  );
+}
