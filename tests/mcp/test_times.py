@@ -64,6 +64,8 @@ def test_a_built_in_tool_has_five_minutes() -> None:
 async def test_of_the_built_in_tools_only_those_that_are_there_are_offered(hosted: Hosted) -> None:
     offered = [tool.spec.name for tool in (await hosted.toolbox.tools(ToolRequest("c"))).tools]
     assert offered == ["think"]
-    more = Toolbox([ToolOf("image_generation"), ToolOf("web_operations"), Think(list)], hosted.supervisor)
+    more = Toolbox(
+        lambda _wanted: [ToolOf("image_generation"), ToolOf("web_operations"), Think(list)], hosted.supervisor
+    )
     names = [tool.spec.name for tool in (await more.tools(ToolRequest("c"))).tools]
     assert names == ["think", "web_operations", "image_generation"]

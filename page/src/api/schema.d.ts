@@ -814,6 +814,8 @@ export interface components {
             database: "postgresql" | "sqlite";
             dataFolder: string;
             globalHotkey: string;
+            /** @default [] */
+            plugins: components["schemas"]["PluginView"][];
             /** @default null */
             problem: components["schemas"]["FileProblem"] | null;
             profiles: components["schemas"]["Profile"][];
@@ -917,6 +919,13 @@ export interface components {
             items: components["schemas"]["Item"][];
             lastSeq: number;
             runs: components["schemas"]["Run"][];
+            /**
+             * @default {
+             *       "todos": [],
+             *       "updatedAt": 0
+             *     }
+             */
+            todos: components["schemas"]["TodoList"];
         };
         /**
          * ConversationUpdated
@@ -1235,7 +1244,7 @@ export interface components {
             name: string;
             nativeTools?: components["schemas"]["NativeTools"];
             /** @enum {unknown} */
-            provider: "anthropic-compatible" | "embedded" | "gemini" | "ollama" | "openai-compatible" | "openai-responses" | "scripted";
+            provider: "anthropic-compatible" | "embedded" | "gemini" | "ollama" | "openai-compatible" | "openai-responses" | "plugin" | "scripted";
             supportsImages?: boolean | null;
             supportsThinking?: boolean;
             /** @enum {unknown} */
@@ -1319,7 +1328,7 @@ export interface components {
             /** @default  */
             note: string;
             /** @enum {unknown} */
-            provider: "anthropic-compatible" | "embedded" | "gemini" | "ollama" | "openai-compatible" | "openai-responses" | "scripted";
+            provider: "anthropic-compatible" | "embedded" | "gemini" | "ollama" | "openai-compatible" | "openai-responses" | "plugin" | "scripted";
             supportsImages: boolean;
             supportsThinking: boolean;
             /**
@@ -1410,6 +1419,19 @@ export interface components {
             servers: components["schemas"]["ServerList"];
             /** @default null */
             snapshot: components["schemas"]["ConversationSnapshot"] | null;
+        };
+        /**
+         * PluginView
+         * @description A plugin as it was found; `problem` says why it is switched off.
+         */
+        PluginView: {
+            /** @default [] */
+            hooks: ("maskers" | "models" | "reminders" | "tools")[];
+            name: string;
+            package: string;
+            /** @default  */
+            problem: string;
+            version: string;
         };
         /**
          * Problem
@@ -1871,6 +1893,45 @@ export interface components {
             conversationId: string;
             /** @enum {unknown} */
             op: "subscribe";
+        };
+        /**
+         * Subtask
+         * @description A step of a todo; one level, no more.
+         */
+        Subtask: {
+            done?: boolean;
+            title: string;
+        };
+        /**
+         * Todo
+         * @description One thing to do.
+         */
+        Todo: {
+            blockedReason?: string | null;
+            canRunParallel?: boolean | null;
+            createdAt?: number;
+            dependencies?: number[];
+            description?: string;
+            estimateMinutes?: number | null;
+            id: number;
+            parallelGroup?: string | null;
+            priority?: ("critical" | "high" | "low" | "medium") | null;
+            progress?: number | null;
+            /** @enum {unknown} */
+            status?: "blocked" | "completed" | "in-progress" | "not-started";
+            subtasks?: components["schemas"]["Subtask"][];
+            title: string;
+            updatedAt?: number;
+        };
+        /**
+         * TodoList
+         * @description All todos of a conversation, in order.
+         */
+        TodoList: {
+            /** @default [] */
+            todos: components["schemas"]["Todo"][];
+            /** @default 0 */
+            updatedAt: number;
         };
         /**
          * ToolConfirmed

@@ -51,6 +51,7 @@ export const kinds: readonly Kind[] = [
   { value: "ollama", label: "Ollama", places: [{ url: "http://127.0.0.1:11434" }], example: "qwen3:8b" },
   { value: "embedded", label: "Built in (no key, to try things out)", places: [], example: "" },
   { value: "scripted", label: "Scripted (answers from a file)", places: [], example: "/path/to/script.yaml" },
+  { value: "plugin", label: "Plugin (a package makes it)", places: [], example: "name/model" },
 ];
 
 const byValue = new Map(kinds.map((kind) => [kind.value, kind]));

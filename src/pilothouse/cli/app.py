@@ -136,6 +136,14 @@ def doctor() -> None:
     perform(command.doctor)
 
 
+@app.command()
+def plugins(json: AsJson = False) -> None:
+    """List installed plugins, what they add, and what is broken."""
+    from pilothouse.cli import plugins as command
+
+    perform(lambda: command.list_plugins(as_json=json))
+
+
 app.add_typer(models_app, name="models")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(conversations_app, name="conversations")

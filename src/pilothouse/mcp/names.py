@@ -8,27 +8,9 @@ from collections.abc import Iterable
 
 from pilothouse.types import limits
 from pilothouse.types.servers import ServerEntry
+from pilothouse.types.tool_names import BUILT_IN
 
 SEPARATOR = "__"
-# A server of such a name would make its calls look like those of our own tools.
-BUILT_IN = (
-    "think",
-    "user_collaboration",
-    "run_subagent",
-    "increase_max_iterations",
-    "list_system_prompts",
-    "list_mini_prompts",
-    "memory_operations",
-    "todo_operations",
-    "read_tool_result",
-    "recall_history",
-    "web_operations",
-    "document_operations",
-    "file_operations",
-    "terminal_operations",
-    "build_and_version_control",
-    "image_generation",
-)
 _OTHER = re.compile(r"[^a-z0-9_-]+")
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pilothouse.mcp.names import BUILT_IN
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Tool, ToolRequest, ToolSet
 from pilothouse.types.selection import ServerChoice
 from pilothouse.types.servers import ServerTool
+from pilothouse.types.tool_names import in_mode, place
 
 if TYPE_CHECKING:
     from pilothouse.mcp.ports import Offering, Offerings
@@ -22,9 +22,8 @@ _GUIDE = (Path(__file__).parent / "guide.md").read_text().strip()
 class Toolbox:
     """Finds the tools that a run may use; implements the port `ToolSource`."""
 
-    def __init__(self, built_in: Sequence[Tool], servers: Offerings) -> None:
-        order = {name: index for index, name in enumerate(BUILT_IN)}
-        self._built_in = tuple(sorted(built_in, key=lambda tool: order.get(tool.spec.name, len(order))))
+    def __init__(self, built_in: Callable[[ToolRequest], Sequence[Tool]], servers: Offerings) -> None:
+        self._built_in = built_in
         self._servers = servers
 
     async def tools(self, wanted: ToolRequest) -> ToolSet:
@@ -37,11 +36,13 @@ class Toolbox:
             chosen = [(_named(choice, servers), choice.tools) for choice in selection.servers]
             for server, _ in chosen:
                 await server.learned()
-        found = [tool for server, names in chosen for tool in _chosen(server, names)]
+        listed = [tool for server, names in chosen for tool in _chosen(server, names)]
+        found = [left for tool in listed if (left := in_mode(tool, wanted.mode)) is not None]
         # By name: a server that lists its tools in another order changes no prompt.
         ordered = {tool.spec.name: tool for tool in sorted(found, key=lambda tool: tool.spec.name)}
         guide = _guide([server for server, _ in chosen], tuple(ordered.values()))
-        return ToolSet((*self._built_in, *ordered.values()), guide)
+        own = sorted(self._built_in(wanted), key=lambda tool: place(tool.spec.name))
+        return ToolSet((*own, *ordered.values()), guide)
 
 
 def _named(choice: ServerChoice, servers: Iterable[Offering]) -> Offering:

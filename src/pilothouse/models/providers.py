@@ -23,6 +23,7 @@ NAMES: dict[Provider, str] = {
     "gemini": "Gemini",
     "embedded": "Built in",
     "scripted": "Scripted",
+    "plugin": "Plugin",
 }
 DEFAULT_URLS: dict[Provider, str] = {
     "anthropic-compatible": "https://api.anthropic.com",

@@ -41,7 +41,8 @@ def _declares(folder: str) -> bool:
 
 def _entry_points(folder: str) -> Iterator[str]:
     try:
-        names = [entry.path for entry in os.scandir(folder or ".") if entry.name.endswith((".dist-info", ".egg-info"))]
+        with os.scandir(folder or ".") as entries:
+            names = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
     except OSError:
         return
     for path in names:

@@ -9,7 +9,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.plugins import Masker
+from pilothouse.types.plugins import Masker, MaskerFailed
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, ToolError, ToolOutput, ToolPaused
 from pilothouse.types.todos import Reminder, Reminders
 
@@ -100,13 +100,6 @@ class GuardedReminders:
             return ()
 
 
-class MaskerFailed(Exception):
-    """A masker broke; what it should have looked at must not be shown."""
-
-    def __init__(self, plugin: str) -> None:
-        super().__init__(f"The plugin “{plugin}” could not mask it.")
-
-
 class GuardedMasker:
     """A plugin's masker: it is never switched off, because then everything would pass."""
 
@@ -124,10 +117,11 @@ class GuardedMasker:
 
     def mask(self, text: str) -> str:
         """Return the text without what it takes out; raise with the plugin's name when it breaks."""
+        failed = MaskerFailed(f"The plugin “{self._plugin}” could not mask it.")
         try:
             masked = self._masker.mask(text)
         except Exception as error:
-            raise MaskerFailed(self._plugin) from error
+            raise failed from error
         if not isinstance(masked, str):
-            raise MaskerFailed(self._plugin)
+            raise failed
         return masked

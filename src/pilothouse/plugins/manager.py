@@ -12,9 +12,11 @@ import msgspec
 from pilothouse import __version__
 from pilothouse.plugins.discovery import Found
 from pilothouse.plugins.guarded import GuardedMasker, GuardedReminders, GuardedTool
-from pilothouse.types.plugins import HookName, Masker, ModelMaker, PluginContext, PluginView
+from pilothouse.types.plugin_views import HookName, PluginView
+from pilothouse.types.plugins import Masker, ModelMaker, PluginContext
 from pilothouse.types.ports import Tool
 from pilothouse.types.todos import Reminders
+from pilothouse.types.tool_names import BUILT_IN
 
 _log = logging.getLogger(__name__)
 _HOOKS: tuple[HookName, ...] = ("tools", "models", "reminders", "maskers")
@@ -29,6 +31,8 @@ class Loaded:
         self.found = found
         self.thing: object = None
         self.problem = ""
+        # What its hook gave, once it was asked.
+        self.tools: list[Tool] | None = None
 
     @property
     def hooks(self) -> tuple[HookName, ...]:
@@ -61,18 +65,29 @@ class Plugins:
         """Return the installed plugins for people; the built-in parts are not among them."""
         return tuple(each.view for each in self._all if each.found.name not in self._own)
 
-    def tools(self) -> list[Tool]:
-        """Return the tools of all; a name that is taken already stays with who had it first."""
+    def tools(self, *, without: frozenset[str] = frozenset()) -> list[Tool]:
+        """Return the tools of all but those named; a name that is taken stays with who had it first."""
         taken: dict[str, Tool] = {}
         for each in self._all:
-            tools = self._asked(each, "tools", _tools)
-            for tool in tools or ():
-                name = tool.spec.name
-                if name in taken:
-                    self._disable(each, f"It brings a tool named {name}, which exists already.")
-                    break
-                taken[name] = tool if each.found.name in self._own else GuardedTool(tool, each.found.name)
+            if each.found.name not in without:
+                self._add_tools(each, taken)
         return list(taken.values())
+
+    def _add_tools(self, each: Loaded, taken: dict[str, Tool]) -> None:
+        if each.tools is None:
+            given = self._asked(each, "tools", _tools) or []
+            own = each.found.name in self._own
+            each.tools = given if own else [GuardedTool(tool, each.found.name) for tool in given]
+        names = [tool.spec.name for tool in each.tools]
+        double = next((name for name in names if name in taken or name in self._reserved(each)), None)
+        if double is not None:
+            each.tools = []
+            self._disable(each, f"It brings a tool named {double}, which exists already.")
+        taken |= {tool.spec.name: tool for tool in each.tools}
+
+    def _reserved(self, each: Loaded) -> frozenset[str]:
+        """Return the names that are ours even where the tool is not there now."""
+        return frozenset() if each.found.name in self._own else frozenset(BUILT_IN)
 
     def models(self) -> dict[str, ModelMaker]:
         """Return the ways to make models by their names."""

@@ -16,6 +16,7 @@ from pilothouse.results.masking import Masking
 from pilothouse.types import limits
 from pilothouse.types.invisible import whole, without_hidden
 from pilothouse.types.json import JsonObject
+from pilothouse.types.plugins import MaskerFailed
 from pilothouse.types.ports import KeptResult, Redactor, ResultKeeper, ToolError, ToolOutput
 
 _log = logging.getLogger(__name__)
@@ -55,9 +56,10 @@ class Pipeline:
             text, hidden = without_hidden(masking.text(output.text, limits.RESULT_CHARS).text)
             kept = parts.kept(output.parts or parts.of_text(output.text), masking)
             error, data = (_masked(self._redactor, part) for part in (output.error, output.data))
-        except Exception:
+        except Exception as failure:
             _log.exception("masking a result failed")
-            return _Processed(ToolOutput(text=_WITHHELD, error=ToolError("MASKING_FAILED", _WITHHELD)))
+            said = f"{_WITHHELD} {failure}" if isinstance(failure, MaskerFailed) else _WITHHELD
+            return _Processed(ToolOutput(text=said, error=ToolError("MASKING_FAILED", said)))
         about: JsonObject = {**data, "content": parts.described(kept)} if kept.parts else data
         if kept.cut:
             about["cut"] = True

@@ -12,6 +12,7 @@ from pilothouse.types.events import Event
 from pilothouse.types.items import Item
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.models import FileProblem, FoundModel, ModelList, ToolCalls
+from pilothouse.types.plugin_views import PluginView
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
@@ -240,6 +241,8 @@ class ConfigView(Frozen, frozen=True):
     database: Literal["sqlite", "postgresql"]
     # What is wrong with `config.json`, while its last good content is in force.
     problem: FileProblem | None = None
+    # The installed plugins, and which of them do not work.
+    plugins: tuple[PluginView, ...] = ()
 
 
 class ConfigPatch(_Body, frozen=True):

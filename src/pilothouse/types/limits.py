@@ -367,6 +367,8 @@ GUARD_FRESH = 1.0
 GUARD_FILES = 2_000
 # What of the model's words before a call stands on its card.
 MODEL_SAYS_CHARS = 600
+# Beyond this much for one place in one run, what leaves is looked at again whatever was allowed.
+SENT_UNASKED = 256 * 1024
 # Answers given at once.
 ANSWERS_AT_ONCE = 200
 
@@ -442,3 +444,35 @@ PATCH_FILES = 200
 # Files of one conversation whose content is remembered, and conversations.
 READINGS = 2_000
 READING_CONVERSATIONS = 500
+
+# --- searching in files --------------------------------------------------------------------------
+# Entries that one walk through a folder looks at; more is a disk, not a project.
+SEARCH_ENTRIES = 1_000_000
+# Folders in folders: each holds a descriptor while what is below it is searched.
+SEARCH_DEPTH = 100
+# A larger file is data, or was generated; it is named and passed over.
+SEARCH_FILE_BYTES = 16 * 1024 * 1024
+# An ignore file beyond this is cut off.
+IGNORE_FILE_BYTES = 1024 * 1024
+# Hits that a search keeps; whoever has more must ask for less.
+SEARCH_KEPT = 2_000
+# Hits on a page: what a model reads at once without losing the rest of its window.
+SEARCH_PAGE = 50
+# What is shown of a line around a hit.
+SEARCH_LINE_CHARS = 240
+SEARCH_PATTERN_CHARS = 2_000
+# A search in a huge folder ends with what it has found by then.
+SEARCH_TIME = 60.0
+# Conversations whose last search is kept in memory.
+SEARCHES_KEPT = 64
+
+# --- rules and grants ----------------------------------------------------------------------------
+# A longer command is never certain: whoever is asked about it could not read it either.
+COMMAND_CERTAIN_CHARS = 4_096
+# A command beyond this is looked at for denied words in its first part only; it asks in any case.
+COMMAND_LOOKED_AT_CHARS = 4 * 1024 * 1024
+# Rules that a policy may have, and examples of one.
+RULES = 20_000
+RULE_EXAMPLES = 50
+# How long it is believed that a folder named in a rule is no link, or where it points.
+LINKS_BELIEVED = 1.0

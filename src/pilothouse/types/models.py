@@ -11,7 +11,14 @@ from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.selection import NativeTools
 
 Provider = Literal[
-    "anthropic-compatible", "openai-compatible", "openai-responses", "ollama", "gemini", "embedded", "scripted"
+    "anthropic-compatible",
+    "openai-compatible",
+    "openai-responses",
+    "ollama",
+    "gemini",
+    "embedded",
+    "scripted",
+    "plugin",
 ]
 KeyKind = Literal["none", "env", "secret", "literal"]
 # How a model calls tools: as its provider does, in lines of text, or in JSON that its server enforces.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
-from pilothouse.types.json import Frozen
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Model, Tool
 from pilothouse.types.todos import Reminders
 
-HookName = Literal["tools", "models", "reminders", "maskers"]
 # Makes a model that can be asked from its configuration and its key.
 ModelMaker = Callable[[ModelConfig, str], Model]
 
@@ -39,6 +37,10 @@ class Masker(Protocol):
         ...
 
 
+class MaskerFailed(Exception):
+    """A masker broke; what it should have looked at must not be shown."""
+
+
 class Plugin(Protocol):
     """The hooks. A plugin is a module or an object that has at least one of them; the built-in parts have them too."""
 
@@ -57,19 +59,3 @@ class Plugin(Protocol):
     def pilothouse_maskers(self, context: PluginContext) -> Iterable[Masker]:
         """Return what takes secrets out of results before anyone sees them."""
         ...
-
-
-class PluginView(Frozen, frozen=True):
-    """A plugin as it was found; `problem` says why it is switched off."""
-
-    name: str
-    package: str
-    version: str
-    hooks: tuple[HookName, ...] = ()
-    problem: str = ""
-
-
-class PluginList(Frozen, frozen=True):
-    """All plugins."""
-
-    plugins: tuple[PluginView, ...]

@@ -17,6 +17,10 @@ from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import make_model
 from pilothouse.models.keys import Keys, parse_bindings
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
+from pilothouse.models.plugged import making
+from pilothouse.plugins.discovery import installed
+from pilothouse.plugins.manager import Plugins
+from pilothouse.results.maskers import MaskerChain
 from pilothouse.results.pipeline import Pipeline
 from pilothouse.runs.active import Parts
 from pilothouse.runs.admins import Admins
@@ -32,12 +36,14 @@ from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.settings.watch import watch
-from pilothouse.store.opening import OpenStore, open_store
+from pilothouse.store.opening import open_store
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import ToolSource
+from pilothouse.wiring.built_in import BuiltIns, CoreTools
+from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.servers import LateAdmin, Servers
 
 if TYPE_CHECKING:
@@ -61,16 +67,18 @@ class OpenHost:
 class _Settings:
     """The settings in the words of the `ConfigAdmin` port."""
 
-    def __init__(self, service: ConfigService) -> None:
+    def __init__(self, service: ConfigService, plugins: Plugins) -> None:
         self._service = service
+        self._plugins = plugins
 
     def view(self) -> ConfigView:
-        """Return the settings."""
-        return self._service.view()
+        """Return the settings, with the plugins."""
+        return msgspec.structs.replace(self._service.view(), plugins=self._plugins.views())
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
         """Change settings."""
-        return await self._service.patch(patch)
+        await self._service.patch(patch)
+        return self.view()
 
     def new_conversation_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
@@ -119,19 +127,24 @@ async def open_host(
         stack.push_async_callback(opened.close)
         config = ConfigService(folder.path, "postgresql" if url else "sqlite")
         secrets = SecretStore(folder.secrets, learn=redactor.learn)
-        models = _models(folder, secrets, redactor)
+        base = Foundation(folder, opened, config, secrets, redactor, feed)
+        core = CoreTools()
+        plugins = Plugins({"core": core}, installed(), folder.path / "plugins", _plugin_broke(feed))
+        models = _models(base, plugins)
         stack.push_async_callback(_close_models)
-        servers = Servers(folder, config, secrets, redactor, feed)
+        servers = Servers(base, BuiltIns(plugins, core).fitting)
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
-            _parts(opened, feed, models, servers, redactor),
+            _parts(base, models, servers, plugins),
             timeouts=lambda: config.config.tool_timeouts,
             release=servers.release,
         )
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)
-        admins = Admins(models, _Finder(folder, models), _Settings(config), cast(ServerAdmin, LateAdmin(servers)))
+        admins = Admins(
+            models, _Finder(folder, models), _Settings(config, plugins), cast(ServerAdmin, LateAdmin(servers))
+        )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
         stack.push_async_callback(service.close)
@@ -182,18 +195,26 @@ def embedded_is_installed() -> bool:
     return embedded_available()
 
 
-def _parts(opened: OpenStore, feed: Feed, models: ModelCatalogue, toolbox: ToolSource, redactor: Redactor) -> Parts:
+def _parts(base: Foundation, models: ModelCatalogue, toolbox: ToolSource, plugins: Plugins) -> Parts:
+    store, maskers = base.opened.store, plugins.maskers()
+    redactor = MaskerChain(base.redactor, maskers) if maskers else base.redactor
     return Parts(
-        records=opened.store,
-        feed=feed,
+        records=store,
+        feed=base.feed,
         models=models,
         toolbox=toolbox,
         authorizer=PersonAuthorizer(),
-        results=Pipeline(redactor, PatientKeeper(opened.store, feed)),
+        results=Pipeline(redactor, PatientKeeper(store, base.feed)),
     )
 
 
-def _models(folder: Home, secrets: SecretStore, redactor: Redactor) -> ModelCatalogue:
+def _plugin_broke(feed: Feed) -> Callable[[str], None]:
+    """Tell everyone which plugins do not work, each in its own notice."""
+    return lambda said: feed.notice("warning", f"plugin {said.split('”')[0]}", said)
+
+
+def _models(base: Foundation, plugins: Plugins) -> ModelCatalogue:
+    folder, secrets, redactor = base.home, base.secrets, base.redactor
     bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
     file = JsonFile(
         folder.models_file,
@@ -203,7 +224,9 @@ def _models(folder: Home, secrets: SecretStore, redactor: Redactor) -> ModelCata
         is_empty=has_no_models,
         backup=folder.cache / "last-good-models.json",
     )
-    return ModelCatalogue(file, secrets, Keys(secrets, bindings, learn=redactor.learn), make_model)
+    return ModelCatalogue(
+        file, secrets, Keys(secrets, bindings, learn=redactor.learn), making(plugins.models, make_model)
+    )
 
 
 async def _share(stack: AsyncExitStack, url: str, feed: Feed) -> None:

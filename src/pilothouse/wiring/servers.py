@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pilothouse.runs.feed import Feed
-from pilothouse.secrets.redaction import Redactor
-from pilothouse.secrets.store import SecretStore
-from pilothouse.settings.config import ConfigService
-from pilothouse.settings.home import Home
 from pilothouse.settings.servers_file import ServersFile
-from pilothouse.tools.think import Think
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.ports import Tool, ToolRequest, ToolSet
+from pilothouse.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from pilothouse.mcp.supervisor import Supervisor
@@ -23,15 +18,12 @@ if TYPE_CHECKING:
 class Servers:
     """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
 
-    def __init__(self, home: Home, config: ConfigService, secrets: SecretStore, redactor: Redactor, feed: Feed) -> None:
-        self._home = home
-        self._file = ServersFile(config)
-        self._secrets = secrets
-        self._redactor = redactor
-        self._feed = feed
+    def __init__(self, base: Foundation, built_in: Callable[[ToolRequest], Sequence[Tool]]) -> None:
+        self._base = base
+        self._file = ServersFile(base.config)
         self._supervisor: Supervisor | None = None
         self._toolbox: Toolbox | None = None
-        self._built_in: tuple[Tool, ...] = (Think(lambda: [tool.spec.name for tool in self._built_in]),)
+        self._built_in = built_in
         # Set once there is someone to tell.
         self.changed: Callable[[], None] = lambda: None
 
@@ -40,7 +32,7 @@ class Servers:
         selection = wanted.selection
         named = selection is not None and bool(selection.servers)
         if self._supervisor is None and not named and not self._file.entries():
-            return ToolSet(self._built_in)
+            return ToolSet(tuple(self._built_in(wanted)))
         if self._toolbox is None:
             from pilothouse.mcp.toolbox import Toolbox
 
@@ -53,12 +45,12 @@ class Servers:
             from pilothouse.mcp.assembly import Sharing, supervise
 
             sharing = Sharing(
-                home=self._home.path,
-                secrets=self._secrets,
-                redact=self._redactor.redact,
-                learn=self._redactor.learn,
+                home=self._base.home.path,
+                secrets=self._base.secrets,
+                redact=self._base.redactor.redact,
+                learn=self._base.redactor.learn,
                 changed=self._changed,
-                notice=self._feed.notice,
+                notice=self._base.feed.notice,
             )
             self._supervisor = supervise(self._file, sharing)
             self._supervisor.begin()

@@ -84,7 +84,9 @@ def _written(message: Message) -> list[JsonObject]:
         for block in content
         if isinstance(block, ResultBlock)
     ]
-    text = "".join(block.text for block in content if isinstance(block, TextBlock))
+    # One text for each message: what the person said and a reminder before it must not run together.
+    between = "\n\n" if message.role == "user" else ""
+    text = between.join(block.text for block in content if isinstance(block, TextBlock))
     main: JsonObject = {"role": message.role, "content": text}
     if images := [block.data for block in content if isinstance(block, ImageBlock)]:
         main["images"] = images

@@ -1,0 +1,23 @@
+"""What everything else of a host stands on."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pilothouse.runs.feed import Feed
+from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.store import SecretStore
+from pilothouse.settings.config import ConfigService
+from pilothouse.settings.home import Home
+from pilothouse.store.opening import OpenStore
+
+
+class Foundation(msgspec.Struct, frozen=True):
+    """The data folder, the database, the settings, the secrets, and who is told of changes."""
+
+    home: Home
+    opened: OpenStore
+    config: ConfigService
+    secrets: SecretStore
+    redactor: Redactor
+    feed: Feed
