@@ -46,7 +46,8 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     cut = place_to_cut(items, run_id)
     if cut is None:
         return False
-    older = [item for item in items if item.position < cut or _done(item)]
+    # Reminders are left out: what still holds is said again.
+    older = [item for item in items if (item.position < cut and item.kind != "reminder") or _done(item)]
     room = opened.config.context_window * limits.CHARS_PER_TOKEN // 2
     transcript = _middle_out(_transcript(history(older)), room)
     item = journal.new("compaction")

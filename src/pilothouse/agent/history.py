@@ -25,6 +25,8 @@ from pilothouse.types.messages import (
 
 _SUMMARY_INTRODUCTION = (Path(__file__).parent / "summary_introduction.md").read_text()
 _NO_OUTPUT = "(no output)"
+# What the model is told as the person's words: each is a block of its own, whatever its text pretends to be.
+_TOLD = ("user_message", "reminder")
 
 
 def history(items: Sequence[Item]) -> tuple[Message, ...]:
@@ -35,7 +37,7 @@ def history(items: Sequence[Item]) -> tuple[Message, ...]:
         _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text)])
     for group in _turns(kept):
         first = group[0]
-        if first.kind == "user_message":
+        if first.kind in _TOLD:
             _add(messages, "user", _user_blocks(first))
         else:
             _add(messages, "assistant", _assistant_blocks(group))
@@ -50,10 +52,16 @@ def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
     return [item for item in items if item.kind != "user_message" or item.position <= own or item.run_id in answered]
 
 
+def reminded(items: Sequence[Item]) -> list[Item]:
+    """Return the reminders that the model is told, in order."""
+    return [item for item in _since_compaction(_in_order(items))[1] if item.kind == "reminder"]
+
+
 def _in_order(items: Sequence[Item]) -> list[Item]:
     """Return the items with each message where it was answered: one sent meanwhile comes after the answer before it."""
+    standing = [item for item in items if not _stands_before(item)]
     sent = {item.run_id: item.position for item in items if item.kind == "user_message"}
-    spoken = [item for item in items if item.kind != "user_message" and _belongs(item)]
+    spoken = [item for item in standing if item.kind != "user_message" and _belongs(item)]
     begun = {item.run_id: item.position for item in reversed(spoken)}
 
     def place(item: Item) -> tuple[int, int]:
@@ -64,7 +72,21 @@ def _in_order(items: Sequence[Item]) -> list[Item]:
         earlier = [answer.position for answer in spoken if sent.get(answer.run_id, 0) < item.position]
         return max(item.position, *earlier, 0), 2
 
-    return sorted(items, key=place)
+    return _with_reminders(sorted(standing, key=place), items)
+
+
+def _with_reminders(ordered: Sequence[Item], items: Sequence[Item]) -> list[Item]:
+    """Return the items with the reminders of each message right before it."""
+    before: dict[str, list[Item]] = {}
+    for item in items:
+        if message := _stands_before(item):
+            before.setdefault(message, []).append(item)
+    return [each for item in ordered for each in (*before.get(item.id, ()), item)]
+
+
+def _stands_before(item: Item) -> str:
+    """Return the id of the message that a reminder stands right before; empty for whatever stands by itself."""
+    return str(item.data.get("before") or "") if item.kind == "reminder" else ""
 
 
 def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
@@ -73,11 +95,13 @@ def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
         return None, [item for item in items if _belongs(item)]
     newest = done[-1]
     start = int(newest.data["keepFrom"])
-    return newest, [item for item in items if item.position >= start and _belongs(item)]
+    kept = [item for item in items if item.position >= start and _belongs(item)]
+    there = {item.id for item in kept}
+    return newest, [item for item in kept if (_stands_before(item) or item.id) in there]
 
 
 def _belongs(item: Item) -> bool:
-    if item.kind == "user_message":
+    if item.kind in _TOLD:
         return True
     if item.kind not in ("response", "thinking", "tool_call"):
         return False
@@ -88,7 +112,7 @@ def _belongs(item: Item) -> bool:
 def _turns(items: Iterable[Item]) -> list[list[Item]]:
     groups: list[list[Item]] = []
     for item in items:
-        same = groups and item.kind != "user_message" and _turn(groups[-1][-1]) == _turn(item)
+        same = groups and item.kind not in _TOLD and _turn(groups[-1][-1]) == _turn(item)
         if same:
             groups[-1].append(item)
         else:
@@ -97,7 +121,7 @@ def _turns(items: Iterable[Item]) -> list[list[Item]]:
 
 
 def _turn(item: Item) -> tuple[str | None, object]:
-    return (item.run_id, None if item.kind == "user_message" else item.data.get("turn"))
+    return (item.run_id, None if item.kind in _TOLD else item.data.get("turn"))
 
 
 def _add(messages: list[Message], role: str, blocks: Sequence[Block]) -> None:

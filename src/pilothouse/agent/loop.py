@@ -11,6 +11,7 @@ from pilothouse.agent import budget, compaction
 from pilothouse.agent.calls import Calls
 from pilothouse.agent.history import history, size, until_message
 from pilothouse.agent.leftovers import interrupted, resumed
+from pilothouse.agent.reminders import Current, Reminding, nothing
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
 from pilothouse.types import limits
@@ -52,11 +53,12 @@ class Outcome(msgspec.Struct, frozen=True):
 class Loop:
     """One run's loop."""
 
-    def __init__(self, plan: Plan, journal: Journal, calls: Calls) -> None:
+    def __init__(self, plan: Plan, journal: Journal, calls: Calls, reminders: Current = nothing) -> None:
         self._plan = plan
         self._journal = journal
         self._calls = calls
         self._tools = plan.tools
+        self._reminding = Reminding(reminders, journal, plan.run_id, (tool.name for tool in plan.tools))
         self._call_style: CallStyle = "native" if plan.tool_calls == "auto" else plan.tool_calls
         self._compacted = False
         # Whether the model turned out not to take tools the usual way; the run went on with text, or without any.
@@ -118,11 +120,14 @@ class Loop:
 
     async def _messages(self) -> tuple[Message, ...]:
         """Return what the model is told, after making room for its answer where there is little."""
+        await self._reminding.remind()
         items = self._items()
         messages = history(items)
         window = self._plan.opened.config.context_window
         if not self._compacted and budget.nearly_full(items, window, size(messages)):
             self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
+            # What was summarised took its reminders along.
+            await self._reminding.remind()
             messages = history(self._items())
         return messages
 

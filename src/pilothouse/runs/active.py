@@ -13,6 +13,7 @@ import msgspec
 from pilothouse.agent import leftovers, questions
 from pilothouse.agent.calls import Calls, CallSetting
 from pilothouse.agent.loop import Loop, Outcome
+from pilothouse.agent.reminders import Several
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
 from pilothouse.runs.planning import plan, selection_of
@@ -25,6 +26,7 @@ from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource, ToolTimeouts
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
+from pilothouse.types.todos import Reminders
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +48,8 @@ class Parts(msgspec.Struct, frozen=True):
     results: Results
     # What the person set about the times of tools.
     timeouts: Callable[[], ToolTimeouts] = ToolTimeouts
+    # What every model is reminded of.
+    reminders: Reminders = Several(())
     # Told of calls that waited for an answer when their run was stopped.
     release: Callable[[Sequence[str]], Awaitable[None]] = _nobody
     # The models that refused tools, by where they are; until the next start they get none the usual way.
@@ -133,7 +137,7 @@ class ActiveRun:
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
         refused = _place(opened.config) in parts.without_tools
         work = plan(run, conversation, opened, toolset, refused_tools=refused)
-        loop = Loop(work, journal, self._calls)
+        loop = Loop(work, journal, self._calls, lambda: parts.reminders.current(run.conversation_id))
         try:
             return await loop.run()
         finally:

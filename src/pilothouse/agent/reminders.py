@@ -1,0 +1,87 @@
+"""Reminders in the timeline: said right before a message, said again when they change, and never rewritten.
+
+Each request extends the one before it, so a reminder that was sent stays where it is, even when a newer one follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+
+from pilothouse.agent.history import reminded, until_message
+from pilothouse.types.events import ItemCreated
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Journal
+from pilothouse.types.todos import Reminder, Reminders
+
+# The reminders of the run's conversation as they are now.
+Current = Callable[[], Awaitable[tuple[Reminder, ...]]]
+_WITHDRAWN = (Path(__file__).parent / "reminder_withdrawn.md").read_text().strip()
+
+
+async def nothing() -> tuple[Reminder, ...]:
+    """Remind of nothing."""
+    return ()
+
+
+class Several:
+    """Reminders from several sources, in their order; implements the port `Reminders`."""
+
+    def __init__(self, sources: Iterable[Reminders]) -> None:
+        self._sources = tuple(sources)
+
+    async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
+        """Return what all of them say."""
+        return tuple([reminder for source in self._sources for reminder in await source.current(conversation_id)])
+
+
+class Reminding:
+    """Keeps one run's model reminded."""
+
+    def __init__(self, current: Current, journal: Journal, run_id: str, tools: Iterable[str]) -> None:
+        self._current = current
+        self._journal = journal
+        self._run_id = run_id
+        self._tools = frozenset(tools)
+        self._asked = False
+
+    async def remind(self) -> None:
+        """Write down what the model must be told before it is asked the next time."""
+        items = until_message(self._journal.items, self._run_id)
+        last = {str(item.data["name"]): item for item in reminded(items)}
+        message = None if self._asked else _unanswered(items, self._run_id)
+        self._asked = True
+        current = await self._current()
+        due = {
+            each.name: text
+            for each in current
+            if (not each.tool or each.tool in self._tools)
+            and self._is_due(last.get(each.name), text := _wrapped(each.text), message)
+        }
+        for name in sorted(last.keys() - {each.name for each in current}):
+            text = _wrapped(_WITHDRAWN.replace("{name}", name))
+            if last[name].text != text:
+                due[name] = text
+        if due:
+            await self._journal.write(*(self._created(name, text, message) for name, text in due.items()))
+
+    def _is_due(self, last: Item | None, text: str, message: Item | None) -> bool:
+        """Return whether the model has not been told, or not with the message that it is about to answer."""
+        return last is None or last.text != text or (message is not None and last.run_id != self._run_id)
+
+    def _created(self, name: str, text: str, message: Item | None) -> ItemCreated:
+        data: JsonObject = {"name": name} if message is None else {"name": name, "before": message.id}
+        return ItemCreated(item=self._journal.new("reminder", status="completed", text=text, data=data))
+
+
+def _unanswered(items: Sequence[Item], run_id: str) -> Item | None:
+    """Return the run's message, as long as the model has said nothing to it and was reminded of nothing with it."""
+    mine = [item for item in items if item.run_id == run_id]
+    if any(item.kind in ("response", "thinking", "tool_call", "reminder") for item in mine):
+        return None
+    return next((item for item in reversed(mine) if item.kind == "user_message"), None)
+
+
+def _wrapped(text: str) -> str:
+    return f"<system-reminder>\n{text}\n</system-reminder>"
