@@ -102,7 +102,8 @@ class Plugins:
         found: list[Reminders] = []
         for each in self._all:
             given: list[Reminders] = self._asked(each, "reminders", _list) or []
-            found += [GuardedReminders(reminders, self._breaker(each)) for reminders in given]
+            own = each.found.name in self._own
+            found += given if own else [GuardedReminders(reminders, self._breaker(each)) for reminders in given]
         return found
 
     def maskers(self) -> list[Masker]:

@@ -26,7 +26,7 @@ from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource, ToolTimeouts
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
-from pilothouse.types.todos import Reminders
+from pilothouse.types.todos import Reminder, Reminders
 
 _log = logging.getLogger(__name__)
 
@@ -137,12 +137,15 @@ class ActiveRun:
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
         refused = _place(opened.config) in parts.without_tools
         work = plan(run, conversation, opened, toolset, refused_tools=refused)
-        loop = Loop(work, journal, self._calls, lambda: parts.reminders.current(run.conversation_id))
+        loop = Loop(work, journal, self._calls, self._reminders)
         try:
             return await loop.run()
         finally:
             if loop.tools_refused:
                 parts.without_tools.add(_place(opened.config))
+
+    async def _reminders(self) -> tuple[Reminder, ...]:
+        return await patiently(self._parts.feed, lambda: self._parts.reminders.current(self.run.conversation_id))
 
     # --- what people want of it meanwhile ---
 

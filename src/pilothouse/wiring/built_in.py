@@ -7,8 +7,12 @@ from collections.abc import Iterable, Sequence
 from pilothouse.plugins.manager import Plugins
 from pilothouse.tools.fitting import fitting
 from pilothouse.tools.think import Think
+from pilothouse.tools.todos.lists import TodoLists
+from pilothouse.tools.todos.reminder import TodoReminders
+from pilothouse.tools.todos.tool import todo_operations
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import Tool, ToolRequest
+from pilothouse.types.todos import Reminders
 
 # The tools that work on a folder; what they need is loaded when a conversation has one.
 HANDS = "hands"
@@ -17,13 +21,18 @@ HANDS = "hands"
 class CoreTools:
     """The tools that every conversation may have."""
 
-    def __init__(self) -> None:
+    def __init__(self, todos: TodoLists) -> None:
+        self._todos = todos
         # Set by who knows them all: thinking may ask for tools by name.
         self.names: Sequence[str] = ()
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
-        return (Think(lambda: self.names),)
+        return (Think(lambda: self.names), todo_operations(self._todos))
+
+    def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
+        """Return what every model is reminded of."""
+        return (TodoReminders(self._todos),)
 
 
 class BuiltIns:

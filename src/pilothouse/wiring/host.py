@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
+from pilothouse.agent.reminders import Several
 from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import make_model
@@ -37,6 +38,7 @@ from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import open_store
+from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
@@ -128,7 +130,8 @@ async def open_host(
         config = ConfigService(folder.path, "postgresql" if url else "sqlite")
         secrets = SecretStore(folder.secrets, learn=redactor.learn)
         base = Foundation(folder, opened, config, secrets, redactor, feed)
-        core = CoreTools()
+        todos = TodoLists(opened.store)
+        core = CoreTools(todos)
         plugins = Plugins({"core": core}, installed(), folder.path / "plugins", _plugin_broke(feed))
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
@@ -138,6 +141,7 @@ async def open_host(
             _parts(base, models, servers, plugins),
             timeouts=lambda: config.config.tool_timeouts,
             release=servers.release,
+            reminders=Several(plugins.reminders()),
         )
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process)
@@ -149,7 +153,7 @@ async def open_host(
         servers.changed = service.servers_changed
         stack.push_async_callback(service.close)
         if url is not None:
-            await _share(stack, url, feed)
+            await _share(stack, url, feed, todos)
         recovery = Recovery(parts.records, engine, process, lambda: config.config.resume_after_restart)
         await recovery.begin(alone=url is None, take_over=role == "server")
         stack.push_async_callback(recovery.end)
@@ -229,15 +233,20 @@ def _models(base: Foundation, plugins: Plugins) -> ModelCatalogue:
     )
 
 
-async def _share(stack: AsyncExitStack, url: str, feed: Feed) -> None:
+async def _share(stack: AsyncExitStack, url: str, feed: Feed, todos: TodoLists) -> None:
     """Hear from other processes on the same database, and tell them."""
     from pilothouse.store.wakeups import Wakeups
 
     def woken(conversation_id: str) -> None:
+        todos.forget(conversation_id)
         feed.wake(conversation_id)
         feed.on_listed(conversation_id)
 
-    wakeups = Wakeups(url, woken, feed.wake_all)
+    def missed() -> None:
+        todos.forget()
+        feed.wake_all()
+
+    wakeups = Wakeups(url, woken, missed)
     feed.on_written = wakeups.changed
     wakeups.begin()
     stack.push_async_callback(wakeups.end)
