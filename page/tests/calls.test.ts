@@ -123,15 +123,6 @@ describe("an answer to a question", () => {
   const question = (data: Record<string, unknown>, status: "completed" | "cancelled" = "completed") =>
     anItem({ kind: "question", status, text: "Allow it?", data });
 
-  it("is told by what was decided", () => {
-    const approval = { kind: "approval", serverTool: "files.read" };
-    const told = (choice: string) => settled(question({ ...approval, answer: { choice } }));
-    expect(told("allow")).toBe("You allowed files.read once.");
-    expect(told("conversation")).toBe("You allowed files.read in this conversation.");
-    expect(told("deny")).toBe("You did not allow files.read.");
-    expect(settled(question(approval, "cancelled"))).toBe("Allow it? This was not answered.");
-  });
-
   it("of a server says what was filled in", () => {
     const asked = { kind: "elicitation", server: "Files" };
     const told = (answer: object) => settled(question({ ...asked, answer }));

@@ -1,12 +1,6 @@
 import type { Item } from "../api/types";
 import { answerOf, record, text } from "../chat/data";
 
-const decisions: Record<string, (tool: string) => string> = {
-  allow: (tool) => `You allowed ${tool} once.`,
-  conversation: (tool) => `You allowed ${tool} in this conversation.`,
-  deny: (tool) => `You did not allow ${tool}.`,
-};
-
 /** Return what was filled in, in a few words. */
 function filledIn(content: Record<string, unknown>): string {
   const words = Object.entries(content).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
@@ -24,10 +18,6 @@ function reply(item: Item, choice: string): string {
 export function settled(item: Item): string {
   const choice = text(record(item.data.answer).choice);
   const isAnswered = item.status === "completed";
-  if (item.data.kind === "approval") {
-    const tool = text(item.data.serverTool) || text(item.data.tool);
-    return (isAnswered && decisions[choice]?.(tool)) || `${item.text} This was not answered.`;
-  }
   if (item.data.kind === "elicitation") {
     const asked = `${text(item.data.server) || "A server"} asked: ${item.text}`;
     return isAnswered ? `${asked} ${reply(item, choice)}` : `${asked} This was not answered.`;

@@ -1,7 +1,6 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import type { Item } from "../api/types";
-import { Approval } from "../calls/Approval";
 import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
 import { QuestionIcon } from "../shell/icons";
@@ -53,7 +52,6 @@ function ChoiceAnswer({ item }: { item: Item }) {
 /** Something only the person can say; the run waits for it. */
 export function Question({ item }: { item: Item }) {
   const answer = answerOf(item);
-  if (answer === null && item.data.kind === "approval") return <Approval item={item} />;
   if (answer === null && item.data.kind === "elicitation") return <Elicitation item={item} />;
   return (
     <section className={classes.question} data-open={answer === null || undefined} aria-label="Question">

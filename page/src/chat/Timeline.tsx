@@ -23,7 +23,10 @@ interface RowsProps {
 
 function PlainRows({ rows, target }: RowsProps) {
   useEffect(() => {
-    if (target) document.getElementById(`item-${target}`)?.scrollIntoView({ block: "start" });
+    const row = rows.find((each) => holds(each, target));
+    // Questions that share a card are found by the first of them.
+    const place = row?.kind === "approvals" ? row.itemIds[0] : target;
+    if (place) document.getElementById(`item-${place}`)?.scrollIntoView({ block: "start" });
   }, [target]);
   return rows.map((row) => (
     <div key={row.key} className={classes.lazy}>
@@ -139,7 +142,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         role="region"
         aria-label="Conversation"
       >
-        <div ref={content} className={classes.column}>
+        <div ref={content} className={classes.column} data-column>
           <h1 className={classes.hidden}>{title}</h1>
           {hasEarlier && scroller && <Earlier scroller={scroller} />}
           {scroller && <Rows rows={rows} target={target} scroller={scroller} />}

@@ -1,7 +1,9 @@
 import { memo } from "react";
 import type { Item } from "../api/types";
+import { ApprovalGroup } from "../approvals/ApprovalGroup";
 import togetherClasses from "../calls/Calls.module.css";
 import { ToolCall } from "../calls/ToolCall";
+import { RunChanges } from "../diff/RunChanges";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Compaction, Notice, Reminder } from "./Notice";
@@ -49,6 +51,20 @@ function CallsRow({ itemIds, target }: { itemIds: readonly string[]; target: str
   );
 }
 
+/** Questions about calls: one card for those of the same shape. */
+function ApprovalsRow({ itemIds, target }: { itemIds: readonly string[]; target: string | null }) {
+  const first = useApp((state) => state.open?.items.get(itemIds[0] ?? ""));
+  if (!first) return null;
+  const isTarget = target !== null && itemIds.includes(target);
+  return (
+    <div id={`item-${first.id}`} className={classes.row} data-kind="question" data-target={isTarget || undefined}>
+      <Sturdy item={first}>
+        <ApprovalGroup itemIds={itemIds} />
+      </Sturdy>
+    </div>
+  );
+}
+
 function EndRow({ runId, isLatest }: { runId: string; isLatest: boolean }) {
   const run = useApp((state) => state.open?.runs.get(runId));
   if (!run) return null;
@@ -59,16 +75,26 @@ function EndRow({ runId, isLatest }: { runId: string; isLatest: boolean }) {
   );
 }
 
+function ChangesRow({ runId, itemIds }: { runId: string; itemIds: readonly string[] }) {
+  return (
+    <div className={classes.row}>
+      <RunChanges runId={runId} itemIds={itemIds} />
+    </div>
+  );
+}
+
 /** One line of the timeline. */
 export const TimelineRow = memo(
   ({ row, target }: { row: Row; target: string | null }) => {
     if (row.kind === "item") return <ItemRow itemId={row.itemId} isTarget={row.itemId === target} />;
     if (row.kind === "calls") return <CallsRow itemIds={row.itemIds} target={target} />;
+    if (row.kind === "approvals") return <ApprovalsRow itemIds={row.itemIds} target={target} />;
+    if (row.kind === "changes") return <ChangesRow runId={row.runId} itemIds={row.itemIds} />;
     return <EndRow runId={row.runId} isLatest={row.isLatest} />;
   },
   (a, b) => {
     if (a.row.key !== b.row.key || holds(a.row, a.target) !== holds(b.row, b.target)) return false;
-    if (a.row.kind === "calls" && b.row.kind === "calls") return a.row.itemIds.length === b.row.itemIds.length;
+    if ("itemIds" in a.row && "itemIds" in b.row) return a.row.itemIds.length === b.row.itemIds.length;
     return a.row.kind !== "end" || b.row.kind !== "end" || a.row.isLatest === b.row.isLatest;
   },
 );

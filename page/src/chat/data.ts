@@ -48,8 +48,8 @@ export interface Choice {
 }
 
 /** Return the answers that a question offers. */
-export function choicesOf(item: Item): Choice[] {
-  const choices = Array.isArray(item.data.choices) ? item.data.choices : [];
+export function choicesOf({ data }: Pick<Item, "data">): Choice[] {
+  const choices = Array.isArray(data.choices) ? data.choices : [];
   return choices
     .map((choice) => record(choice))
     .map((choice) => ({ id: text(choice.id), label: text(choice.label) || text(choice.id) }))

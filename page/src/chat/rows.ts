@@ -1,18 +1,25 @@
 import type { Item, Run } from "../api/types";
+import { askedOf, isApproval } from "../approvals/asked";
 
-/** A line of the timeline: an item, the calls of one answer, or how a run ended below its last item. */
+/** A line of the timeline: an item, the calls of one answer, questions about calls of the same shape,
+ * what a run changed, or how it ended, below its last item. */
 export type Row =
   | { kind: "item"; key: string; itemId: string }
   | { kind: "calls"; key: string; itemIds: readonly string[] }
+  | { kind: "approvals"; key: string; shape: string; itemIds: readonly string[] }
+  | { kind: "changes"; key: string; runId: string; itemIds: readonly string[] }
   | { kind: "end"; key: string; runId: string; isLatest: boolean };
 
 /** Tell whether an item stands in this line. */
 export function holds(row: Row, itemId: string | null): boolean {
-  if (itemId === null || row.kind === "end") return false;
-  return row.kind === "calls" ? row.itemIds.includes(itemId) : row.itemId === itemId;
+  if (itemId === null || row.kind === "end" || row.kind === "changes") return false;
+  return row.kind === "item" ? row.itemId === itemId : row.itemIds.includes(itemId);
 }
 
 const needsWords = (run: Run) => run.status === "failed" || run.status === "interrupted" || run.status === "cancelled";
+
+/** Tell whether a run has ended; of one that is no longer known, nothing is under way. */
+const isOver = (run: Run | undefined) => !run || !["queued", "running", "waiting"].includes(run.status);
 
 /** Return the run that began last. */
 export function latestRun(runs: ReadonlyMap<string, Run>): Run | null {
@@ -31,13 +38,38 @@ function lastItems(order: readonly string[], items: ReadonlyMap<string, Item>, r
   return last;
 }
 
+/** Return the calls of each run that is over that changed files. */
+function changers(order: readonly string[], items: ReadonlyMap<string, Item>, runs: ReadonlyMap<string, Run>) {
+  const found = new Map<string, string[]>();
+  for (const id of order) {
+    const { runId, data } = items.get(id) ?? {};
+    if (!runId || !Array.isArray(data?.changes) || !data.changes.length || !isOver(runs.get(runId))) continue;
+    found.set(runId, [...(found.get(runId) ?? []), id]);
+  }
+  return found;
+}
+
 /** Put an item into the line of the calls before it, where it was asked for together with them. */
 function joined(last: Row | undefined, item: Item | undefined, items: ReadonlyMap<string, Item>): Row | null {
-  if (item?.kind !== "tool_call" || !last || last.kind === "end") return null;
+  if (item?.kind !== "tool_call" || !last || (last.kind !== "item" && last.kind !== "calls")) return null;
   const earlier = last.kind === "calls" ? [...last.itemIds] : [last.itemId];
   const first = items.get(earlier[0] ?? "");
   const isSame = first?.kind === "tool_call" && first.runId === item.runId && first.data.turn === item.data.turn;
   return isSame ? { kind: "calls", key: last.key, itemIds: [...earlier, item.id] } : null;
+}
+
+/** Put a question about a call into a line; those of the same shape that were asked together share one. */
+function ask(rows: Row[], item: Item): void {
+  const { group } = askedOf(item.data);
+  const shape = `${item.runId} ${group}`;
+  for (let at = rows.length - 1; group && at >= 0; at -= 1) {
+    const row = rows[at];
+    if (row?.kind !== "approvals") break;
+    if (row.shape !== shape) continue;
+    rows[at] = { ...row, itemIds: [...row.itemIds, item.id] };
+    return;
+  }
+  rows.push({ kind: "approvals", key: item.id, shape, itemIds: [item.id] });
 }
 
 /** Return the timeline's lines in order. */
@@ -47,18 +79,24 @@ export function rowsOf(
   runs: ReadonlyMap<string, Run>,
 ): Row[] {
   const latest = latestRun(runs);
-  const ends = new Map<string, Run>();
+  const changed = changers(order, items, runs);
+  const after = new Map<string, Row[]>();
   for (const [runId, itemId] of lastItems(order, items, runs)) {
     const run = runs.get(runId);
-    if (run && needsWords(run)) ends.set(itemId, run);
+    const itemIds = changed.get(runId);
+    const rows: Row[] = [];
+    if (itemIds) rows.push({ kind: "changes", key: `changes-${runId}`, runId, itemIds });
+    if (run && needsWords(run)) rows.push({ kind: "end", key: `end-${runId}`, runId, isLatest: run === latest });
+    after.set(itemId, rows);
   }
   const rows: Row[] = [];
   for (const itemId of order) {
-    const together = joined(rows[rows.length - 1], items.get(itemId), items);
-    if (together) rows[rows.length - 1] = together;
+    const item = items.get(itemId);
+    const together = joined(rows[rows.length - 1], item, items);
+    if (isApproval(item)) ask(rows, item);
+    else if (together) rows[rows.length - 1] = together;
     else rows.push({ kind: "item", key: itemId, itemId });
-    const run = ends.get(itemId);
-    if (run) rows.push({ kind: "end", key: `end-${run.id}`, runId: run.id, isLatest: run === latest });
+    rows.push(...(after.get(itemId) ?? []));
   }
   return rows;
 }

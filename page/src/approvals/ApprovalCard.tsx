@@ -1,0 +1,85 @@
+import { useRef, type ReactNode } from "react";
+import type { Item } from "../api/types";
+import { Seen } from "../servers/Plain";
+import { QuestionIcon, WarningIcon } from "../shell/icons";
+import classes from "./Approvals.module.css";
+import { askedOf, type Asked } from "./asked";
+import { Choices } from "./Choices";
+import { useAnswers } from "./useAnswers";
+import { WhatRuns } from "./WhatRuns";
+
+/** Words of the model's or a server's, marked as theirs: they are no part of what is decided about. */
+function Foreign({ whose, children }: { whose: string; children: string }) {
+  return (
+    <figure className={classes.foreign}>
+      <figcaption>{whose}</figcaption>
+      <blockquote>
+        <Seen text={children} prose />
+      </blockquote>
+    </figure>
+  );
+}
+
+/** Why the person is asked, and what others say about it. */
+export function Reasons({ asked }: { asked: Asked }) {
+  return (
+    <>
+      {asked.why && (
+        <p className={classes.why}>
+          <span className={classes.whyLabel}>Asks because</span> {asked.why}
+          {asked.rule && <code className={classes.rule}>{asked.rule}</code>}
+        </p>
+      )}
+      {asked.modelSays && <Foreign whose="The model’s words, which may be wrong or misled">{asked.modelSays}</Foreign>}
+      {asked.server && asked.description && (
+        <Foreign whose={`${asked.server} says about this tool`}>{asked.description}</Foreign>
+      )}
+    </>
+  );
+}
+
+interface FrameProps {
+  title: string;
+  dangerous: string;
+  children: (card: React.RefObject<HTMLElement | null>) => ReactNode;
+}
+
+/** The card around a decision; one about something dangerous looks different. */
+export function Frame({ title, dangerous, children }: FrameProps) {
+  const card = useRef<HTMLElement>(null);
+  return (
+    <section ref={card} className={classes.card} data-dangerous={dangerous !== "" || undefined} data-approval aria-label="Approval" tabIndex={-1}>
+      {dangerous && (
+        <p className={classes.danger}>
+          <WarningIcon size={16} />
+          <span>
+            <strong>Dangerous.</strong> {dangerous}
+          </span>
+        </p>
+      )}
+      <h3 className={classes.title}>
+        {!dangerous && <QuestionIcon size={15} />}
+        <span>{title}</span>
+      </h3>
+      {children(card)}
+    </section>
+  );
+}
+
+/** Leave for one call: exactly what will run, why it is asked, what others say, then the choices. */
+export function ApprovalCard({ item }: { item: Item }) {
+  const asked = askedOf(item.data);
+  const { isSending, send } = useAnswers([item]);
+  const what = { choices: asked.choices, dangerous: asked.dangerous, proposal: asked.proposal, count: 1 };
+  return (
+    <Frame title={item.text} dangerous={asked.dangerous}>
+      {(card) => (
+        <>
+          <WhatRuns asked={asked} />
+          <Reasons asked={asked} />
+          <Choices what={what} card={card} isSending={isSending} onAnswer={send} />
+        </>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,22 @@
+import { Fragment } from "react";
+import { spelledOut } from "../calls/given";
+import classes from "./Approvals.module.css";
+
+/** A text line by line, with everything in it that could not be seen spelled out and marked. */
+export function Exactly({ value }: { value: unknown }) {
+  const lines = spelledOut(value);
+  return lines.map((pieces, at) => (
+    <Fragment key={at}>
+      {pieces.map((piece, index) =>
+        piece.escaped ? (
+          <mark key={index} className={classes.unseen}>
+            {piece.text}
+          </mark>
+        ) : (
+          piece.text
+        ),
+      )}
+      {at < lines.length - 1 && "\n"}
+    </Fragment>
+  ));
+}
