@@ -36,6 +36,7 @@ async def test_every_answer_carries_the_security_headers(server: RunningServer) 
         assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-dns-prefetch-control"] == "off"
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert "server" not in answer.headers
 

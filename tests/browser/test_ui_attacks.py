@@ -178,6 +178,21 @@ async def test_a_remote_image_is_a_link_with_its_host_and_nothing_is_fetched(
     await harmless(target)
 
 
+@pytest.mark.case("EXFIL-08")
+async def test_a_link_that_streams_in_is_neither_fetched_nor_looked_up_before_a_click(
+    target: Chat, studio: Studio, listener: Listener
+) -> None:
+    page = await target.page.request.get(studio.url)
+    assert page.headers["x-dns-prefetch-control"] == "off"
+    assert page.headers["referrer-policy"] == "no-referrer"
+    studio.script([{"text": f"See [the report]({listener.url}/?q=SECRET) and {listener.url}/2", "pieces": 30}])
+    answer = await target.ask("Show it")
+    link = answer.get_by_role("link", name="the report")
+    await link.hover()
+    await harmless(target)
+    assert await target.page.locator("link[rel*=fetch], link[rel*=pre]:not([href^='/assets'])").count() == 0
+
+
 @pytest.mark.case("UI-06")
 async def test_the_real_host_shows_when_a_link_says_another(target: Chat, studio: Studio) -> None:
     studio.script(

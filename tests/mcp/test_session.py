@@ -193,7 +193,7 @@ async def test_a_server_that_exits_at_the_question_is_told_from_one_that_just_di
 # --- what a server may say by itself ---
 
 
-@pytest.mark.case("PROTO-02", "PROTO-07", "TRN-09")
+@pytest.mark.case("PROTO-02", "PROTO-07", "TRN-09", "EXFIL-06")
 @pytest.mark.parametrize("method", ["sampling/createMessage", "roots/list", "elicitation/create", "shell/run"])
 async def test_what_was_not_offered_is_refused_and_nothing_leaks(method: str, tmp_path: Path) -> None:
     record = tmp_path / "record"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
+from pilothouse.mcp.secrets_asked import secret_asked
 from pilothouse.mcp.troubles import NeedsConsent
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
@@ -199,6 +200,10 @@ class _Attempt:
         server.breaker.succeeded()
         if isinstance(reply, InputRequired):
             handle = reply.state.get("held")
+            if field := secret_asked(reply.asks):
+                if isinstance(handle, str):
+                    session.release(handle)
+                return self._output(_secret(server.name, field))
             if isinstance(handle, str):
                 server.held[context.call_id] = (session, handle)
             return ToolPaused(reply.asks, reply.state)
@@ -299,6 +304,14 @@ def _perhaps(refused: ToolOutput) -> ToolOutput:
     """Return a refusal for a call that the server had begun before it asked something."""
     code = refused.error.code if refused.error is not None else ""
     return _failure(code, f"{refused.text} {_PERHAPS}")
+
+
+def _secret(server: str, field: str) -> ToolOutput:
+    message = (
+        f"“{server}” asked for “{field[:_SHOWN_CHARS]}” in a form. Secrets are not asked for in a conversation; "
+        f"nothing was sent. Give it to the server in Settings, MCP. {_PERHAPS}"
+    )
+    return _failure("SECRET_ASKED", message)
 
 
 def _failure(code: str, message: str, *, retryable: bool = False) -> ToolOutput:
