@@ -29,6 +29,12 @@ def encode_text(value: object) -> str:
     return _encoder.encode(value).decode()
 
 
+def plain(record: object) -> JsonObject:
+    """Return a record as plain data, exactly as it would be read back."""
+    data: JsonObject = msgspec.json.decode(_encoder.encode(record))
+    return data
+
+
 _T = TypeVar("_T")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _EXPECTED = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")

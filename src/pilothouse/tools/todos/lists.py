@@ -16,6 +16,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
+from pilothouse.types.json import plain
 from pilothouse.types.todos import Todo, TodoKeeper, TodoList
 
 # From the todos as they are to what they shall be.
@@ -117,7 +118,7 @@ def _recorded(conversation_id: str, todos: TodoList) -> Event:
         status="completed",
         position=0,
         text=f"You changed the todos: {said}.",
-        data={"level": "info", "code": "todos", "todos": msgspec.to_builtins(todos)},
+        data={"level": "info", "code": "todos", "todos": plain(todos)},
         created_at=0.0,
         updated_at=0.0,
     )

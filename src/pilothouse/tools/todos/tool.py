@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from pilothouse.tools.arguments import success
 from pilothouse.tools.consolidated import Consolidated
 from pilothouse.tools.todos import parsing
@@ -14,7 +12,7 @@ from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.tools.todos.wording import in_words, statistics
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, plain
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
 from pilothouse.types.todos import Todo, TodoList
 
@@ -129,8 +127,7 @@ class _Change(_Operation):
 
 
 def _result(todos: TodoList) -> ToolOutput:
-    about = msgspec.to_builtins(statistics(todos.todos))
-    return success(in_words(todos), {"todos": msgspec.to_builtins(todos), "statistics": about})
+    return success(in_words(todos), {"todos": plain(todos), "statistics": plain(statistics(todos.todos))})
 
 
 def _listed(given: object) -> list[JsonObject]:
