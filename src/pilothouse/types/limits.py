@@ -471,8 +471,74 @@ SEARCHES_KEPT = 64
 COMMAND_CERTAIN_CHARS = 4_096
 # A command beyond this is looked at for denied words in its first part only; it asks in any case.
 COMMAND_LOOKED_AT_CHARS = 4 * 1024 * 1024
+# A command with more words than these is not searched for paths: a rule that refuses one refuses the command.
+COMMAND_PIECES = 20_000
 # Rules that a policy may have, and examples of one.
 RULES = 20_000
 RULE_EXAMPLES = 50
 # How long it is believed that a folder named in a rule is no link, or where it points.
 LINKS_BELIEVED = 1.0
+
+# --- commands and terminals ----------------------------------------------------------------------
+# A command that is waited for; the person may set another time.
+COMMAND_TIME = 600.0
+# The longest that anyone may set: what takes longer belongs in the background.
+COMMAND_TIME_MOST = 24 * 3600.0
+# What a call may take beyond its command's own time: ending it and telling what it wrote.
+COMMAND_SLACK = 10.0
+# Looking at what terminals and background commands wrote.
+TERMINAL_READ_TIME = 30.0
+# Trying whether a sandbox works runs a program that does nothing.
+SANDBOX_PROBE = 5.0
+# Processes and threads of one command: a parallel build has hundreds, a fork bomb stops here.
+COMMAND_TASKS = 2_048
+# One file that a command writes; a larger one is a mistake more often than a wish.
+COMMAND_FILE_BYTES = 4 * 1024**3
+# A command that leaves less than this of the disk is ended, looked at this often.
+COMMAND_DISK_RESERVE = 512 * 1024**2
+COMMAND_DISK_LOOK = 0.5
+# After SIGTERM everything of a command has this long; a call that is cancelled waits no longer than CANCEL_GRACE.
+COMMAND_GRACE = 0.5
+# What is killed needs this long to be gone at the very most.
+COMMAND_GONE = 3.0
+# What is kept of a command's output for people: its beginning and its end.
+COMMAND_HEAD_BYTES = 256 * 1024
+COMMAND_TAIL_BYTES = 768 * 1024
+# What of it a model gets; RESULT_CHARS would cut the middle anyway.
+COMMAND_HEAD_CHARS = 8_000
+COMMAND_TAIL_CHARS = 20_000
+# A program's output that another tool of ours parses.
+RUN_OUTPUT_BYTES = 16 * 1024**2
+# The last line of a command's output is shown this often while it runs.
+COMMAND_TOLD = 0.5
+COMMAND_TOLD_CHARS = 200
+# A command as text; longer ones belong in a file.
+COMMAND_CHARS = 100_000
+# Commands of a conversation that run in the background side by side.
+BACKGROUND_COMMANDS = 8
+# Ended ones that are still listed.
+BACKGROUND_KEPT = 32
+# Terminals that run at once on this host.
+TERMINALS_RUNNING = 32
+# What of a session's output is in memory: it starts small and grows up to this; all of it is in its recording.
+TERMINAL_BUFFER_FIRST = 4_096
+TERMINAL_BUFFER_MOST = 1024**2
+# A recording beyond this goes on in memory only.
+RECORDING_BYTES = 64 * 1024**2
+# What was not written to the recording yet; a terminal that is faster than the disk waits.
+RECORDING_BEHIND = 4 * 1024**2
+# How long output is gathered before it is written down, and before readers are told.
+RECORDING_FLUSH = 0.2
+# What a reader of a terminal gets at once.
+TERMINAL_PIECE = 64 * 1024
+# After input the shell has this long to answer before we do; a pause of TERMINAL_QUIET ends the wait.
+TERMINAL_ANSWER = 0.5
+TERMINAL_QUIET = 0.12
+# Input at once, and what waits for a program that does not read.
+TERMINAL_INPUT_BYTES = 64 * 1024
+TERMINAL_INPUT_BEHIND = 1024**2
+TERMINAL_COLUMNS = 120
+TERMINAL_ROWS = 30
+TERMINAL_SIZE_MOST = 1_000
+# What a person marks in the page to show it to the agent.
+SELECTION_CHARS = 64 * 1024

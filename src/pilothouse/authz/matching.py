@@ -1,0 +1,233 @@
+"""Whether a pattern is about a call.
+
+There are two questions, and doubt answers them differently. A permission must cover the call: all of it, for
+certain. A refusal only has to concern it: any part of it, as far as can be told.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import NamedTuple
+
+from pilothouse.authz import commands, globs
+from pilothouse.authz.links import resolved
+from pilothouse.authz.programs import is_open_ended, name_of
+from pilothouse.types import limits
+from pilothouse.types.access import Access
+from pilothouse.types.authority import Pattern
+from pilothouse.types.ports import CallContext, Tool
+
+ANYWHERE = "anywhere"
+
+
+class SeenPath(NamedTuple):
+    """A path as patterns look at it: from the root, and from the working directory when it lies in it."""
+
+    parts: tuple[str, ...]
+    inner: tuple[str, ...] | None
+    writes: bool
+
+
+class Subject:
+    """A call as patterns look at it; what takes time to find out is found out once."""
+
+    def __init__(self, access: Access, definition: str, folder: str | None) -> None:
+        self.access = access
+        self.definition = definition
+        self.folder = os.path.realpath(folder) if folder else ""
+        self._folder = tuple(globs.split(self.folder))
+
+    @cached_property
+    def words(self) -> tuple[str, ...] | None:
+        """Return the words of the command, when they are certain."""
+        command = self.access.command
+        if command is None:
+            return None
+        if command.argv:
+            return command.argv if not command.text else None
+        read = commands.read(command.text)
+        return read.words if isinstance(read, commands.Certain) else None
+
+    @cached_property
+    def pieces(self) -> frozenset[str]:
+        """Return everything in the command that could be a word."""
+        command = self.access.command
+        if command is None:
+            return frozenset()
+        return commands.pieces(command.text).union(command.argv, *map(commands.pieces, command.argv))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether the command runs one program, and that one nothing else that its words name."""
+        return self.words is not None and not is_open_ended(self.words)
+
+    @cached_property
+    def paths(self) -> tuple[SeenPath, ...]:
+        """Return the paths that it would touch."""
+        return tuple(self._seen(use.path, use.effect == "writes") for use in self.access.paths)
+
+    @cached_property
+    def named(self) -> tuple[SeenPath, ...]:
+        """Return what could be paths in the command; nothing when there are too many to look at."""
+        if self.names_too_much:
+            return ()
+        whole = (os.path.normpath(os.path.join(self.folder, os.path.expanduser(piece))) for piece in self.pieces)
+        return tuple(self._seen(path, False) for path in whole)
+
+    @property
+    def names_too_much(self) -> bool:
+        """Return whether the command has more words than are looked at one by one."""
+        return len(self.pieces) > limits.COMMAND_PIECES
+
+    def _seen(self, path: str, writes: bool) -> SeenPath:
+        parts = tuple(globs.split(path))
+        return SeenPath(parts, parts[len(self._folder) :] if self._is_inside(parts) else None, writes)
+
+    def is_in_folder(self, path: str) -> bool:
+        """Return whether a path is the working directory or lies in it."""
+        return self._is_inside(tuple(globs.split(path)))
+
+    def _is_inside(self, parts: tuple[str, ...]) -> bool:
+        return bool(self.folder) and parts[: len(self._folder)] == self._folder
+
+
+def covers(pattern: Pattern, access: Access, tool: Tool, context: CallContext) -> bool:
+    """Return whether a permission for this pattern is one for the whole call, beyond doubt."""
+    return covers_all(pattern, Subject(access, tool.grant_key, context.working_directory))
+
+
+def covers_all(pattern: Pattern, subject: Subject) -> bool:
+    """Return the same about a call that was looked at before."""
+    return (
+        is_about(pattern, subject)
+        and _covers_paths(pattern, subject)
+        and _covers_command(pattern, subject)
+        and (not pattern.destination or host_matches(pattern.destination, subject.access.destination))
+    )
+
+
+def concerns(pattern: Pattern, subject: Subject) -> bool:
+    """Return whether a refusal by this pattern is one of the call, or of any part of it."""
+    return (
+        is_about(pattern, subject)
+        and (not pattern.paths or _touches_paths(pattern, subject))
+        and (not pattern.command or _may_run(pattern.command, subject))
+        and (not pattern.destination or _may_send(pattern.destination, subject))
+    )
+
+
+def is_about(pattern: Pattern, subject: Subject) -> bool:
+    """Return whether tool, definition and working directory are the ones meant."""
+    if not tool_matches(pattern.tool, subject.access.operation):
+        return False
+    if pattern.definition and pattern.definition != subject.definition:
+        return False
+    return not pattern.folder or subject.folder in (pattern.folder, resolved(pattern.folder))
+
+
+def tool_matches(name: str, operation: str) -> bool:
+    """Return whether a name of the pattern stands for an operation; a dot is a boundary."""
+    if name in ("*", operation):
+        return True
+    return name.endswith(".*") and len(operation) > len(name) - 1 and operation.startswith(name[:-1])
+
+
+def host_matches(name: str, destination: str) -> bool:
+    """Return whether a name of the pattern stands for a destination; `*.` for whatever is under a host."""
+    if name == "*":
+        return destination != ""
+    wanted, there = _host(name), _host(destination)
+    if wanted.startswith("*."):
+        return there.endswith(wanted[1:]) and len(there) > len(wanted) - 1 and not there.startswith(".")
+    return wanted == there != ""
+
+
+def _host(name: str) -> str:
+    return name.lower().removesuffix(".")
+
+
+def _covers_paths(pattern: Pattern, subject: Subject) -> bool:
+    if not pattern.paths:
+        return True
+    compiled = [globs.glob(text) for text in pattern.paths]
+    return bool(subject.paths) and all(any(_covers_path(glob, path) for glob in compiled) for path in subject.paths)
+
+
+def _covers_path(glob: globs.Glob, path: SeenPath) -> bool:
+    if glob.is_relative:
+        return path.inner is not None and glob.covers(path.inner)
+    return glob.covers(path.parts)
+
+
+def _covers_command(pattern: Pattern, subject: Subject) -> bool:
+    command = subject.access.command
+    if command is None:
+        return not pattern.command
+    # A permission that does not say which command is none for any.
+    if not pattern.command or subject.words is None:
+        return False
+    if command.folder and not subject.is_in_folder(command.folder):
+        return False
+    return _are_meant(pattern.command, subject.words)
+
+
+def _are_meant(pattern: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    if pattern[-1] != "*":
+        return pattern == words
+    fixed = pattern[:-1]
+    if not fixed or words[: len(fixed)] != fixed or is_open_ended(words):
+        return False
+    return not any(word.startswith("-") for word in words[len(fixed) :])
+
+
+def _touches_paths(pattern: Pattern, subject: Subject) -> bool:
+    if subject.names_too_much:
+        return True
+    compiled = [globs.glob(text) for text in pattern.paths]
+    return any(_touches(glob, path, subject) for path in (*subject.paths, *subject.named) for glob in compiled)
+
+
+def _touches(glob: globs.Glob, path: SeenPath, subject: Subject) -> bool:
+    seen = path.inner if glob.is_relative else path.parts
+    if seen is not None and (glob.concerns(seen) or (path.writes and glob.is_in(seen))):
+        return True
+    # The rule may name its folder by a link; paths of calls never do.
+    real = real_prefix(glob.prefix, glob.is_relative, subject.folder)
+    return path.parts[: len(real)] == real and glob.concerns(glob.prefix + path.parts[len(real) :])
+
+
+def real_prefix(prefix: tuple[str, ...], is_relative: bool, folder: str) -> tuple[str, ...]:
+    """Return where the beginning of a pattern lies when every link is followed."""
+    begin = folder if is_relative else ""
+    return tuple(globs.split(resolved(f"{begin}/{'/'.join(prefix)}")))
+
+
+def _may_run(pattern: tuple[str, ...], subject: Subject) -> bool:
+    if subject.access.command is None:
+        return False
+    fixed = pattern[:-1] if pattern[-1] == "*" else pattern
+    if not fixed:
+        return True
+    if subject.is_plain and subject.words is not None:
+        words = iter(subject.words[1:])
+        # Options may stand between the words that count; a refusal holds with them too.
+        return name_of(fixed[0]) == name_of(subject.words[0]) and all(word in words for word in fixed[1:])
+    return _has_piece(name_of(fixed[0]), subject) and all(_has_piece(word, subject) for word in fixed[1:])
+
+
+def _has_piece(word: str, subject: Subject) -> bool:
+    if word in subject.pieces:
+        return True
+    # What is no single piece itself is looked for piece by piece.
+    own = commands.pieces(word)
+    return own != {word} and bool(own) and own <= subject.pieces
+
+
+def _may_send(destination: str, subject: Subject) -> bool:
+    if host_matches(destination, subject.access.destination):
+        return True
+    command = subject.access.command
+    if command is None or not command.network:
+        return False
+    return any(host_matches(destination, piece) for piece in subject.pieces)

@@ -1,0 +1,93 @@
+"""The person's rules: read from a file, tried on their own examples, and asked about calls. The strictest wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pilothouse.authz.matching import Subject, concerns, covers_all
+from pilothouse.authz.ports import Ruling
+from pilothouse.authz.rule_index import RuleIndex
+from pilothouse.types.access import Access
+from pilothouse.types.authority import Rule, Verdict
+from pilothouse.types.models import FileProblem
+from pilothouse.types.ports import CallContext, JsonStore, Tool
+
+# The rule that stands in for all others while their file cannot be read.
+UNREADABLE = "policy"
+_STRICTNESS: dict[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
+_WHY: dict[Verdict, str] = {
+    "allow": "A rule of yours allows it",
+    "ask": "A rule of yours asks about it",
+    "deny": "A rule of yours forbids it",
+}
+
+
+class RuleSet:
+    """Rules made ready to be asked."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._index = RuleIndex(self.rules)
+
+    def strictest(self, subject: Subject, *, allows: bool = True) -> Rule | None:
+        """Return the rule that decides; of several equally strict ones always the same, whatever their order."""
+        best: Rule | None = None
+        for rule in self._index.candidates(subject):
+            if not allows and rule.verdict == "allow":
+                continue
+            if (best is None or _rank(rule) < _rank(best)) and speaks_about(rule, subject):
+                best = rule
+        return best
+
+
+def _rank(rule: Rule) -> tuple[int, str]:
+    return -_STRICTNESS[rule.verdict], rule.id
+
+
+def speaks_about(rule: Rule, subject: Subject) -> bool:
+    """Return whether a rule is about a call: a permission about all of it, anything stricter about any part."""
+    return covers_all(rule.pattern, subject) if rule.verdict == "allow" else concerns(rule.pattern, subject)
+
+
+class Policy:
+    """The rules in force; implements the port `Rules`."""
+
+    def __init__(self, file: JsonStore[RuleSet]) -> None:
+        self._file = file
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules of the last good content of the file."""
+        return self._file.value.rules
+
+    @property
+    def problem(self) -> FileProblem | None:
+        """Return what is wrong with the file."""
+        return self._file.problem
+
+    def verdict(self, access: Access, tool: Tool, context: CallContext) -> Ruling | None:
+        """Return what the rules say about a call; None when none speaks about it."""
+        return self.judge(Subject(access, tool.grant_key, context.working_directory))
+
+    def judge(self, subject: Subject) -> Ruling | None:
+        """Return the same about a call that was looked at before."""
+        # In this order: an edit that breaks the file between the two must not let anything pass.
+        rules, broken = self._file.value, self._file.problem is not None
+        ruling = ruling_of(rules.strictest(subject, allows=not broken))
+        if broken and ruling is None and subject.access.effects:
+            return Ruling("ask", UNREADABLE, "The file of your rules cannot be read, so nothing is allowed by rule.")
+        return ruling
+
+
+def ruling_of(rule: Rule | None) -> Ruling | None:
+    """Return a rule's word as a ruling."""
+    if rule is None:
+        return None
+    said = f": {rule.note.rstrip('.')}." if rule.note else "."
+    return Ruling(rule.verdict, rule.id, f"{_WHY[rule.verdict]}{said}")
+
+
+def judged_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
+    """Return the deciding rule by asking every single one: slow, and what the index is held against."""
+    found = [rule for rule in rules if speaks_about(rule, subject)]
+    return min(found, key=_rank, default=None)
