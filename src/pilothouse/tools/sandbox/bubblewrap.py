@@ -1,0 +1,80 @@
+"""The arguments of `bwrap`: which parts of the machine a command sees, and which of them it may change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.tools.sandbox.caps import Caps
+
+# Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
+# $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder.
+_WITHIN = """\
+ulimit -c 0
+ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
+ulimit -f "$2" 2>/dev/null
+ulimit -d "$3" 2>/dev/null
+echo 800 2>/dev/null >/proc/self/oom_score_adj
+if [ -n "$4" ] && [ "$(stat -c %d:%i . 2>/dev/null)" != "$4" ]; then
+    echo "pilothouse: the folder was replaced by another one" >&2
+    exit 125
+fi
+shift 4
+exec "$@"
+"""
+# Joins a control group on the way to the command; $1 is the group's file.
+JOINING = 'echo 0 2>/dev/null >"$1"; shift; exec "$@"'
+# What the script above ends with when the folder is not the one that was looked at.
+REPLACED = 125
+
+
+class Enclosure(msgspec.Struct, frozen=True):
+    """What a command's mount namespace is made from."""
+
+    folder: str
+    identity: tuple[int, int] | None
+    # A folder that it has as its /tmp.
+    scratch: str
+    hidden: tuple[str, ...]
+    network: bool
+    # A command that is typed at keeps the terminal's session.
+    terminal: bool = False
+
+
+def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Sequence[str]) -> list[str]:
+    """Return the whole command line that runs a command enclosed."""
+    known = "" if enclosure.identity is None else "{}:{}".format(*enclosure.identity)
+    bounds = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024), known)
+    session = () if enclosure.terminal else ("--new-session",)
+    net = () if enclosure.network else ("--unshare-net",)
+    return [
+        program, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", *net,
+        "--cap-drop", "ALL", "--die-with-parent", *session,
+        "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+        "--tmpfs", "/run", *_resolver(enclosure.network),
+        "--bind", enclosure.scratch, "/tmp", "--bind", enclosure.scratch, "/var/tmp",  # noqa: S108 - its own
+        "--bind", enclosure.folder, enclosure.folder,
+        *_hiding(enclosure), "--chdir", enclosure.folder,
+        "--", "/bin/sh", "-c", _WITHIN, "sh", *bounds, *command,
+    ]  # fmt: skip
+
+
+def _resolver(network: bool) -> tuple[str, ...]:
+    """Keep the names of the network known: their file is often a link into the folder that is emptied."""
+    path = os.path.realpath("/etc/resolv.conf")
+    return ("--ro-bind-try", path, path) if network and path.startswith("/run/") else ()
+
+
+def _hiding(enclosure: Enclosure) -> list[str]:
+    said: list[str] = []
+    for path in enclosure.hidden:
+        if path.startswith(("/tmp/", "/run/", "/var/tmp/")) and not path.startswith(enclosure.folder + "/"):  # noqa: S108
+            # Not there inside anyway.
+            continue
+        if os.path.isdir(path):
+            said += ["--tmpfs", path, "--remount-ro", path]
+        else:
+            said += ["--ro-bind", "/dev/null", path]
+    return said

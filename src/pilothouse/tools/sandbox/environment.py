@@ -1,0 +1,54 @@
+"""What of the host's environment a command gets: what programs need, nothing that opens a door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+_INHERITED = frozenset({"HOME", "LOGNAME", "PATH", "USER", "LANG", "LANGUAGE", "TZ", "SHELL", "COLORTERM"})
+_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})
+_CERTIFICATES = frozenset(
+    {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"}
+)
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Nobody is there to turn pages, to edit, or to type a password: whatever wants that ends and says so.
+UNATTENDED = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+    "GIT_SEQUENCE_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "SSH_ASKPASS": "false",
+    "SUDO_ASKPASS": "/bin/false",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+}
+ATTENDED = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+def command_environment(
+    scratch: str, *, network: bool, attended: bool, ours: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return a command's variables; `scratch` is its own place for temporary files and caches."""
+    kept = {name: value for name, value in ours.items() if name in _INHERITED or name.startswith("LC_")}
+    if network:
+        kept |= {name: value for name, value in ours.items() if _is_for_the_network(name, value)}
+    kept.setdefault("PATH", _PATH)
+    # Caches below the home folder cannot be written to; many programs do not start without one.
+    kept |= {"TMPDIR": scratch, "XDG_CACHE_HOME": f"{scratch}/cache", "npm_config_cache": f"{scratch}/cache/npm"}
+    return kept | (ATTENDED if attended else UNATTENDED)
+
+
+def _is_for_the_network(name: str, value: str) -> bool:
+    if name in _CERTIFICATES:
+        return True
+    # A proxy's address may carry a password, which is nobody's business.
+    return name.upper() in _PROXIES and not (name.upper() != "NO_PROXY" and urlsplit(value).password)

@@ -1,0 +1,55 @@
+"""Places that no command may look into: our own data, keys, tokens, and what browsers and shells remember."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+# Below the person's home folder.
+_IN_HOME = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".oci", ".kube", ".docker", ".boto", ".s3cfg", ".netrc", ".pgpass", ".my.cnf",
+    ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".vault-token", ".Xauthority", ".ICEauthority",
+    ".password-store", ".pki", ".mozilla", ".thunderbird", ".claude", ".claude.json", ".codex", ".gemini",
+    ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".terraform.d/credentials.tfrc.json",
+    ".m2/settings.xml", ".gradle/gradle.properties",
+    ".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/git/credentials", ".config/op",
+    ".config/rclone", ".config/sops", ".config/age", ".config/doctl", ".config/hcloud", ".config/containers/auth.json",
+    ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+    ".config/github-copilot", ".config/Signal", ".config/Slack", ".config/discord", ".config/Bitwarden",
+    ".local/share/keyrings", ".local/share/kwalletd", ".local/share/pilothouse", ".config/pilothouse",
+    ".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".psql_history",
+    ".mysql_history", ".sqlite_history", ".node_repl_history", ".lesshst", ".viminfo",
+    "Library/Keychains", "Library/Application Support/pilothouse", "Library/Cookies",
+)  # fmt: skip
+# For a host that runs as root; anyone else cannot read these anyway.
+_OF_THE_SYSTEM = (
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
+    "/etc/ssl/private", "/etc/ssh", "/etc/krb5.keytab", "/var/lib/sss", "/var/spool/cron",
+)  # fmt: skip
+
+
+def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return what is hidden from every command and exists now, links resolved, none inside another."""
+    home = Path(environ.get("HOME") or Path.home())
+    config, share = environ.get("XDG_CONFIG_HOME"), environ.get("XDG_DATA_HOME")
+    wanted = [data_folder, *(home / name for name in _IN_HOME), *map(Path, _OF_THE_SYSTEM)]
+    if config:
+        wanted += [Path(config, name.removeprefix(".config/")) for name in _IN_HOME if name.startswith(".config/")]
+    if share:
+        wanted += [Path(share, name.removeprefix(".local/share/")) for name in _IN_HOME if name.startswith(".local/")]
+    return outermost(os.path.realpath(path) for path in wanted if os.path.lexists(path))
+
+
+def outermost(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths without those that lie in another of them."""
+    kept: list[str] = []
+    for path in sorted(set(paths)):
+        if not any(is_in(path, outer) for outer in kept):
+            kept.append(path)
+    return tuple(kept)
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or lies in it, by whole components."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

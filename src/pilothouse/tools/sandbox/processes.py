@@ -1,0 +1,111 @@
+"""A command at work: started, read, and ended with everything that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+
+from pilothouse.tools.sandbox.launch import descendants, send
+from pilothouse.tools.sandbox.sandbox import Order, Prepared, Sandbox
+from pilothouse.types import limits
+
+_LOOK = 0.01
+
+
+class Child:
+    """A process of ours with all that descends from it. Whoever started it calls `end`, however it ended."""
+
+    def __init__(self, process: asyncio.subprocess.Process, prepared: Prepared) -> None:
+        self._process = process
+        self._group = prepared.group
+        self._enclosed = prepared.enclosed
+        self.started = time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        """Return the process that holds the command."""
+        return self._process.pid
+
+    @property
+    def output(self) -> asyncio.StreamReader:
+        """Return what the command writes."""
+        if self._process.stdout is None:
+            raise RuntimeError("the command writes to a terminal")
+        return self._process.stdout
+
+    @property
+    def errors(self) -> asyncio.StreamReader | None:
+        """Return what it writes as errors, when that is apart."""
+        return self._process.stderr
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return how it ended, as shells say it; None while it runs."""
+        code = self._process.returncode
+        return code if code is None or code >= 0 else 128 - code
+
+    async def wait(self) -> int:
+        """Wait until it has ended, and return how."""
+        await self._process.wait()
+        return self.exit_code or 0
+
+    async def end(self, grace: float = limits.COMMAND_GRACE) -> None:
+        """End it and everything that descends from it: SIGTERM, a moment, SIGKILL. Safe to call at any time."""
+        if self.exit_code is None:
+            for pid in await asyncio.to_thread(descendants, self.pid):
+                send(pid, signal.SIGTERM)
+                # A stopped process hears nothing before it goes on.
+                send(pid, signal.SIGCONT)
+            if not self._enclosed and sys.platform != "linux":
+                self._signal_group(signal.SIGTERM)
+            await self._gone(grace)
+        await self._kill()
+        if self._group is not None:
+            self._group.kill()
+            await asyncio.to_thread(self._remove_group)
+
+    async def _gone(self, within: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._process.wait()
+
+    async def _kill(self) -> None:
+        """End the holder: with it the kernel, or its own last act, ends the others."""
+        if self.exit_code is None:
+            left = await asyncio.to_thread(descendants, self.pid)
+            send(self.pid, signal.SIGKILL if self._enclosed else signal.SIGTERM)
+            await self._gone(limits.COMMAND_GONE)
+            if self.exit_code is None:
+                for pid in {self.pid, *left}:
+                    send(pid, signal.SIGKILL)
+                await self._gone(limits.COMMAND_GONE)
+        self._signal_group(signal.SIGKILL)
+
+    def _signal_group(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _remove_group(self) -> None:
+        until = time.monotonic() + limits.COMMAND_GONE
+        while self._group is not None and not self._group.remove() and time.monotonic() < until:
+            time.sleep(_LOOK)
+
+
+async def start(sandbox: Sandbox, order: Order, *, apart: bool = False) -> Child:
+    """Start a command without input, its output and errors together or apart."""
+    with sandbox.prepared(order) as ready:
+        process = await asyncio.create_subprocess_exec(
+            *ready.argv,
+            env=ready.environment,
+            cwd="/",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
+            pass_fds=ready.descriptors,
+            start_new_session=True,
+        )
+        return Child(process, ready)

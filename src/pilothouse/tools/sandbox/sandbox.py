@@ -1,0 +1,208 @@
+"""The sandbox: what holds commands here, found out by really trying, and how a command is put into it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.files.walk import open_folder
+from pilothouse.tools.sandbox import launch
+from pilothouse.tools.sandbox.bubblewrap import JOINING, Enclosure, bwrap_arguments
+from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.sandbox.cgroups import Group, Groups
+from pilothouse.tools.sandbox.environment import command_environment
+from pilothouse.tools.sandbox.hidden import hidden_places, is_in
+from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
+from pilothouse.tools.sandbox.scratch import Scratch
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSettings
+
+_LAUNCHER = str(Path(launch.__file__).resolve())
+_NOTHING = (
+    "Nothing holds commands on this machine: they can read and change everything that you can. "
+    "Install bubblewrap, or look at each command before you allow it."
+)
+_OFF = "The sandbox is switched off: commands can read and change everything that you can."
+_OPEN = "Landlock on this machine cannot keep commands off the network. Install bubblewrap for that."
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that is to be started."""
+
+    argv: tuple[str, ...]
+    folder: str
+    # The device and inode of the folder that was allowed; another one in its place is refused.
+    identity: tuple[int, int] | None = None
+    network: bool = False
+    environment: Mapping[str, str] = {}
+    # Whether a person types at it: it gets a terminal of its own.
+    terminal: bool = False
+    # Commands of the same owner share their temporary files.
+    owner: str = ""
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """How a command is started, with everything around it."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    # What it inherits beside its input and output.
+    descriptors: tuple[int, ...]
+    group: Group | None
+    # Whether it is bubblewrap that stands between us and the command.
+    enclosed: bool
+
+
+class Sandbox:
+    """Finds out once what holds commands, and prepares them."""
+
+    def __init__(
+        self,
+        data_folder: Path,
+        settings: Callable[[], TerminalSettings],
+        *,
+        caps: Caps | None = None,
+        only: SandboxKind | None = None,
+    ) -> None:
+        self._data_folder = data_folder
+        self._settings = settings
+        self._caps = caps or Caps()
+        # The strongest kind to try, for tests of the others.
+        self._only = only
+        self._found: SandboxView | None = None
+        self._groups: Groups | None = None
+        self._bwrap = ""
+        self.scratch = Scratch(data_folder / "scratch")
+
+    @property
+    def caps(self) -> Caps:
+        """Return the bounds of every command."""
+        return self._caps
+
+    @property
+    def settings(self) -> TerminalSettings:
+        """Return what the person set."""
+        return self._settings()
+
+    def view(self) -> SandboxView:
+        """Return what holds commands now, and a warning where nothing does."""
+        if self._settings().sandbox == "off":
+            return SandboxView(kind="none", warning=_OFF)
+        if self._found is None:
+            self._found = self._probe()
+        return self._found
+
+    def kind(self) -> SandboxKind:
+        """Return what holds commands now."""
+        return self.view().kind
+
+    def _probe(self) -> SandboxView:
+        if sys.platform != "linux":
+            return SandboxView(kind="none", warning=_NOTHING)
+        self._bwrap = shutil.which("bwrap") or ""
+        if self._bwrap and self._only in (None, "bubblewrap") and self._works("bubblewrap"):
+            return SandboxView(kind="bubblewrap")
+        if self._only in (None, "landlock") and launch.landlock_version() and self._works("landlock"):
+            closed = platform.machine() in launch.SOCKETLESS or launch.landlock_version() >= 4
+            return SandboxView(kind="landlock", warning="" if closed else _OPEN)
+        return SandboxView(kind="none", warning=_NOTHING)
+
+    def _works(self, kind: SandboxKind) -> bool:
+        """Run a program that does nothing: the only test that counts."""
+        try:
+            with self._prepared(Order(argv=("true",), folder="/usr"), kind) as ready:
+                done = subprocess.run(
+                    ready.argv,
+                    env=ready.environment,
+                    cwd="/",
+                    pass_fds=ready.descriptors,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=limits.SANDBOX_PROBE,
+                    check=False,
+                )
+                if ready.group is not None:
+                    ready.group.remove()
+        except (OSError, subprocess.SubprocessError, BadArgument):
+            return False
+        return done.returncode == 0
+
+    @contextlib.contextmanager
+    def prepared(self, order: Order) -> Iterator[Prepared]:
+        """Prepare a command; what that needs is held open until the command was started."""
+        with self._prepared(order, self.kind()) as ready:
+            yield ready
+
+    @contextlib.contextmanager
+    def _prepared(self, order: Order, kind: SandboxKind) -> Iterator[Prepared]:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(open_folder(order.folder))
+            if order.identity is not None and folder.identity != order.identity:
+                raise BadArgument(f"{order.folder} was replaced by another folder since this was allowed.", "CONFLICT")
+            hidden = hidden_places(self._data_folder) if kind != "none" else ()
+            if any(is_in(order.folder, place) for place in hidden):
+                raise BadArgument(
+                    f"{order.folder} is hidden from commands; choose another working directory.", "HIDDEN"
+                )
+            scratch = self.scratch.of(order.owner)
+            descriptors: tuple[int, ...] = ()
+            if kind == "bubblewrap":
+                argv, plan = self._enclosed(order, folder.identity, scratch, hidden)
+            else:
+                argv, plan = list(order.argv), self._held(order, folder.descriptor)
+                if kind == "landlock":
+                    version = launch.landlock_version()
+                    plan |= landlock_plan(order.folder, scratch, hidden, version, order.network)
+                descriptors = (folder.descriptor,)
+            if plan:
+                told = stack.enter_context(written(plan))
+                descriptors = (*descriptors, told)
+                argv = [sys.executable, "-I", "-S", _LAUNCHER, str(told), *argv]
+            group = self._group()
+            if group is not None:
+                argv = ["/bin/sh", "-c", JOINING, "sh", group.procs, *argv]
+            inside = "/tmp" if kind == "bubblewrap" else scratch  # noqa: S108 - the enclosed command's own
+            given = command_environment(inside, network=order.network, attended=order.terminal)
+            yield Prepared(tuple(argv), {**given, **order.environment}, descriptors, group, kind == "bubblewrap")
+
+    def _enclosed(
+        self, order: Order, identity: tuple[int, int], scratch: str, hidden: tuple[str, ...]
+    ) -> tuple[list[str], JsonObject]:
+        enclosure = Enclosure(
+            folder=order.folder,
+            identity=identity,
+            scratch=scratch,
+            hidden=hidden,
+            network=order.network,
+            terminal=order.terminal,
+        )
+        argv = bwrap_arguments(self._bwrap, enclosure, self._caps, order.argv)
+        return argv, {"terminal": True} if order.terminal else {}
+
+    def _held(self, order: Order, folder: int) -> JsonObject:
+        return {
+            "hold": True,
+            "terminal": order.terminal,
+            "folder": folder,
+            "host": os.getpid(),
+            "caps": caps_plan(self._caps),
+        }
+
+    def _group(self) -> Group | None:
+        if self._groups is None:
+            self._groups = Groups()
+        return self._groups.make(self._caps)
+
+    def close(self) -> None:
+        """Remove what commands left in their temporary folders."""
+        self.scratch.close()
