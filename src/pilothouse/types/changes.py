@@ -9,7 +9,6 @@ import msgspec
 
 from pilothouse.types.json import Frozen
 
-
 # What stands for the content of a folder.
 FOLDER = "folder"
 

@@ -98,17 +98,22 @@ class Folder:
         return descriptor
 
     @contextmanager
-    def scan(self) -> Iterator[Iterator[os.DirEntry[str]]]:
-        """List the folder; an entry's `stat(follow_symlinks=False)` is by descriptor too."""
+    def listable(self) -> Iterator[int]:
+        """Open the same folder in a way that it can be listed and made durable."""
         try:
             descriptor = os.open(".", os.O_RDONLY | _STEP, dir_fd=self.descriptor)
         except OSError as error:
             raise refusal(self.path, error) from None
         try:
-            with os.scandir(descriptor) as entries:
-                yield entries
+            yield descriptor
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def scan(self) -> Iterator[Iterator[os.DirEntry[str]]]:
+        """List the folder; an entry's `stat(follow_symlinks=False)` is by descriptor too."""
+        with self.listable() as descriptor, os.scandir(descriptor) as entries:
+            yield entries
 
     def _why(self, name: str, error: OSError, wanted: str) -> PathRefused:
         """Say why a name could not be opened, by what it stands for now."""

@@ -1,0 +1,144 @@
+"""Changes that happen as a whole or not at all, by descriptor: no one ever sees half of a file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pilothouse.tools.files.contents import Snapshot, read_whole
+from pilothouse.tools.files.places import PathRefused
+from pilothouse.tools.files.walk import Folder, refusing
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PRIVATE = 0o600
+# File systems without hard links say so in one of these ways.
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
+
+
+def write_new(folder: Folder, name: str, content: bytes, mode: int | None = None) -> None:
+    """Create a file with its whole content; refuse to do so over anything."""
+    with refusing(_path(folder, name)), _written(folder, content, usual_mode() if mode is None else mode) as written:
+        _place(folder, written, folder, name)
+    _sync(folder)
+
+
+def write_over(folder: Folder, name: str, content: bytes, before: Snapshot) -> None:
+    """Replace a file's content; refuse when it is not as it was read any more."""
+    path = _path(folder, name)
+    with refusing(path), _written(folder, content, before.mode, before) as written:
+        if not before.is_still(folder.stat(name)):
+            raise changed_meanwhile(path)
+        os.rename(written, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
+    _sync(folder)
+
+
+def remove(folder: Folder, name: str, before: Snapshot) -> None:
+    """Delete a file; refuse when it is not as it was read any more."""
+    path = _path(folder, name)
+    if not before.is_still(folder.stat(name)):
+        raise changed_meanwhile(path)
+    with refusing(path):
+        os.unlink(name, dir_fd=folder.descriptor)
+    _sync(folder)
+
+
+def move(source: Folder, old: str, target: Folder, new: str) -> None:
+    """Move a file, a folder or a link; never over anything."""
+    found = source.stat(old)
+    path = _path(target, new)
+    if found is not None and stat.S_ISREG(found.st_mode):
+        with refusing(path):
+            try:
+                _place(source, old, target, new)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                _carry(source, old, target, new)
+    else:
+        if target.stat(new) is not None:
+            raise PathRefused(f"{path} exists already.", "EXISTS")
+        with refusing(path):
+            os.rename(old, new, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
+    _sync(source)
+    _sync(target)
+
+
+def usual_mode() -> int:
+    """Return the permission bits that a new file gets here."""
+    # Asking the system without setting it, which would be seen by every other thread.
+    with suppress(OSError):
+        found = re.search(r"^Umask:\s*([0-7]+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+        if found:
+            return 0o666 & ~int(found[1], 8)
+    return 0o644
+
+
+def changed_meanwhile(path: str) -> PathRefused:
+    """Return what is said about a file that someone else changed in between."""
+    return PathRefused(f"{path} was changed by someone else just now; read it again.", "CONFLICT")
+
+
+@contextmanager
+def _written(folder: Folder, content: bytes, mode: int, owner: Snapshot | None = None) -> Iterator[str]:
+    """Write a content to a file of our own in the same folder, durable before it is used, gone if it is not."""
+    name = f".pilothouse-{secrets.token_hex(12)}"
+    descriptor = os.open(name, _NEW, _PRIVATE, dir_fd=folder.descriptor)
+    try:
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[file.write(rest) or 0 :]
+            if owner is not None:
+                _give_to(file.fileno(), owner)
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        yield name
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder.descriptor)
+
+
+def _give_to(descriptor: int, owner: Snapshot) -> None:
+    """Let the new file belong to whom the old one did, where we may; else it stays ours."""
+    now = os.fstat(descriptor)
+    if owner.belongs != (now.st_uid, now.st_gid):
+        with suppress(OSError):
+            os.fchown(descriptor, *owner.belongs)
+
+
+def _place(source: Folder, old: str, target: Folder, new: str) -> None:
+    """Give a file its new name; unlike a rename, a link is never made over anything."""
+    at = {"src_dir_fd": source.descriptor, "dst_dir_fd": target.descriptor}
+    try:
+        os.link(old, new, follow_symlinks=False, **at)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if target.stat(new) is not None:
+            raise FileExistsError(errno.EEXIST, "exists") from None
+        os.rename(old, new, **at)
+    else:
+        os.unlink(old, dir_fd=source.descriptor)
+
+
+def _carry(source: Folder, old: str, target: Folder, new: str) -> None:
+    """Move a file to another file system: a copy first, then the end of the original."""
+    before = read_whole(source, old, _path(source, old))
+    write_new(target, new, before.content, before.mode)
+    remove(source, old, before)
+
+
+def _sync(folder: Folder) -> None:
+    """Make a changed folder durable, where the file system can."""
+    with suppress(OSError, PathRefused), folder.listable() as descriptor:
+        os.fsync(descriptor)
+
+
+def _path(folder: Folder, name: str) -> str:
+    return os.path.join(folder.path, name)

@@ -1,0 +1,241 @@
+"""What all file operations share: what a call touches, whether it keeps to that, and changes carried out whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.files.contents import Snapshot, read_whole
+from pilothouse.tools.files.places import PathRefused, Place, find_place
+from pilothouse.tools.files.readings import Readings
+from pilothouse.tools.files.restoring import put_back
+from pilothouse.tools.files.steps import MakeFolder, Move, Step, WriteFile
+from pilothouse.tools.files.walk import (
+    Identity,
+    check_names,
+    identity,
+    look,
+    open_folder,
+    open_root,
+    parent_of,
+    refusal,
+)
+from pilothouse.types.access import PathUse
+from pilothouse.types.changes import ChangeKeeper, FileChange, KeptChange
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ids import new_id
+from pilothouse.types.ports import CallContext, PathGuard
+
+PathEffect = Literal["reads", "writes"]
+
+
+class Desk:
+    """Where files are read and changed for calls."""
+
+    def __init__(self, guard: PathGuard, keeper: ChangeKeeper, readings: Readings | None = None) -> None:
+        self._guard = guard
+        self._keeper = keeper
+        self.readings = readings or Readings()
+
+    # --- what a call touches ---
+
+    def place(self, text: str, context: CallContext) -> Place:
+        """Return where a path of a call leads."""
+        place = find_place(text, context.working_directory)
+        check_names(place)
+        return place
+
+    def use(self, place: Place, effect: PathEffect) -> PathUse:
+        """Return a place as a decision sees it; what cannot be looked at is judged by its name."""
+        try:
+            found = look(place)
+        except PathRefused:
+            if place.inside:
+                raise
+            found = None
+        protected = self._guard.protects(place.path, None if found is None else identity(found))
+        return PathUse(path=place.path, effect=effect, inside=place.inside, protected=protected)
+
+    def protected(self, place: Place, effect: PathEffect, found: os.stat_result | None) -> PathUse | None:
+        """Return a place only if it needs a word of its own."""
+        why = self._guard.protects(place.path, None if found is None else identity(found))
+        return PathUse(path=place.path, effect=effect, inside=place.inside, protected=why) if why else None
+
+    # --- whether it keeps to that ---
+
+    def hold(self, context: CallContext, uses: Sequence[PathUse]) -> None:
+        """Refuse to touch anything that was not allowed, or that became something else since."""
+        allowed = _allowed(context)
+        for use in uses:
+            known = allowed.get((use.path, use.effect))
+            if known is None or (use.protected and not known.protected):
+                raise PathRefused(f"{use.path} is not what the call was allowed to touch; ask again.", "CONFLICT")
+
+    def hold_opened(self, context: CallContext, place: Place, effect: PathEffect, opened: Identity) -> None:
+        """Refuse an opened file that is protected under whatever name, unless that was allowed."""
+        why = self._guard.protects(place.path, opened)
+        known = _allowed(context).get((place.path, effect))
+        if why and (known is None or not known.protected):
+            raise PathRefused(f"{place.name} is not to be touched without a word of its own: {why}", "PROTECTED")
+
+    def read(self, place: Place, context: CallContext) -> Snapshot:
+        """Return a file that shall be changed, as it is now and as the conversation knows it."""
+        with parent_of(place, known_root(context)) as folder:
+            before = read_whole(folder, place.last, place.name)
+        if context.access is not None:
+            self.hold_opened(context, place, "writes", before.identity)
+        self.readings.check(context.conversation_id, place, before.digest)
+        return before
+
+    # --- carrying out ---
+
+    async def carry_out(self, steps: Sequence[Step], context: CallContext) -> tuple[str, ...]:
+        """Take all steps or none, and keep what they replace; return the ids of the changes.
+
+        A call that is cancelled leaves everything as it was.
+        """
+        cancelled = False
+
+        async def work() -> tuple[str, ...]:
+            kept = _kept(steps, context)
+            await self._keep(kept)
+            try:
+                if not cancelled:
+                    await asyncio.to_thread(_take, steps, kept, known_root(context))
+            except BaseException as error:
+                await self._drop(kept, getattr(error, "stuck", ()))
+                raise
+            if cancelled:
+                await self._drop(kept, await asyncio.to_thread(_put_back, kept))
+            return tuple(each.change.id for each in kept)
+
+        task = asyncio.ensure_future(work())
+        try:
+            ids = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()
+            raise
+        self._remember(steps, context)
+        return ids
+
+    async def _keep(self, kept: Sequence[KeptChange]) -> None:
+        try:
+            await self._keeper.keep_changes(kept)
+        except PilothouseError as error:
+            raise BadArgument(f"Nothing was changed: {error.message}", error.code.upper()) from None
+
+    async def _drop(self, kept: Sequence[KeptChange], stuck: Sequence[str]) -> None:
+        await self._keeper.drop_changes([each.change.id for each in kept if each.change.id not in stuck])
+
+    def _remember(self, steps: Sequence[Step], context: CallContext) -> None:
+        for step in steps:
+            after = step.kept().after
+            self.readings.saw(context.conversation_id, step.place.path, after)
+            if isinstance(step, Move):
+                self.readings.saw(context.conversation_id, step.source.path, None)
+
+
+def known_root(context: CallContext) -> Identity | None:
+    """Return the identity of the working directory that a call was allowed for."""
+    return context.access.folder_identity if context.access is not None else None
+
+
+def folder_identity(context: CallContext) -> Identity | None:
+    """Return the identity of the working directory as it is now."""
+    if not context.working_directory:
+        return None
+    with open_folder(os.path.realpath(context.working_directory)) as folder:
+        return folder.identity
+
+
+def missing_folders(place: Place) -> list[Step]:
+    """Return the steps that make the folders that a new file needs."""
+    steps: list[Step] = []
+    for depth in range(len(place.parts) - 1, 0, -1):
+        parent = Place(place.root, place.parts[:depth], place.inside)
+        if look(parent) is not None:
+            break
+        steps.insert(0, MakeFolder(parent))
+    return steps
+
+
+def _allowed(context: CallContext) -> dict[tuple[str, str], PathUse]:
+    if context.access is None:
+        raise PathRefused("The call was not allowed.", "PERMISSION_DENIED")
+    return {(use.path, use.effect): use for use in context.access.paths}
+
+
+def _kept(steps: Sequence[Step], context: CallContext) -> list[KeptChange]:
+    kept = []
+    now = time.time()
+    for number, step in enumerate(steps):
+        was = step.kept()
+        change = FileChange(
+            id=new_id("f"),
+            conversation_id=context.conversation_id,
+            run_id=context.run_id,
+            item_id=context.call_id,
+            path=step.place.path,
+            before=was.before,
+            after=was.after,
+            mode=was.mode,
+            # Their order is what undoing goes by.
+            at=now + number * 1e-6,
+            moved_from=was.moved_from,
+        )
+        kept.append(KeptChange(change, was.content))
+    return kept
+
+
+class _Halfway(PathRefused):
+    """A step failed, and some before it could not be put back; those stay among the changes that can be undone."""
+
+    def __init__(self, why: BadArgument, stuck: Sequence[str], paths: Sequence[str]) -> None:
+        super().__init__(f"{why.message} What was changed in {', '.join(paths)} could not be put back.", why.code)
+        self.stuck = stuck
+
+
+def _take(steps: Sequence[Step], kept: Sequence[KeptChange], known: Identity | None) -> None:
+    _check_room(steps)
+    taken = 0
+    try:
+        for step in steps:
+            step.take(known)
+            taken += 1
+    except (OSError, BadArgument) as error:
+        why = refusal(steps[taken].place.name, error) if isinstance(error, OSError) else error
+        stuck = _put_back(kept[:taken])
+        if stuck:
+            paths = [each.change.path for each in kept if each.change.id in stuck]
+            raise _Halfway(why, stuck, paths) from None
+        raise why from None
+
+
+def _check_room(steps: Sequence[Step]) -> None:
+    """Refuse changes of several files when the disk could fill up between them: putting back needs room too."""
+    writes = [step for step in steps if isinstance(step, WriteFile)]
+    if len(writes) < 2:
+        return
+    needed = sum(len(step.after) + (step.before.size if step.before else 0) for step in writes)
+    with open_root(writes[0].place) as root:
+        system = os.fstatvfs(root.descriptor)
+    if system.f_bavail * system.f_frsize < needed:
+        raise PathRefused("The disk is full; nothing was changed.", "DISK_FULL")
+
+
+def _put_back(kept: Sequence[KeptChange]) -> tuple[str, ...]:
+    """Undo steps that were just taken; return the ids of those for which that failed."""
+    stuck = []
+    for each in reversed(kept):
+        try:
+            put_back(each)
+        except (OSError, PathRefused):
+            stuck.append(each.change.id)
+    return tuple(stuck)
