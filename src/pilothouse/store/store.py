@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from pilothouse.store import changes, reading, results, rows, schema, search, todos
+from pilothouse.store import changes, changes_kept, reading, results, rows, schema, search, todos
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
 from pilothouse.types import limits
@@ -20,6 +20,7 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
 )
+from pilothouse.types.changes import KeptChange
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
@@ -115,6 +116,25 @@ class Store:
     async def result_part(self, owner: str, item_id: str, index: int) -> PartData | None:
         """Return one piece of a kept result."""
         return await self._database.read(lambda c: results.part(c, owner, item_id, index))
+
+    # --- changes of files ---
+
+    async def keep_changes(self, kept: Sequence[KeptChange]) -> None:
+        """Keep what files were, before any of them is changed: all or nothing."""
+        # Not in a group: whole files would only hold the others up.
+        await self._database.write(lambda c: changes_kept.keep(c, kept))
+
+    async def drop_changes(self, change_ids: Sequence[str]) -> None:
+        """Forget changes that did not happen after all."""
+        await self._database.write(lambda c: changes_kept.drop(c, change_ids))
+
+    async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
+        """Return the changes of a run or of a call that are not undone, oldest first."""
+        return await self._database.read(lambda c: changes_kept.changes(c, owner, run_id, item_id))
+
+    async def mark_undone(self, change_ids: Sequence[str], at: float) -> None:
+        """Remember that these were put back."""
+        await self._database.write(lambda c: changes_kept.mark_undone(c, change_ids, at))
 
     # --- todos ---
 

@@ -63,7 +63,7 @@ class KeptChange(msgspec.Struct, frozen=True):
 class ChangeKeeper(Protocol):
     """Keeps what files were before they were changed."""
 
-    async def keep_changes(self, changes: Sequence[KeptChange]) -> None:
+    async def keep_changes(self, kept: Sequence[KeptChange]) -> None:
         """Keep what files were, before any of them is changed: all or nothing."""
         ...
 

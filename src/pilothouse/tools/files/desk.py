@@ -57,12 +57,12 @@ class Desk:
             if place.inside:
                 raise
             found = None
-        protected = self._guard.protects(place.path, None if found is None else identity(found))
+        protected = self._guard.protects(place.path, None if found is None else identity(found), effect)
         return PathUse(path=place.path, effect=effect, inside=place.inside, protected=protected)
 
     def protected(self, place: Place, effect: PathEffect, found: os.stat_result | None) -> PathUse | None:
         """Return a place only if it needs a word of its own."""
-        why = self._guard.protects(place.path, None if found is None else identity(found))
+        why = self._guard.protects(place.path, None if found is None else identity(found), effect)
         return PathUse(path=place.path, effect=effect, inside=place.inside, protected=why) if why else None
 
     # --- whether it keeps to that ---
@@ -77,7 +77,9 @@ class Desk:
 
     def hold_opened(self, context: CallContext, place: Place, effect: PathEffect, opened: Identity) -> None:
         """Refuse an opened file that is protected under whatever name, unless that was allowed."""
-        why = self._guard.protects(place.path, opened)
+        if never := self._guard.forbids(place.path, opened):
+            raise PathRefused(f"{place.name} is not to be touched: {never}", "PROTECTED")
+        why = self._guard.protects(place.path, opened, effect)
         known = _allowed(context).get((place.path, effect))
         if why and (known is None or not known.protected):
             raise PathRefused(f"{place.name} is not to be touched without a word of its own: {why}", "PROTECTED")
