@@ -3,7 +3,9 @@ import { groupTitle } from "../src/approvals/ApprovalGroup";
 import { askedOf, commonFolder, fromHere } from "../src/approvals/asked";
 import { denied, forAWhile, inTime, secondsOf } from "../src/approvals/choices";
 import { decided, endings } from "../src/approvals/settled";
+import { decisionOf } from "../src/calls/decision";
 import { rowsOf } from "../src/chat/rows";
+import { autoApproveEnd, modeAt, modeOf } from "../src/policy/modes";
 import { anything, breadth, covering, inWords, patternOf, typed, words } from "../src/policy/pattern";
 import { anItem } from "./records";
 
@@ -131,5 +133,31 @@ describe("a pattern", () => {
   it("is read without trusting it", () => {
     expect(patternOf({})).toBeNull();
     expect(patternOf({ tool: 3, paths: ["a", 4] })).toEqual({ ...anything, paths: ["a"] });
+  });
+});
+
+describe("a mode", () => {
+  it("that asks nothing ends by itself", () => {
+    const on = { mode: "auto_approve", modeSince: 1_000 } as const;
+    expect([modeAt(on, 2_000), modeAt(on, 1_000 + 8 * 3_600)]).toEqual(["auto_approve", "ask"]);
+    expect(modeAt({ mode: "auto_approve", modeSince: 0 }, 5e9)).toBe("auto_approve");
+    expect(autoApproveEnd({ mode: "ask", modeSince: 1_000 })).toBeNull();
+    expect(modeOf("anything")).toBe("ask");
+  });
+});
+
+describe("a decision", () => {
+  const decided = (decision: object) => decisionOf(anItem({ data: { decision } }));
+
+  it("is told by whose word it rests on", () => {
+    expect(decisionOf(anItem())).toBe("");
+    expect(decided({ verdict: "allow", authority: "person", why: "The person allowed it." })).toBe("Allowed by you.");
+    expect(decided({ verdict: "allow", authority: "mode", rule: "auto_edit", why: "Changes go through." })).toBe(
+      "Allowed by the mode Auto-edit. Changes go through.",
+    );
+    expect(decided({ verdict: "deny", authority: "rule", rule: "r1", why: "Taxes are private." })).toBe(
+      "Refused by a rule. Taxes are private.",
+    );
+    expect(decided({ verdict: "allow", authority: "harmless", why: "It touches nothing." })).toBe("Allowed. It touches nothing.");
   });
 });

@@ -1,9 +1,9 @@
-import { useRef, type ReactNode } from "react";
+import { useRef, type ReactNode, type RefObject } from "react";
 import type { Item } from "../api/types";
 import { Seen } from "../servers/Plain";
 import { QuestionIcon, WarningIcon } from "../shell/icons";
 import classes from "./Approvals.module.css";
-import { askedOf, type Asked } from "./asked";
+import { askedOf, titleOf, type Asked } from "./asked";
 import { Choices } from "./Choices";
 import { useAnswers } from "./useAnswers";
 import { WhatRuns } from "./WhatRuns";
@@ -24,7 +24,7 @@ function Foreign({ whose, children }: { whose: string; children: string }) {
 export function Reasons({ asked }: { asked: Asked }) {
   return (
     <>
-      {asked.why && (
+      {asked.why && asked.why !== asked.dangerous && (
         <p className={classes.why}>
           <span className={classes.whyLabel}>Asks because</span> {asked.why}
           {asked.rule && <code className={classes.rule}>{asked.rule}</code>}
@@ -41,14 +41,21 @@ export function Reasons({ asked }: { asked: Asked }) {
 interface FrameProps {
   title: string;
   dangerous: string;
-  children: (card: React.RefObject<HTMLElement | null>) => ReactNode;
+  children: (card: RefObject<HTMLElement | null>) => ReactNode;
 }
 
 /** The card around a decision; one about something dangerous looks different. */
 export function Frame({ title, dangerous, children }: FrameProps) {
   const card = useRef<HTMLElement>(null);
   return (
-    <section ref={card} className={classes.card} data-dangerous={dangerous !== "" || undefined} data-approval aria-label="Approval" tabIndex={-1}>
+    <section
+      ref={card}
+      className={classes.card}
+      data-approval
+      data-dangerous={dangerous !== "" || undefined}
+      aria-label="Approval"
+      tabIndex={-1}
+    >
       {dangerous && (
         <p className={classes.danger}>
           <WarningIcon size={16} />
@@ -72,7 +79,7 @@ export function ApprovalCard({ item }: { item: Item }) {
   const { isSending, send } = useAnswers([item]);
   const what = { choices: asked.choices, dangerous: asked.dangerous, proposal: asked.proposal, count: 1 };
   return (
-    <Frame title={item.text} dangerous={asked.dangerous}>
+    <Frame title={titleOf(item)} dangerous={asked.dangerous}>
       {(card) => (
         <>
           <WhatRuns asked={asked} />

@@ -75,15 +75,16 @@ function Paths({ paths }: { paths: readonly PathUse[] }) {
 }
 
 function Sending({ asked }: { asked: Asked }) {
-  const before = asked.sentBefore ? `; ${size(asked.sentBefore)} went there before in this run` : "";
   return (
     <p className={classes.sending}>
       <span className={classes.effect}>sends</span>
-      {asked.payloadBytes > 0 ? `${size(asked.payloadBytes)} to ` : "to "}
-      <code>
-        <Exactly value={asked.destination} />
-      </code>
-      {before}
+      <span>
+        {asked.payloadBytes > 0 ? `${size(asked.payloadBytes)} to ` : "to "}
+        <code>
+          <Exactly value={asked.destination} />
+        </code>
+        {asked.sentBefore > 0 && `; ${size(asked.sentBefore)} went there before in this run`}
+      </span>
     </p>
   );
 }

@@ -68,6 +68,10 @@ function commandUse(value: unknown): CommandUse | null {
   };
 }
 
+/** Return why a call is dangerous; private data that may go out is no less so. */
+const dangerOf = (data: Record<string, unknown>) =>
+  text(data.dangerous) || (data.rule === "tainted" ? "Private data may be on its way out." : "");
+
 /** Read a question about a call, by its `data`. */
 export function askedOf(data: Record<string, unknown>): Asked {
   const access = record(data.access);
@@ -79,8 +83,8 @@ export function askedOf(data: Record<string, unknown>): Asked {
     modelSays: text(data.modelSays).trim(),
     why: text(data.why),
     rule: text(data.rule),
-    dangerous: text(data.dangerous),
-    group: text(data.dangerous) ? "" : text(data.group),
+    dangerous: dangerOf(data),
+    group: dangerOf(data) ? "" : text(data.group),
     proposal: patternOf(data.proposal),
     paths: list(access.paths).map(pathUse),
     command: commandUse(access.command),
@@ -98,6 +102,13 @@ export const isApproval = (item: Item | undefined): item is Item =>
 
 /** Tell whether a question waits for its answer. */
 export const isOpen = (item: Item) => item.status === "waiting" || item.status === "streaming";
+
+/** Return what is asked without why, which has a line of its own. */
+export function titleOf(item: Item): string {
+  const why = text(item.data.why);
+  const title = why && item.text.endsWith(why) ? item.text.slice(0, -why.length).trim() : "";
+  return title || item.text;
+}
 
 /** Return the folder that holds all of these paths, with a slash at its end; empty when there is none. */
 export function commonFolder(paths: readonly string[]): string {

@@ -1,7 +1,7 @@
 import type { Item } from "../api/types";
 import { record, text } from "../chat/data";
 import { inWords, patternOf } from "../policy/pattern";
-import { askedOf } from "./asked";
+import { askedOf, titleOf } from "./asked";
 import { inTime, secondsOf } from "./choices";
 
 function clock(seconds: number): string {
@@ -23,7 +23,7 @@ export function decided(item: Item, count = 1): string {
   const answer = record(item.data.answer);
   const operation = askedOf(item.data).operation;
   const what = count > 1 ? `${count} calls of ${operation}` : operation;
-  if (item.status !== "completed") return `${count > 1 ? `${what}:` : item.text} This was not answered.`;
+  if (item.status !== "completed") return `${count > 1 ? `${what}:` : titleOf(item)} This was not answered.`;
   const by = text(answer.by);
   const who = !by || by === "local" || by === item.data.owner ? "You" : by;
   switch (text(answer.choice)) {
@@ -40,7 +40,7 @@ export function decided(item: Item, count = 1): string {
     case "deny":
       return ending(`${who} did not allow ${what}`, text(answer.text));
     default:
-      return `${item.text} This was not answered.`;
+      return `${titleOf(item)} This was not answered.`;
   }
 }
 

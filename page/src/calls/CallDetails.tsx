@@ -10,6 +10,7 @@ import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
 import { leftOut, parsed, remarks, shownParts, toolName, type ResultPart } from "./call";
 import classes from "./Calls.module.css";
+import { decisionOf } from "./decision";
 import { phaseOf } from "./phases";
 import { shownOf } from "./shown";
 
@@ -175,12 +176,14 @@ function Told({ item }: { item: Item }) {
 
 /** Everything about a call: whose it is, what it was given, what it gave. */
 export function CallDetails({ item }: { item: Item }) {
+  const decision = decisionOf(item);
   return (
     <>
       <p className={classes.sentence}>
         {phaseOf(item) === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
         {item.data.server ? ` · ${text(item.data.server)}` : ""}
       </p>
+      {decision && <p className={classes.quiet}>{decision}</p>}
       <Told item={item} />
       <Arguments item={item} />
       <Result item={item} />

@@ -4,6 +4,7 @@ import { keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
+import { ModeSelector } from "../shell/ModeSelector";
 import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
@@ -129,6 +130,7 @@ export function Composer({ draftId }: { draftId: string }) {
         />
         <div className={classes.tools}>
           <AttachButton takesImages={takesImages} onFiles={take} />
+          <ModeSelector />
           <span className={classes.hint}>{keyLabel("mod+enter")} to send</span>
           {isRunning ? (
             <StopButton />

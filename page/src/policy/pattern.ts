@@ -41,7 +41,9 @@ function listed(words: readonly string[], joint: string): string {
 function pathWords(glob: string): string {
   if (glob === "**") return "anything in the working directory";
   if (glob === "/**") return "any file of this machine";
+  if (glob === "*") return "files directly in the working directory";
   if (glob.endsWith("/**")) return `anything in ${glob.slice(0, -2)}`;
+  if (glob.endsWith("/*")) return `files directly in ${glob.slice(0, -1)}`;
   return glob;
 }
 

@@ -7,6 +7,7 @@ import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { getState, useApp } from "../store/store";
 import { AppBar } from "./AppBar";
+import { AutoApproveBanner } from "./AutoApproveBanner";
 import classes from "./App.module.css";
 import { handleKey, useCommands, type Command } from "./commands";
 import { tell } from "./messages";
@@ -103,6 +104,7 @@ function Page() {
       <div className={classes.middle}>
         <AppBar onMenu={isNarrow ? () => setOpened("list") : null} />
         <ServerNotice />
+        <AutoApproveBanner />
         <main id="main" className={classes.main} tabIndex={-1}>
           <Suspense fallback={<Loading />}>
             {route.page === "settings" && <Settings tab={route.tab} />}
