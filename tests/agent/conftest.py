@@ -9,7 +9,6 @@ import msgspec
 import pytest_asyncio
 
 from pilothouse.agent.calls import Calls, CallSetting
-from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.results.pipeline import Pipeline
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal
@@ -24,6 +23,7 @@ from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, OpenModel, Results, Tool
 from pilothouse.types.runs import Run
 from pilothouse.types.stream import StreamEvent
+from tests.support.authority import an_authorizer
 from tests.support.records import OWNER, a_conversation, a_posting
 
 
@@ -52,7 +52,7 @@ class Bench:
         self.feed = feed
         self.journal = RunJournal(store, feed, run, items)
         self.redactor = Redactor()
-        self.authorizer: Authorizer = PersonAuthorizer()
+        self.authorizer: Authorizer = an_authorizer()
         self.results: Results = Pipeline(self.redactor, store)
 
     def calls(self, *tools: Tool, context_window: int = 32_000) -> Calls:

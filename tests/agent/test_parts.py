@@ -9,16 +9,19 @@ import pytest
 
 from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.tools.think import Think
+from pilothouse.types.access import Access
 from pilothouse.types.authority import Approval, Decision
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
+from tests.support.authority import an_authorizer
 from tests.support.tools import Silent, ToolOf
 
 THINK = Think(lambda: ["think", "read_file"])
+WRITES = Access(operation="write", effects=frozenset({"writes"}))
 WRITER = ToolOf("write", effects=frozenset({"writes"}))
 
 
 def a_context(*earlier: str, call_id: str = "i_1", run_id: str = "r_1") -> CallContext:
-    return CallContext("c_1", run_id, call_id, None, earlier, False)
+    return CallContext("c_1", run_id, call_id, None, earlier, False, access=WRITES)
 
 
 @pytest.mark.case("UTL-01")
@@ -52,14 +55,25 @@ async def permit(authorizer: PersonAuthorizer) -> Permit:
 
 
 async def test_a_permit_holds_for_exactly_the_call_it_was_given_for() -> None:
-    authorizer = PersonAuthorizer()
+    authorizer = an_authorizer()
+    assert not await authorizer.redeem(await permit(authorizer), WRITER, {"path": "a"}, a_context())
+    other = msgspec.structs.replace(a_context(), access=Access(operation="write", effects=frozenset({"runs"})))
+    for tool, arguments, context in (
+        (WRITER, {"path": "b"}, a_context()),
+        (WRITER, {"path": "a", "force": True}, a_context()),
+        (ToolOf("erase"), {"path": "a"}, a_context()),
+        (WRITER, {"path": "a"}, a_context(call_id="i_2")),
+        (WRITER, {"path": "a"}, a_context(run_id="r_2")),
+        (WRITER, {"path": "a"}, other),
+    ):
+        assert await authorizer.redeem(await permit(authorizer), tool, arguments, context)
+
+
+async def test_a_permit_is_used_once() -> None:
+    authorizer = an_authorizer()
     given = await permit(authorizer)
     assert not await authorizer.redeem(given, WRITER, {"path": "a"}, a_context())
-    assert await authorizer.redeem(given, WRITER, {"path": "b"}, a_context())
-    assert await authorizer.redeem(given, WRITER, {"path": "a", "force": True}, a_context())
-    assert await authorizer.redeem(given, ToolOf("erase"), {"path": "a"}, a_context())
-    assert await authorizer.redeem(given, WRITER, {"path": "a"}, a_context(call_id="i_2"))
-    assert await authorizer.redeem(given, WRITER, {"path": "a"}, a_context(run_id="r_2"))
+    assert await authorizer.redeem(given, WRITER, {"path": "a"}, a_context())
 
 
 async def test_a_permit_of_another_authorizer_or_of_nobody_is_worth_nothing() -> None:
@@ -67,15 +81,15 @@ async def test_a_permit_of_another_authorizer_or_of_nobody_is_worth_nothing() ->
         call_hash: str
         decision: Decision
 
-    authorizer = PersonAuthorizer()
+    authorizer = an_authorizer()
     real = await permit(authorizer)
-    assert await authorizer.redeem(await permit(PersonAuthorizer()), WRITER, {"path": "a"}, a_context())
+    assert await authorizer.redeem(await permit(an_authorizer()), WRITER, {"path": "a"}, a_context())
     assert await authorizer.redeem(Forged(real.call_hash, real.decision), WRITER, {"path": "a"}, a_context())
 
 
 @pytest.mark.parametrize("answer", ["deny", "", "Allow"])
 async def test_any_answer_but_allow_is_a_refusal(answer: str) -> None:
-    authorizer = PersonAuthorizer()
+    authorizer = an_authorizer()
     asked = await authorizer.decide(WRITER, {}, a_context(), None)
     assert isinstance(asked, PermitNeeded)
     given = await authorizer.decide(WRITER, {}, a_context(), Approval(answer, asked.decision.call_hash))
@@ -83,6 +97,6 @@ async def test_any_answer_but_allow_is_a_refusal(answer: str) -> None:
 
 
 async def test_a_tool_that_touches_something_is_asked_about_each_time() -> None:
-    needed = await PersonAuthorizer().decide(WRITER, {}, a_context(), None)
+    needed = await an_authorizer().decide(WRITER, {}, a_context(), None)
     assert isinstance(needed, PermitNeeded)
     assert needed.question == "Allow Using write? It writes."

@@ -40,6 +40,13 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
     return None
 
 
+def iterations_left(mine: Sequence[Item]) -> int:
+    """Return how often the model may still be asked before the person is."""
+    allowances = 1 + sum(1 for item in mine if _went_on(item))
+    turns = sum(1 for item in mine if item.kind == "response" and item.status == "completed")
+    return max(0, limits.MAX_ITERATIONS * allowances - turns)
+
+
 def _went_on(item: Item) -> bool:
     return item.kind == "question" and bool(item.data.get("answer", {}).get("choice") == CONTINUE)
 

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from pilothouse.agent.history import history, until_message
+from pilothouse.agent.seen import kept_of, seen
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.items import Item
@@ -56,7 +57,9 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     if not summarised:
         # An excerpt is worse than a summary and better than a conversation that cannot go on.
         journal.delta(item.id, _middle_out(transcript, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
-    data = {"keepFrom": cut, "by": "model" if summarised else "excerpt"}
+    # What the conversation had seen does not become harmless because it was summarised.
+    told = kept_of(seen(journal.items, run_id))
+    data = {"keepFrom": cut, "by": "model" if summarised else "excerpt", "seen": told}
     await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
     return True
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.authority import Approval
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemUpdated
@@ -14,10 +15,8 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, PermitNeeded, Tool
 from pilothouse.types.runs import Run
 
-ALLOW, CONVERSATION, DENY = "allow", "conversation", "deny"
-_ONCE = {"id": ALLOW, "label": "Allow once"}
-_LASTING = {"id": CONVERSATION, "label": "Allow in this conversation"}
-_NEVER = {"id": DENY, "label": "Deny"}
+# Answers that stand for more than the one call.
+_LASTING = frozenset({"conversation", "always"})
 _REPLIES = [
     {"id": "accept", "label": "Send"},
     {"id": "decline", "label": "Decline"},
@@ -27,9 +26,9 @@ _REPLIES = [
 _DESCRIPTION_CHARS = 2_000
 
 
-def approval(call: Item, tool: Tool, needed: PermitNeeded) -> JsonObject:
+def approval(call: Item, tool: Tool, needed: PermitNeeded, items: Iterable[Item]) -> JsonObject:
     """Return the data of a question whether a call may be executed; its arguments are shown from the call."""
-    return {
+    return needed.data | {
         "kind": "approval",
         "callItemId": call.id,
         "rule": needed.decision.rule,
@@ -38,11 +37,16 @@ def approval(call: Item, tool: Tool, needed: PermitNeeded) -> JsonObject:
         "tool": tool.spec.name,
         "serverTool": tool.qualified_name,
         "server": tool.server,
-        "grantKey": tool.grant_key,
         "description": tool.spec.description[:_DESCRIPTION_CHARS],
-        # A lasting permission is for a server's tools: it is bound to their exact definition.
-        "choices": [_ONCE, _LASTING, _NEVER] if tool.server else [_ONCE, _NEVER],
+        "modelSays": _said_before(call, items),
     }
+
+
+def _said_before(call: Item, items: Iterable[Item]) -> str:
+    """Return what the model wrote in the turn in which it asked for the call."""
+    turn = (call.run_id, call.data.get("turn"))
+    said = [item.text for item in items if item.kind == "response" and (item.run_id, item.data.get("turn")) == turn]
+    return " ".join(said).strip()[: limits.MODEL_SAYS_CHARS]
 
 
 def elicitation(call: Item, tool: Tool, ask: Ask) -> JsonObject:
@@ -78,15 +82,12 @@ def approval_of(call: Item, items: Iterable[Item]) -> Approval | None:
     return None
 
 
-def granted(items: Iterable[Item]) -> frozenset[str]:
-    """Return the keys of what the person allowed for the whole conversation."""
-    return frozenset(
-        str(item.data["grantKey"])
-        for item in items
-        if item.kind == "question"
-        and item.status == "completed"
-        and item.data.get("answer", {}).get("choice") == CONVERSATION
-    )
+def begun_with(call: Item) -> Approval | None:
+    """Return the leave with which a call began that paused to ask something: going on is no second call."""
+    decision = call.data.get("decision") or {}
+    if not call.data.get("paused") or decision.get("verdict") != "allow":
+        return None
+    return Approval(choice="allow", call_hash=str(decision.get("callHash")), by=str(decision.get("by", "")))
 
 
 def reply(question: Item) -> JsonObject:
@@ -113,9 +114,9 @@ def answered(run: Run, left: Sequence[Item], item_id: str, answer: JsonObject) -
 
 
 def _same_grant(question: Item, other: Item, answer: JsonObject) -> bool:
-    """Return whether a lasting permission answers another open question too."""
-    lasting = answer.get("choice") == CONVERSATION and question.data.get("grantKey")
-    return bool(lasting) and other.id != question.id and other.data.get("grantKey") == question.data["grantKey"]
+    """Return whether a permission that was given as it was proposed answers another open question too."""
+    lasting = answer.get("choice") in _LASTING and question.data.get("group") and not answer.get("edited")
+    return bool(lasting) and other.id != question.id and other.data.get("group") == question.data["group"]
 
 
 def call_cancelled(run: Run, left: Sequence[Item], item_id: str) -> tuple[Run, list[Event]]:

@@ -1,14 +1,13 @@
-"""What decisions are made from: the person's rules, and whether a pattern is about a call."""
+"""What decisions are made from: the person's rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from pilothouse.types.access import Access
-from pilothouse.types.authority import Pattern, Verdict
+from pilothouse.types.authority import Verdict
 from pilothouse.types.ports import CallContext, Tool
 
 
@@ -26,7 +25,3 @@ class Rules(Protocol):
     def verdict(self, access: Access, tool: Tool, context: CallContext) -> Ruling | None:
         """Return the strictest of the rules that speak about a call; None when none does."""
         ...
-
-
-# Whether a pattern is about a call: every part of it that is given, whole components at a time.
-Matches = Callable[[Pattern, Access, Tool, CallContext], bool]

@@ -361,6 +361,8 @@ GRANT_SECONDS = 300.0
 GRANT_LONGEST = 24 * 3600.0
 # The mode that asks nothing ends by itself after a working day.
 AUTO_APPROVE_SECONDS = 8 * 3600.0
+# A tool says what a call would touch within this: it looks at names, and at a few files.
+LOOK_TIME = 30.0
 # What lies under protected names is looked up again after this: a lookup reads a few folders.
 GUARD_FRESH = 1.0
 # Files of a protected folder that are known by their identity as well as by their name.
@@ -476,6 +478,7 @@ COMMAND_PIECES = 20_000
 # Rules that a policy may have, and examples of one.
 RULES = 20_000
 RULE_EXAMPLES = 50
+RULE_ID_CHARS = 80
 # How long it is believed that a folder named in a rule is no link, or where it points.
 LINKS_BELIEVED = 1.0
 
@@ -542,3 +545,25 @@ TERMINAL_ROWS = 30
 TERMINAL_SIZE_MOST = 1_000
 # What a person marks in the page to show it to the agent.
 SELECTION_CHARS = 64 * 1024
+# A larger file is not indexed: it was generated, or is data. Grammars hold everyone up while they read, so less for them.
+INDEX_FILE_BYTES = 1024 * 1024
+SYMBOL_FILE_BYTES = 256 * 1024
+# Files of one index; more is a disk, not a project.
+INDEX_FILES = 200_000
+# Files, and seconds, that share one write.
+INDEX_BATCH = 256
+INDEX_BATCH_TIME = 0.5
+# How long a question waits for the index to take up changes, before it is answered with a note.
+INDEX_WAIT = 3.0
+# The same for a search that can do without it.
+INDEX_NARROW_WAIT = 0.25
+# Changes are gathered this long before they are taken up, unless someone asks.
+INDEX_GATHER = 0.5
+# Working directories whose indexes are open; the one that nobody asked for longest is closed.
+INDEXES_OPEN = 4
+# A file that was changed this recently may change again within one tick of the clock.
+INDEX_SETTLED = 2.0
+# Below this a search reads every file sooner than an index is made.
+INDEX_WORTH_FILES = 2_000
+# Files that are parsed to tell a name's uses from its mentions.
+USAGE_FILES = 1_000

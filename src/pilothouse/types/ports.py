@@ -76,8 +76,6 @@ class CallContext(msgspec.Struct, frozen=True):
     resumed: Resumed | None = None
     # What the person allowed beforehand for this run: `server.tool` or `server.*`.
     allow: tuple[str, ...] = ()
-    # The grant keys of what the person allowed for the whole conversation.
-    granted: frozenset[str] = frozenset()
     owner: str = ""
     # The model's own id of the call, or one of ours where it gave none.
     model_call_id: str = ""

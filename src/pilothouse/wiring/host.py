@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from pilothouse.agent.reminders import Several
-from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import make_model
 from pilothouse.models.keys import Keys, parse_bindings
@@ -44,6 +43,7 @@ from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import ToolSource
+from pilothouse.wiring.authority import authorizer
 from pilothouse.wiring.built_in import BuiltIns, CoreTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.servers import LateAdmin, Servers
@@ -147,7 +147,7 @@ async def open_host(
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)
         admins = Admins(
-            models, _Finder(folder, models), _Settings(config, plugins), cast(ServerAdmin, LateAdmin(servers))
+            models, _Finder(folder, models), _Settings(config, plugins), cast(ServerAdmin, LateAdmin(servers)), todos
         )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
@@ -207,7 +207,7 @@ def _parts(base: Foundation, models: ModelCatalogue, toolbox: ToolSource, plugin
         feed=base.feed,
         models=models,
         toolbox=toolbox,
-        authorizer=PersonAuthorizer(),
+        authorizer=authorizer(base),
         results=Pipeline(redactor, PatientKeeper(store, base.feed)),
     )
 

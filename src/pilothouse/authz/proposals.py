@@ -1,0 +1,63 @@
+"""The narrowest pattern that spares the person the next question of the same kind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePosixPath
+
+from pilothouse.authz.case import Case
+from pilothouse.authz.matching import Subject
+from pilothouse.types.authority import Pattern
+
+_WILD = frozenset("*?")
+# A pattern with more paths than these is no rule that anyone reads.
+_PATHS = 5
+
+
+def propose(case: Case) -> Pattern | None:
+    """Return the pattern that a lasting permission would have; None where no narrow one is useful."""
+    access, tool = case.access, case.tool
+    if tool.server:
+        return Pattern(tool=tool.qualified_name, definition=tool.grant_key)
+    folder = case.context.working_directory or ""
+    if access.command is not None:
+        words = Subject(access, tool.grant_key, folder).words
+        # A last word that is a star would stand for more than itself.
+        if not words or words[-1] == "*":
+            return None
+        return Pattern(tool=access.operation, command=words, destination=access.destination, folder=folder)
+    paths = _paths(case)
+    if paths is None:
+        return None
+    return Pattern(
+        tool=access.operation, paths=paths, destination=access.destination, folder=folder if access.paths else ""
+    )
+
+
+def _paths(case: Case) -> tuple[str, ...] | None:
+    """Return the folders of what lies inside, and exactly what lies outside."""
+    outside, root = set(case.outside), os.path.realpath(case.context.working_directory or "/")
+    found = {use.path if use.path in outside else _beside(use.path, root) for use in case.access.paths}
+    if len(found) > _PATHS or any(set(path.removesuffix("/*")) & _WILD for path in found if path != "*"):
+        return None
+    return tuple(sorted(found))
+
+
+def _beside(path: str, root: str) -> str:
+    parent = PurePosixPath(path).parent
+    relative = os.path.relpath(parent, root) if path != root else "."
+    return "*" if relative == "." else f"{relative}/*"
+
+
+def told(pattern: Pattern) -> str:
+    """Return a pattern in words."""
+    parts = [pattern.tool]
+    if pattern.command:
+        parts.append(f"the command “{' '.join(pattern.command)}”")
+    if pattern.paths:
+        parts.append(f"on {', '.join(pattern.paths)}")
+    if pattern.destination:
+        parts.append(f"to {pattern.destination}")
+    if pattern.folder:
+        parts.append(f"in {pattern.folder}")
+    return " ".join(parts)

@@ -1,0 +1,30 @@
+"""What the model is told when a call is refused: which operation, why, and how to ask the person."""
+
+from __future__ import annotations
+
+from pilothouse.authz.case import Case, Finding
+from pilothouse.types.authority import Approval
+
+NOT_ALLOWED = "The person did not allow this."
+
+
+def refusal(case: Case, finding: Finding) -> str:
+    """Return why a rule, the mode or the program itself refuses a call."""
+    return f"{finding.why} Operation: {case.access.operation}. {_how_to_ask(case, finding.authority != 'default')}"
+
+
+def said_no(case: Case, approval: Approval) -> str:
+    """Return that the person said no, in their own words where they gave any."""
+    reason = approval.reason.strip()
+    said = f"{NOT_ALLOWED} They say: {reason}" if reason else NOT_ALLOWED
+    return f"{said}\nOperation: {case.access.operation}. {_how_to_ask(case, may_help=True)}"
+
+
+def _how_to_ask(case: Case, may_help: bool) -> str:
+    if not may_help:
+        return "Nobody can allow it; find another way."
+    operation, line = case.access.operation, case.tool.display(case.arguments)
+    return (
+        f"If it is needed, ask with user_collaboration, authorize_operation “{operation}”, "
+        f"and a prompt such as: “May I do this: {line}?”"
+    )

@@ -1,0 +1,30 @@
+"""Private data, strangers' words and a way out: all three together need the person's fresh word."""
+
+from __future__ import annotations
+
+from pilothouse.types import limits
+from pilothouse.types.access import Access
+from pilothouse.types.authority import Seen
+
+
+def tainted(access: Access, seen: Seen) -> str:
+    """Return why a call that sends must be looked at whatever was allowed before; or nothing."""
+    if not access.destination:
+        return ""
+    # What came from there may go back there.
+    own = {access.destination, f"server:{access.destination}"}
+    private = seen.private - own
+    if not private or not seen.untrusted:
+        return ""
+    return (
+        f"It sends data to {access.destination}, and this conversation has seen private data "
+        f"({', '.join(sorted(private))}) and words of strangers ({', '.join(sorted(seen.untrusted))})."
+    )
+
+
+def too_much(access: Access, seen: Seen) -> str:
+    """Return why so much data for one place must be looked at; or nothing."""
+    sent = seen.sent.get(access.destination, 0) + access.payload_bytes
+    if not access.destination or sent <= limits.SENT_UNASKED:
+        return ""
+    return f"With it this run has sent {sent:,} bytes to {access.destination}."
