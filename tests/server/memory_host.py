@@ -39,15 +39,17 @@ from pilothouse.types.json import encode
 from pilothouse.types.models import KeyState, ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run, RunOptions
 from tests.server.memory_servers import MemoryServers
+from tests.server.memory_todos import MemoryTodos
 
 QUEUE = 100
 
 
-class MemoryHost(MemoryServers):
+class MemoryHost(MemoryServers, MemoryTodos):
     """Implements HostApi; `calls` counts what reached it, so that a refusal can prove it did nothing."""
 
     def __init__(self) -> None:
-        super().__init__()
+        MemoryServers.__init__(self)
+        MemoryTodos.__init__(self)
         self.files: dict[int, PartData] = {}
         self.known: dict[str, Conversation] = {}
         self.runs: dict[str, Run] = {}

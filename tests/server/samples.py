@@ -23,6 +23,7 @@ from pilothouse.types.servers import (
     ToolTry,
     TrafficSwitch,
 )
+from pilothouse.types.todos import TodoInput
 
 BODIES: dict[type, dict[str, Any]] = {
     SessionRequest: {"code": "not-a-code"},
@@ -39,6 +40,7 @@ BODIES: dict[type, dict[str, Any]] = {
     ToolTry: {"serverId": "s_1", "tool": "echo"},
     ImportRequest: {"text": '{"mcpServers": {"far": {"url": "https://mcp.example/mcp"}}}'},
     TrafficSwitch: {"recording": True},
+    TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
 }
 QUERIES = {"/api/search": {"q": "hello"}}
 

@@ -11,6 +11,7 @@ from pilothouse.net.errors import NetError
 from pilothouse.remote.calling import Calling, Locate, at
 from pilothouse.remote.servers import RemoteServers
 from pilothouse.remote.sse import EventReader
+from pilothouse.remote.todos import RemoteTodos
 from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
@@ -39,7 +40,7 @@ from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
 
 
-class RemoteHost(RemoteServers):
+class RemoteHost(RemoteServers, RemoteTodos):
     """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
 
     def __init__(self, locate: Locate) -> None:

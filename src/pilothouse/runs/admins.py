@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder, ServerAdmin
+from pilothouse.types.todos import TodoDesk
 
 
 class Admins(msgspec.Struct, frozen=True):
@@ -14,3 +15,4 @@ class Admins(msgspec.Struct, frozen=True):
     finder: ModelFinder
     config: ConfigAdmin
     servers: ServerAdmin
+    todos: TodoDesk

@@ -19,6 +19,7 @@ from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.model_commands import ModelCommands
 from pilothouse.runs.server_commands import ServerCommands
+from pilothouse.runs.todo_commands import TodoCommands
 from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
@@ -48,7 +49,7 @@ _log = logging.getLogger(__name__)
 _DAY = 86_400.0
 
 
-class HostService(ModelCommands, ServerCommands):
+class HostService(ModelCommands, ServerCommands, TodoCommands):
     """The core as its clients see it; implements `HostApi`."""
 
     def __init__(
@@ -60,6 +61,7 @@ class HostService(ModelCommands, ServerCommands):
     ) -> None:
         ModelCommands.__init__(self, admins, feed)
         ServerCommands.__init__(self, admins.servers, feed)
+        TodoCommands.__init__(self, records, admins.todos)
         self._records = records
         self._feed = feed
         self._engine = engine

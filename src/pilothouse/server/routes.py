@@ -10,6 +10,7 @@ from msgspec import Meta
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
+from pilothouse.server.todo_routes import TODO_ROUTES
 from pilothouse.server.watchdog import was_blocked
 from pilothouse.types import limits
 from pilothouse.types.api import (
@@ -410,4 +411,4 @@ _RUNS: tuple[AnyRoute, ...] = (
     ),
 )
 
-ROUTES: tuple[AnyRoute, ...] = (*_SERVER, *_CONVERSATIONS, *_RUNS, *MODEL_ROUTES, *SERVER_ROUTES)
+ROUTES: tuple[AnyRoute, ...] = (*_SERVER, *_CONVERSATIONS, *_RUNS, *TODO_ROUTES, *MODEL_ROUTES, *SERVER_ROUTES)

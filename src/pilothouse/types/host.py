@@ -54,6 +54,7 @@ from pilothouse.types.servers import (
     TrafficPage,
     TrafficSwitch,
 )
+from pilothouse.types.todos import TodoInput, TodoList
 
 # The one person of an installation without accounts.
 LOCAL_OWNER = "local"
@@ -149,6 +150,18 @@ class Runs(Protocol):
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
+        ...
+
+
+class Todos(Protocol):
+    """What the agent has to do in a conversation."""
+
+    async def todos(self, owner: str, conversation_id: str) -> TodoList:
+        """Return a conversation's todos."""
+        ...
+
+    async def put_todos(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
+        """Replace a conversation's todos; the agent is told before it is asked the next time."""
         ...
 
 
@@ -304,7 +317,7 @@ class Watching(Protocol):
         ...
 
 
-class ClientApi(Conversations, Runs, Models, Servers, Settings, Protocol):
+class ClientApi(Conversations, Runs, Todos, Models, Servers, Settings, Protocol):
     """What commands and programs ask for, of a core of their own or of a running server."""
 
 

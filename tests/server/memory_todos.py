@@ -1,0 +1,19 @@
+"""Todos of the core that keeps everything in memory."""
+
+from __future__ import annotations
+
+from pilothouse.types.todos import TodoInput, TodoList
+
+
+class MemoryTodos:
+    """The part of HostApi that is about todos."""
+
+    def __init__(self) -> None:
+        self.lists: dict[str, TodoList] = {}
+
+    async def todos(self, owner: str, conversation_id: str) -> TodoList:
+        return self.lists.get(conversation_id, TodoList())
+
+    async def put_todos(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
+        self.lists[conversation_id] = TodoList(todos=body.todos, updated_at=1.0)
+        return self.lists[conversation_id]
