@@ -99,6 +99,8 @@ def _word(text: str, place: int) -> tuple[str | Uncertain, int]:
     begun, parts = place, []
     while place < len(text) and text[place] != " ":
         if plain := _PLAIN.match(text, place):
+            if (place == begun and plain[0][0] in "=%") or _TILDE.search(text, place, plain.end()) is not None:
+                return Uncertain("the shell may expand a word of it"), place
             parts.append(plain[0])
             place = plain.end()
         elif quoted := _QUOTED.match(text, place):
@@ -108,8 +110,6 @@ def _word(text: str, place: int) -> tuple[str | Uncertain, int]:
             place = quoted.end()
         else:
             return Uncertain(_REASONS.get(text[place], "it has a character that shells may read differently")), place
-    if text[begun] in "=%" or _TILDE.search(text, begun, place) is not None:
-        return Uncertain("the shell may expand a word of it"), place
     return "".join(parts), place
 
 

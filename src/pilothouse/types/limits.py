@@ -371,8 +371,9 @@ GUARD_FILES = 2_000
 MODEL_SAYS_CHARS = 600
 # Beyond this much for one place in one run, what leaves is looked at again whatever was allowed.
 SENT_UNASKED = 256 * 1024
-# Answers given at once.
+# Answers given at once, and what of one is kept of the person's own words.
 ANSWERS_AT_ONCE = 200
+ANSWER_CHARS = 100_000
 
 # --- in a terminal -------------------------------------------------------------------------------
 # How often the line about tool calls at work moves: it looks alive, and costs nothing.
@@ -567,3 +568,5 @@ INDEX_SETTLED = 2.0
 INDEX_WORTH_FILES = 2_000
 # Files that are parsed to tell a name's uses from its mentions.
 USAGE_FILES = 1_000
+# The same for the number of files that a disk can still hold.
+COMMAND_NAMES_RESERVE = 20_000
