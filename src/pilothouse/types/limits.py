@@ -259,6 +259,14 @@ TODO_CHARS = 2_000
 TODO_LISTS_KEPT = 256
 # Todos of one status that a reminder names; the rest it counts.
 TODOS_REMINDED = 20
+# A question that the agent asks must be readable, and its choices must fit on a screen.
+QUESTION_CHARS = 8_000
+QUESTION_CHOICES = 10
+CHOICE_CHARS = 200
+# What the person allows by answering such a question lasts this long.
+ASKED_GRANT = 300.0
+# What an agent may add by itself to how often its model is asked, in one run.
+ITERATIONS_ADDED = 150
 
 # --- several processes ---------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.
@@ -441,6 +449,7 @@ DIFFS_CHARS = 128 * 1024
 DIFF_LINES = 20_000
 # What is deleted with its folder is kept for undoing.
 TREE_ENTRIES = 2_000
+TREE_DEPTH = 100
 TREE_BYTES = 64 * 1024 * 1024
 # Files that one patch or one list of replacements touches.
 PATCH_FILES = 200

@@ -53,16 +53,21 @@ class Child:
         await self._process.wait()
         return self.exit_code or 0
 
-    async def end(self, grace: float = limits.COMMAND_GRACE) -> None:
-        """End it and everything that descends from it: SIGTERM, a moment, SIGKILL. Safe to call at any time."""
+    async def end(self, *, hangup: bool = False) -> None:
+        """End it and everything that descends from it: SIGTERM, a moment, SIGKILL. Safe to call at any time.
+
+        A shell that someone types at ignores SIGTERM; it goes when its terminal does.
+        """
         if self.exit_code is None:
             for pid in await asyncio.to_thread(descendants, self.pid):
                 send(pid, signal.SIGTERM)
+                if hangup:
+                    send(pid, signal.SIGHUP)
                 # A stopped process hears nothing before it goes on.
                 send(pid, signal.SIGCONT)
             if not self._enclosed and sys.platform != "linux":
                 self._signal_group(signal.SIGTERM)
-            await self._gone(grace)
+            await self._gone(limits.COMMAND_GRACE)
         await self._kill()
         if self._group is not None:
             self._group.kill()

@@ -1,0 +1,103 @@
+"""One command from its start to its end: what it wrote, and why it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from pilothouse.tools.sandbox.processes import Child, start
+from pilothouse.tools.sandbox.sandbox import Order, Sandbox
+from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.tools.terminal.text import last_line
+from pilothouse.types import limits
+
+_PIECE = 256 * 1024
+# Why a command is over.
+Ending = Literal["ended", "timeout", "disk"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a command ended and what it wrote."""
+
+    exit_code: int
+    output: HeadTail
+    seconds: float
+    ending: Ending
+
+
+async def run_command(
+    sandbox: Sandbox, order: Order, timeout: float, tell: Callable[[str], None] = lambda line: None
+) -> Outcome:
+    """Run a command and wait for it; `tell` gets the last line of its output now and then.
+
+    However this ends, by itself, in time, or by being cancelled: everything that the command started is gone.
+    """
+    began = time.monotonic()
+    child = await start(sandbox, order)
+    kept = HeadTail()
+    reading = asyncio.create_task(read_all(child, kept.add, tell), name="command output")
+    try:
+        ending = await watched(child, order.folder, sandbox.caps.disk_reserve, timeout)
+    finally:
+        await asyncio.shield(_finish(child, reading))
+    return Outcome(child.exit_code or 0, kept, time.monotonic() - began, ending)
+
+
+async def watched(child: Child, folder: str, reserve: int, timeout: float | None) -> Ending:
+    """Wait for a command's end, for the end of its time, or for the disk to run full."""
+    waiting = asyncio.create_task(child.wait())
+    filling = asyncio.create_task(_disk_fills(folder, reserve))
+    try:
+        done, _ = await asyncio.wait({waiting, filling}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        filling.cancel()
+        await asyncio.wait({waiting, filling})
+    return "ended" if waiting in done else "disk" if filling in done else "timeout"
+
+
+async def _finish(child: Child, reading: asyncio.Task[None]) -> None:
+    await child.end()
+    # Everything that could write is gone; what it wrote last is on its way.
+    await asyncio.wait([reading], timeout=limits.COMMAND_GRACE)
+    reading.cancel()
+    await asyncio.wait([reading])
+
+
+async def read_all(child: Child, take: Callable[[bytes], None], tell: Callable[[str], None]) -> None:
+    """Read what a command writes until it closes its output; a flood is read and mostly forgotten."""
+    told = 0.0
+    while piece := await child.output.read(_PIECE):
+        take(piece)
+        if time.monotonic() - told >= limits.COMMAND_TOLD:
+            told = time.monotonic()
+            tell(last_line(piece))
+
+
+async def _disk_fills(folder: str, reserve: int) -> None:
+    """Return when a command has left too little of the disk, or too few names, for everyone else."""
+    first = await asyncio.to_thread(_free, folder)
+    # On a disk that was nearly full before, half of what was left.
+    least = tuple(
+        min(bound, had // 2) for bound, had in zip((reserve, limits.COMMAND_NAMES_RESERVE), first, strict=True)
+    )
+    while True:
+        await asyncio.sleep(limits.COMMAND_DISK_LOOK)
+        now = await asyncio.to_thread(_free, folder)
+        if any(left < bound for left, bound in zip(now, least, strict=True)):
+            return
+
+
+def _free(folder: str) -> tuple[int, int]:
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        # It may have removed its own folder: no reason to end it.
+        return sys.maxsize, sys.maxsize
+    return found.f_bavail * found.f_frsize, found.f_favail

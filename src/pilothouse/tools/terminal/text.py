@@ -1,0 +1,95 @@
+"""Raw bytes of terminals as text: for people as they are, for a model without what only moves a cursor."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.types import limits
+
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # what moves the cursor or sets a colour
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"
+    r"|\x1b[ -/]*[0-~]"
+)
+_CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
+_ERASED = re.compile(r"[^\n\x08]\x08")
+
+
+def _as_cp437(error: UnicodeError) -> tuple[str, int]:
+    """Read bytes that are not UTF-8 as old programs mean them: lines, boxes and blocks."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp437"), error.end
+
+
+codecs.register_error("cp437", _as_cp437)
+
+
+def decode(data: bytes) -> str:
+    """Return bytes as text; whatever is not UTF-8 is taken for code page 437."""
+    return data.decode("utf-8", "cp437")
+
+
+def plain(text: str) -> str:
+    """Return what a terminal's output says, line by line, without colours, titles and overwritten progress."""
+    said = _SEQUENCE.sub("", text.replace("\r\n", "\n"))
+    while (shorter := _ERASED.sub("", said)) != said:
+        said = shorter
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n"))
+    return _CONTROL.sub("", "\n".join(lines).replace("\x08", "").replace("\x1b", ""))
+
+
+def for_model(kept: HeadTail) -> str:
+    """Return an output's beginning and end as a model gets it, with a note in between when there is more."""
+    head, tail = kept.ends
+    if not kept.left_out:
+        return shortened(plain(decode(head + tail)))
+    return _joined(
+        plain(decode(head))[: limits.COMMAND_HEAD_CHARS],
+        plain(decode(tail))[-limits.COMMAND_TAIL_CHARS :],
+        f"{kept.total:,} bytes in all",
+    )
+
+
+def shortened(text: str) -> str:
+    """Return the beginning and the end of a long text."""
+    if len(text) <= limits.COMMAND_HEAD_CHARS + limits.COMMAND_TAIL_CHARS:
+        return text
+    head, tail = text[: limits.COMMAND_HEAD_CHARS], text[-limits.COMMAND_TAIL_CHARS :]
+    return _joined(head, tail, f"{len(text):,} characters in all")
+
+
+def _joined(head: str, tail: str, size: str) -> str:
+    return f"{head}\n\n[… the middle is left out; {size} …]\n\n{tail}"
+
+
+def last_line(data: bytes) -> str:
+    """Return the last line with something in it, to show while a command runs."""
+    for line in reversed(plain(decode(data[-4_096:])).splitlines()):
+        if line.strip():
+            return line.strip()[: limits.COMMAND_TOLD_CHARS]
+    return ""
+
+
+class TypedLine:
+    """The line that is being typed at a shell, as far as typing alone tells; the last one that was entered."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self.entered = ""
+
+    def typed(self, data: bytes) -> None:
+        """Take what was typed."""
+        for character in _SEQUENCE.sub("", data.decode("utf-8", "replace")):
+            if character in "\r\n":
+                self.entered = self._line.strip() or self.entered
+                self._line = ""
+            elif character in "\x7f\x08":
+                self._line = self._line[:-1]
+            elif character in "\x03\x15":
+                self._line = ""
+            elif character.isprintable():
+                self._line = (self._line + character)[-limits.COMMAND_CHARS :]
