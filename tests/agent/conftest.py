@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest_asyncio
 
-from pilothouse.agent.calls import Calls, CallSetting
+from pilothouse.agent.calls import Calls
+from pilothouse.agent.preparing import CallSetting
 from pilothouse.results.pipeline import Pipeline
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal
@@ -23,7 +24,7 @@ from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, OpenModel, Results, Tool
 from pilothouse.types.runs import Run
 from pilothouse.types.stream import StreamEvent
-from tests.support.authority import an_authorizer
+from tests.support.deciding import an_authorizer
 from tests.support.records import OWNER, a_conversation, a_posting
 
 

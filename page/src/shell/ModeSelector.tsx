@@ -15,8 +15,8 @@ export function useMode(): Mode {
   return modeAt(settings, now / 1000);
 }
 
-/** Change the mode of this conversation. */
-export const setMode = (mode: Mode) => void changeSettings({ mode }).catch(tell);
+/** Change the mode of this conversation; its time begins anew, also where the same is chosen again. */
+export const setMode = (mode: Mode) => void changeSettings({ mode, modeSince: 0 }).catch(tell);
 
 /** Asks before a conversation stops asking. */
 function ConfirmAutoApprove({ opened, onClose }: { opened: boolean; onClose: () => void }) {

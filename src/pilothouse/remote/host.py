@@ -15,6 +15,8 @@ from pilothouse.remote.todos import RemoteTodos
 from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
+    Answers,
+    AnswersTaken,
     Catalogue,
     ConfigPatch,
     ConfigView,
@@ -171,6 +173,10 @@ class RemoteHost(RemoteServers, RemoteTodos):
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
         return await self._calling.ask("POST", at("questions", item_id, "answer"), Run, body=body)
+
+    async def answer_many(self, owner: str, body: Answers) -> AnswersTaken:
+        """Give several questions the same answer; each is taken or not by itself."""
+        return await self._calling.ask("POST", "/api/answers", AnswersTaken, body=body)
 
     # --- models and settings ---
 

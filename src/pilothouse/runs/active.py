@@ -11,15 +11,17 @@ from typing import Literal
 import msgspec
 
 from pilothouse.agent import leftovers, questions
-from pilothouse.agent.calls import Calls, CallSetting
+from pilothouse.agent.calls import Calls
 from pilothouse.agent.loop import Loop, Outcome
+from pilothouse.agent.preparing import CallSetting
 from pilothouse.agent.reminders import Several
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
+from pilothouse.runs.modes import Modes
 from pilothouse.runs.planning import plan, selection_of
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import Event, ItemUpdated, RunUpdated, event_decoder
+from pilothouse.types.events import ConversationUpdated, Event, ItemUpdated, RunUpdated, event_decoder
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
 from pilothouse.types.models import ModelConfig
@@ -31,6 +33,8 @@ from pilothouse.types.todos import Reminder, Reminders
 _log = logging.getLogger(__name__)
 
 Reason = Literal["cancel", "shutdown", "stale"]
+# What people want of a run while it is at work.
+_WISHES = ("run.updated", "item.updated", "conversation.updated")
 
 
 async def _nobody(_call_ids: Sequence[str]) -> None:
@@ -46,6 +50,8 @@ class Parts(msgspec.Struct, frozen=True):
     toolbox: ToolSource
     authorizer: Authorizer
     results: Results
+    # How much a conversation may do unasked, now.
+    modes: Modes = Modes()
     # What the person set about the times of tools.
     timeouts: Callable[[], ToolTimeouts] = ToolTimeouts
     # What every model is reminded of.
@@ -67,6 +73,8 @@ class ActiveRun:
         self._calls: Calls | None = None
         self._task: asyncio.Task[Outcome] | None = None
         self._stopping: Reason | None = None
+        # As the person last set them.
+        self._settings = ConversationSettings()
         # Calls that wait for answers which will not come.
         self._given_up: list[str] = []
 
@@ -109,6 +117,8 @@ class ActiveRun:
 
     async def _loop(self, conversation: Conversation) -> Outcome:
         run, parts, settings = self.run, self._parts, conversation.settings
+        self._settings = settings
+        mode = parts.modes.now(settings)
         opened = await parts.models.open(run.options.model_id or settings.model_id)
         self.opened = opened
         # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
@@ -117,7 +127,7 @@ class ActiveRun:
                 run.conversation_id,
                 selection_of(run, conversation),
                 settings.working_directory,
-                settings.mode,
+                mode,
                 opened.config.context_window,
             )
         )
@@ -133,6 +143,8 @@ class ActiveRun:
             context_window=opened.config.context_window,
             allow=run.options.allow,
             timeouts=parts.timeouts(),
+            owner=run.owner,
+            mode=lambda: parts.modes.now(self._settings),
         )
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
         refused = _place(opened.config) in parts.without_tools
@@ -160,7 +172,7 @@ class ActiveRun:
                     async for batch in feed:
                         for event in batch:
                             cursor = event.seq or cursor
-                            if event.seq and event.kind in ("run.updated", "item.updated"):
+                            if event.seq and event.kind in _WISHES:
                                 self._heed(event_decoder.decode(event.json))
             except Lagged:
                 continue
@@ -173,6 +185,9 @@ class ActiveRun:
                 self.stop("stale")
             elif event.run.cancel_requested:
                 self.stop("cancel")
+        elif isinstance(event, ConversationUpdated):
+            # How much may be done unasked counts at once; everything else from the next message on.
+            self._settings = event.conversation.settings
         elif isinstance(event, ItemUpdated) and self._calls is not None:
             if event.data.get("cancelRequested"):
                 self._calls.cancel(event.item_id)

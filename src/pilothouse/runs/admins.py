@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder, ServerAdmin
+from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder, Permissions, ServerAdmin
 from pilothouse.types.todos import TodoDesk
 
 
@@ -16,3 +16,4 @@ class Admins(msgspec.Struct, frozen=True):
     config: ConfigAdmin
     servers: ServerAdmin
     todos: TodoDesk
+    permissions: Permissions

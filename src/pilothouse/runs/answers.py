@@ -1,31 +1,75 @@
-"""An answer on its way in: what a question takes."""
+"""An answer on its way in: what a question takes, and what it allows beyond the one call."""
 
 from __future__ import annotations
 
+import time
+
+import msgspec
+
 from pilothouse.agent.validation import complaint
+from pilothouse.types import limits
 from pilothouse.types.api import Answer
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.authority import Grant, Pattern, Rule
+from pilothouse.types.durations import seconds_of
+from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.json import JsonObject, convert, encode, plain
+
+# Answers to a question about a call that stand for more calls of its kind.
+LASTING = frozenset({"conversation", "always"})
+_DEFAULT = "5m"
 
 
-async def checked(question: Item, body: Answer) -> JsonObject:
+class _Terms(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """How far a lasting answer reaches; what is left out is as it was proposed."""
+
+    duration: str = _DEFAULT
+    pattern: Pattern | None = None
+
+
+async def checked(question: Item, body: Answer, by: str) -> JsonObject:
     """Return what is kept of an answer; raise one sentence if the question does not take it."""
     if question.kind != "question":
         raise PilothouseError("bad_request", "That is not a question.")
+    if question.data.get("kind") == "collaboration":
+        return _said(question, body)
     choices = [choice["id"] for choice in question.data.get("choices", ())]
     if body.choice is not None and body.choice not in choices:
         raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
     if body.choice is None and (body.text is None or choices):
         raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices)}." if choices else "Say something.")
-    if body.choice is None:
-        return {"text": body.text}
-    is_form = body.choice == "accept" and question.data.get("mode") == "form"
-    if not is_form:
-        if body.content is not None:
-            raise PilothouseError("bad_request", "Only an accepted form has content.")
-        return {"choice": body.choice}
-    return {"choice": body.choice, "content": await _filled_in(question, body.content)}
+    if body.text is not None and len(body.text) > limits.ANSWER_CHARS:
+        raise PilothouseError("too_large", f"An answer has at most {limits.ANSWER_CHARS:,} characters.")
+    said: JsonObject = {"by": by, "at": time.time()}
+    said |= {"choice": body.choice} if body.choice is not None else {}
+    said |= {"text": body.text} if body.text is not None else {}
+    return said | await _content(question, body)
+
+
+async def _content(question: Item, body: Answer) -> JsonObject:
+    if body.choice == "accept" and question.data.get("mode") == "form":
+        return {"content": await _filled_in(question, body.content)}
+    if body.choice in LASTING and question.data.get("kind") == "approval":
+        return _reach(question, body.content or {})
+    if body.content is not None:
+        which = "a lasting answer" if question.data.get("kind") == "approval" else "an accepted form"
+        raise PilothouseError("bad_request", f"Only {which} has content.")
+    return {}
+
+
+def _said(question: Item, body: Answer) -> JsonObject:
+    """Return what a person says to the agent: a choice, their own words, or both; leave needs the choice."""
+    choices = [choice["id"] for choice in question.data.get("choices", ())]
+    text = (body.text or "").strip()
+    chosen = body.choice is not None
+    if (chosen and body.choice not in choices) or (not chosen and question.data.get("authorizes")):
+        raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
+    if not chosen and not text:
+        raise PilothouseError("bad_request", "Say something.")
+    if body.content is not None:
+        raise PilothouseError("bad_request", "Only an accepted form has content.")
+    return {"choice": body.choice, "text": text} if chosen else {"text": text}
 
 
 async def _filled_in(question: Item, content: JsonObject | None) -> JsonObject:
@@ -35,3 +79,54 @@ async def _filled_in(question: Item, content: JsonObject | None) -> JsonObject:
     if wrong is not None:
         raise PilothouseError("bad_request", f"{wrong}.")
     return content
+
+
+def _reach(question: Item, content: JsonObject) -> JsonObject:
+    """Return how far a lasting answer reaches, and whether that is other than proposed."""
+    try:
+        terms = convert(content, _Terms)
+    except BadField as error:
+        raise PilothouseError("bad_request", error.message) from None
+    seconds_of(terms.duration)
+    proposed = convert(question.data.get("proposal") or {}, Pattern)
+    pattern = terms.pattern or proposed
+    if pattern.tool == proposed.tool:
+        # A permission for a server's tool is one for its exact definition, however the rest was edited.
+        pattern = msgspec.structs.replace(pattern, definition=proposed.definition)
+    kept = {"duration": terms.duration, "pattern": plain(pattern)}
+    return {"content": kept, "edited": pattern != proposed}
+
+
+def grant_of(question: Item, answer: JsonObject, owner: str) -> Grant | None:
+    """Return the passing permission that an answer gives: to a call of this kind, or to what the agent asked for."""
+    data, now = question.data, time.time()
+    if data.get("kind") == "approval" and answer.get("choice") == "conversation":
+        content = answer["content"]
+        pattern, seconds = convert(content["pattern"], Pattern), seconds_of(content["duration"])
+    elif data.get("kind") == "collaboration" and data.get("authorizes") and answer.get("choice") == "approve":
+        pattern, seconds = Pattern(tool=str(data["authorizes"])), seconds_of(str(data.get("duration") or _DEFAULT))
+    else:
+        return None
+    return Grant(
+        id=new_id("g"),
+        owner=owner,
+        conversation_id=question.conversation_id,
+        pattern=pattern,
+        created_at=now,
+        expires_at=now + seconds,
+        single_use=False,
+        question_id=question.id,
+    )
+
+
+def rule_of(question: Item, answer: JsonObject) -> Rule | None:
+    """Return the lasting rule that an answer makes."""
+    if question.data.get("kind") != "approval" or answer.get("choice") != "always":
+        return None
+    pattern = convert(answer["content"]["pattern"], Pattern)
+    return Rule(id=new_id("u"), verdict="allow", pattern=pattern, created_at=time.time())
+
+
+def alone(question: Item, body: Answer) -> bool:
+    """Return whether an answer may only be given to this question by itself: it would let something stand out pass."""
+    return question.data.get("kind") == "approval" and body.choice != "deny" and not question.data.get("group")

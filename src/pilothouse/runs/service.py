@@ -13,16 +13,17 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.agent import leftovers, questions
-from pilothouse.runs import answers, messages, results, selecting, titles
+from pilothouse.runs import messages, results, selecting, titles
 from pilothouse.runs.admins import Admins
+from pilothouse.runs.answer_commands import AnswerCommands
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.model_commands import ModelCommands
+from pilothouse.runs.modes import Modes, harmless
 from pilothouse.runs.server_commands import ServerCommands
 from pilothouse.runs.todo_commands import TodoCommands
 from pilothouse.types import limits
 from pilothouse.types.api import (
-    Answer,
     ConversationPage,
     ConversationPatch,
     ConversationSnapshot,
@@ -49,7 +50,7 @@ _log = logging.getLogger(__name__)
 _DAY = 86_400.0
 
 
-class HostService(ModelCommands, ServerCommands, TodoCommands):
+class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands):
     """The core as its clients see it; implements `HostApi`."""
 
     def __init__(
@@ -62,10 +63,12 @@ class HostService(ModelCommands, ServerCommands, TodoCommands):
         ModelCommands.__init__(self, admins, feed)
         ServerCommands.__init__(self, admins.servers, feed)
         TodoCommands.__init__(self, records, admins.todos)
+        AnswerCommands.__init__(self, records, engine, admins.permissions)
         self._records = records
         self._feed = feed
         self._engine = engine
         self._admins = admins
+        self._modes = Modes()
         self._tasks: set[asyncio.Task[None]] = set()
         feed.on_listed = self._list_changed
 
@@ -96,7 +99,8 @@ class HostService(ModelCommands, ServerCommands, TodoCommands):
         """Start a conversation, with the active profile's settings where none are given."""
         now = time.time()
         title = titles.clean(body.title or "")
-        settings = await self._checked(body.settings or self._admins.config.new_conversation_settings())
+        given = body.settings or harmless(self._admins.config.new_conversation_settings())
+        settings = self._modes.begun(await self._checked(given))
         return await self._records.add_conversation(
             Conversation(
                 id=new_id("c"),
@@ -112,7 +116,8 @@ class HostService(ModelCommands, ServerCommands, TodoCommands):
 
     async def snapshot(self, owner: str, conversation_id: str, *, limit: int) -> ConversationSnapshot:
         """Return a conversation with its newest items."""
-        return await self._records.snapshot(owner, conversation_id, limit)
+        kept = await self._records.snapshot(owner, conversation_id, limit)
+        return msgspec.structs.replace(kept, conversation=self._modes.shown(kept.conversation))
 
     async def items(self, owner: str, conversation_id: str, *, before: int | None, limit: int) -> ItemPage:
         """Return the items before a position, or the newest."""
@@ -128,7 +133,9 @@ class HostService(ModelCommands, ServerCommands, TodoCommands):
         def change(now: Conversation) -> Conversation:
             if title is not None:
                 now = msgspec.structs.replace(now, title=title, title_source="person")
-            return now if settings is None else msgspec.structs.replace(now, settings=settings)
+            if settings is None:
+                return now
+            return msgspec.structs.replace(now, settings=self._modes.changed(now.settings, settings))
 
         return await self._records.change_conversation(owner, conversation_id, change)
 
@@ -264,19 +271,6 @@ class HostService(ModelCommands, ServerCommands, TodoCommands):
         if item.kind != "tool_call":
             raise PilothouseError("bad_request", "That is not a tool call.")
         return item
-
-    async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
-        """Answer a question and let its run go on."""
-        question = await self._records.item(owner, item_id)
-        answer = await answers.checked(question, body)
-        run = await self._records.settle_run(
-            question.run_id or "", lambda now, left: questions.answered(now, left, item_id, answer)
-        )
-        if run is None:
-            raise PilothouseError("bad_request", "That is not a question.")
-        if run.status == "queued":
-            await self._engine.start(run.id)
-        return run
 
     # --- sessions ---
 

@@ -15,6 +15,8 @@ from pilothouse.server.watchdog import was_blocked
 from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
+    Answers,
+    AnswersTaken,
     ConfigPatch,
     ConfigView,
     ConversationPage,
@@ -200,6 +202,11 @@ async def get_result_part(call: Call[None, NoQuery]) -> PartData:
 async def answer_question(call: Call[Answer, NoQuery]) -> Run:
     """Answer a question."""
     return await call.host.answer(call.owner, call.id, call.body)
+
+
+async def answer_many(call: Call[Answers, NoQuery]) -> AnswersTaken:
+    """Give several questions the same answer."""
+    return await call.host.answer_many(call.owner, call.body)
 
 
 async def search(call: Call[None, SearchQuery]) -> SearchResult:
@@ -408,6 +415,14 @@ _RUNS: tuple[AnyRoute, ...] = (
         body=Answer,
         reply=Run,
         summary="Answer a question, by its item's id.",
+    ),
+    Route(
+        method="POST",
+        path="/api/answers",
+        handler=answer_many,
+        body=Answers,
+        reply=AnswersTaken,
+        summary="Give several questions the same answer; what stands out must be answered by itself.",
     ),
 )
 

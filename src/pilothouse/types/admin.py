@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels, ModelInput
+from pilothouse.types.authority import Grant, Rule
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.ports import ModelSource
@@ -27,6 +28,18 @@ from pilothouse.types.servers import (
     TrafficPage,
     TrafficSwitch,
 )
+
+
+class Permissions(Protocol):
+    """Keeps what the person allows beyond one call."""
+
+    async def add_grant(self, grant: Grant) -> None:
+        """Keep a passing permission."""
+        ...
+
+    async def add_rule(self, rule: Rule) -> None:
+        """Keep a lasting rule beside the others; raise `bad_request` with why it cannot be kept."""
+        ...
 
 
 class ModelAdmin(ModelSource, Protocol):

@@ -151,8 +151,29 @@ class Answer(_Body, frozen=True):
 
     choice: str | None = None
     text: str | None = None
-    # With the choice "accept" of a form: its fields.
+    # A form's fields with "accept"; {duration, pattern} with "conversation"; {pattern} with "always".
     content: JsonObject | None = None
+
+
+class Answers(_Body, frozen=True):
+    """The same answer to several questions; what stands out must be answered by itself."""
+
+    item_ids: tuple[str, ...]
+    answer: Answer
+
+
+class AnswerTaken(Frozen, frozen=True):
+    """Whether one of several answers was taken, and why not."""
+
+    item_id: str
+    taken: bool
+    message: str = ""
+
+
+class AnswersTaken(Frozen, frozen=True):
+    """What became of each answer, in the order in which the questions were named."""
+
+    answers: tuple[AnswerTaken, ...]
 
 
 class Range(Frozen, frozen=True):

@@ -11,6 +11,8 @@ from typing import Protocol
 
 from pilothouse.types.api import (
     Answer,
+    Answers,
+    AnswersTaken,
     Catalogue,
     ConfigPatch,
     ConfigView,
@@ -150,6 +152,10 @@ class Runs(Protocol):
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
+        ...
+
+    async def answer_many(self, owner: str, body: Answers) -> AnswersTaken:
+        """Give several questions the same answer; each is taken or not by itself."""
         ...
 
 

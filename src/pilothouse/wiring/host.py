@@ -26,6 +26,7 @@ from pilothouse.runs.active import Parts
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import DirectEngine, Executor
 from pilothouse.runs.feed import Feed
+from pilothouse.runs.modes import Modes
 from pilothouse.runs.recovery import ONE_SHOT, Recovery
 from pilothouse.runs.results import PatientKeeper
 from pilothouse.runs.service import HostService
@@ -43,7 +44,7 @@ from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import ToolSource
-from pilothouse.wiring.authority import authorizer
+from pilothouse.wiring.authority import Authority
 from pilothouse.wiring.built_in import BuiltIns, CoreTools
 from pilothouse.wiring.foundation import Foundation
 from pilothouse.wiring.servers import LateAdmin, Servers
@@ -137,8 +138,10 @@ async def open_host(
         stack.push_async_callback(_close_models)
         servers = Servers(base, BuiltIns(plugins, core).fitting)
         stack.push_async_callback(servers.close)
+        authority = Authority(base)
         parts = msgspec.structs.replace(
-            _parts(base, models, servers, plugins),
+            _parts(base, models, servers, plugins, authority),
+            modes=Modes(),
             timeouts=lambda: config.config.tool_timeouts,
             release=servers.release,
             reminders=Several(plugins.reminders()),
@@ -147,7 +150,12 @@ async def open_host(
         executor = Executor(parts, process)
         engine = DirectEngine(executor, parts)
         admins = Admins(
-            models, _Finder(folder, models), _Settings(config, plugins), cast(ServerAdmin, LateAdmin(servers)), todos
+            models,
+            _Finder(folder, models),
+            _Settings(config, plugins),
+            cast(ServerAdmin, LateAdmin(servers)),
+            todos,
+            authority,
         )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
@@ -199,7 +207,9 @@ def embedded_is_installed() -> bool:
     return embedded_available()
 
 
-def _parts(base: Foundation, models: ModelCatalogue, toolbox: ToolSource, plugins: Plugins) -> Parts:
+def _parts(
+    base: Foundation, models: ModelCatalogue, toolbox: ToolSource, plugins: Plugins, authority: Authority
+) -> Parts:
     store, maskers = base.opened.store, plugins.maskers()
     redactor = MaskerChain(base.redactor, maskers) if maskers else base.redactor
     return Parts(
@@ -207,7 +217,7 @@ def _parts(base: Foundation, models: ModelCatalogue, toolbox: ToolSource, plugin
         feed=base.feed,
         models=models,
         toolbox=toolbox,
-        authorizer=authorizer(base),
+        authorizer=authority.authorizer,
         results=Pipeline(redactor, PatientKeeper(store, base.feed)),
     )
 
