@@ -10,6 +10,7 @@ import msgspec
 from pilothouse.types import limits
 from pilothouse.types.items import Item
 from pilothouse.types.json import encode
+from pilothouse.types.tool_names import INCREASE
 
 CONTINUE = "continue"
 STOP = "stop"
@@ -26,7 +27,7 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
     """Return the limit that the run's items have reached since the person last said to go on."""
     allowances = 1 + sum(1 for item in mine if _went_on(item))
     turns = [item for item in mine if item.kind == "response" and item.status == "completed"]
-    if len(turns) >= limits.MAX_ITERATIONS * allowances:
+    if iterations_left(mine) == 0:
         return Excess("iterations", f"The model has been asked {len(turns)} times for this message. Go on?")
     tokens = sum(_tokens(item) for item in turns)
     if tokens >= limits.RUN_TOKEN_BUDGET * allowances:
@@ -44,7 +45,15 @@ def iterations_left(mine: Sequence[Item]) -> int:
     """Return how often the model may still be asked before the person is."""
     allowances = 1 + sum(1 for item in mine if _went_on(item))
     turns = sum(1 for item in mine if item.kind == "response" and item.status == "completed")
-    return max(0, limits.MAX_ITERATIONS * allowances - turns)
+    return max(0, limits.MAX_ITERATIONS * allowances + iterations_added(mine) - turns)
+
+
+def iterations_added(mine: Sequence[Item]) -> int:
+    """Return how many the agent was given when it asked for more."""
+    calls = [item for item in mine if item.kind == "tool_call" and item.status == "completed"]
+    # A server's tool may have any name and bring any data.
+    own = [item for item in calls if item.data.get("tool") == INCREASE and not item.data.get("server")]
+    return sum(int(item.data.get("iterations") or 0) for item in own)
 
 
 def _went_on(item: Item) -> bool:

@@ -119,7 +119,7 @@ class Calls:
             wrong = failure("EXECUTION_FAILED", "The server asked something that cannot be asked.")
             await self._recorder.conclude(call, wrong)
             return
-        asked: JsonObject = {ask.id: questions.elicitation(call, tool, ask) for ask in paused.asks}
+        asked: JsonObject = {ask.id: questions.asked(call, tool, ask) for ask in paused.asks}
         # What a server asks is masked like everything else it says.
         told = ToolOutput(text="", data={"asked": asked})
         masked = await self._results.process(told, call.id, call.conversation_id)

@@ -154,6 +154,7 @@ class Preparing:
             user_text=asked,
             mode=setting.mode(),
             iterations_left=budget.iterations_left(mine),
+            iterations_added=budget.iterations_added(mine),
             seen=seen(items, setting.run_id),
         )
 

@@ -66,6 +66,27 @@ def elicitation(call: Item, tool: Tool, ask: Ask) -> JsonObject:
     }
 
 
+def collaboration(call: Item, ask: Ask) -> JsonObject:
+    """Return the data of a question that the agent itself asks."""
+    return {
+        "kind": "collaboration",
+        "callItemId": call.id,
+        "toolCallId": call.data.get("callId"),
+        "askId": ask.id,
+        # Becomes the question's text.
+        "message": ask.message,
+        "context": ask.context,
+        "choices": [{"id": choice.id, "label": choice.label} for choice in ask.choices],
+        "authorizes": ask.authorizes,
+        "duration": ask.duration,
+    }
+
+
+def asked(call: Item, tool: Tool, ask: Ask) -> JsonObject:
+    """Return the data of what a call asks before it goes on."""
+    return collaboration(call, ask) if ask.kind == "question" else elicitation(call, tool, ask)
+
+
 def approval_of(call: Item, items: Iterable[Item]) -> Approval | None:
     """Return what the person chose when last asked about this call."""
     for item in reversed(list(items)):
@@ -91,8 +112,10 @@ def begun_with(call: Item) -> Approval | None:
 
 
 def reply(question: Item) -> JsonObject:
-    """Return the person's answer as the server is told it; a question that was withdrawn is cancelled."""
+    """Return the person's answer as whoever asked is told it; a question that was withdrawn is cancelled."""
     answer = question.data.get("answer") or {}
+    if question.data.get("kind") == "collaboration" and answer:
+        return {"action": "accept", "choice": answer.get("choice"), "text": answer.get("text") or ""}
     action = answer.get("choice") or "cancel"
     return {"action": action, "content": answer["content"]} if answer.get("content") is not None else {"action": action}
 

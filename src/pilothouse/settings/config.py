@@ -32,6 +32,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     global_hotkey: str = DEFAULT_HOTKEY
     resume_after_restart: Literal["auto", "ask"] = "auto"
     tool_timeouts: ToolTimeouts = ToolTimeouts()
+    # How many rounds an agent may add to a run by itself; 0 to be asked instead.
+    most_added_iterations: int = limits.ITERATIONS_ADDED
 
     def active_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
@@ -46,6 +48,8 @@ def parse_config(raw: JsonObject) -> Config:
         message = f"Version {config.version} of this file is not known here; this is version {VERSION}."
         raise BadField(("version",), message)
     _check_timeouts(config.tool_timeouts)
+    if config.most_added_iterations < 0:
+        raise BadField(("most_added_iterations",), "How many rounds may be added is a number from 0 on.")
     seen: set[str] = set()
     for index, profile in enumerate(config.profiles):
         if not profile.id or not profile.name.strip():

@@ -68,6 +68,11 @@ class Consolidated:
         """Return the operations in their fixed order."""
         return tuple(self._operations)
 
+    @property
+    def operation_effects(self) -> dict[str, frozenset[Effect]]:
+        """Return what each operation may touch, by the name that rules use for it."""
+        return {f"{self.qualified_name}.{name}": each.effects for name, each in self._operations.items()}
+
     def limited(self, allowed: frozenset[Effect]) -> Consolidated | None:
         """Return the tool with the operations that touch nothing else."""
         left = [operation for operation in self._operations.values() if operation.effects <= allowed]

@@ -263,8 +263,6 @@ TODOS_REMINDED = 20
 QUESTION_CHARS = 8_000
 QUESTION_CHOICES = 10
 CHOICE_CHARS = 200
-# What the person allows by answering such a question lasts this long.
-ASKED_GRANT = 300.0
 # What an agent may add by itself to how often its model is asked, in one run.
 ITERATIONS_ADDED = 150
 

@@ -43,16 +43,28 @@ class ModelSource(Protocol):
         ...
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a server wants to know from the person before it goes on with a call."""
+class Choice(msgspec.Struct, frozen=True, rename="camel"):
+    """One answer that a question offers."""
 
     id: str
-    kind: Literal["form", "url"]
+    label: str
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a server, or with a plain question the agent, wants to know before it goes on with a call."""
+
+    id: str
+    kind: Literal["form", "url", "question"]
     message: str
     # What the answer must look like, for a form.
     schema: JsonObject = {}
     # Where the person is asked to go, for a URL.
     url: str = ""
+    # For a question: what else the person should know, what they may choose, and what choosing to approve allows.
+    context: str = ""
+    choices: tuple[Choice, ...] = ()
+    authorizes: str = ""
+    duration: str = ""
 
 
 class Resumed(msgspec.Struct, frozen=True):
@@ -90,6 +102,8 @@ class CallContext(msgspec.Struct, frozen=True):
     mode: Mode = "ask"
     # How often the model may still be asked in this run.
     iterations_left: int = 0
+    # How many of them the agent has added itself.
+    iterations_added: int = 0
     # What was said about this very call when it was allowed; the tool holds itself to it.
     access: Access | None = None
     seen: Seen = Seen()

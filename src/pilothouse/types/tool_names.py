@@ -6,12 +6,14 @@ from pilothouse.types.access import Effect
 from pilothouse.types.authority import Mode
 from pilothouse.types.ports import Tool
 
+# The tool whose calls add to how often a model may be asked in a run.
+INCREASE = "increase_max_iterations"
 # A server of such a name would make its calls look like those of our own tools.
 BUILT_IN = (
     "think",
     "user_collaboration",
     "run_subagent",
-    "increase_max_iterations",
+    INCREASE,
     "list_system_prompts",
     "list_mini_prompts",
     "memory_operations",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pilothouse.plugins.manager import Plugins
+from pilothouse.tools.collaboration import UserCollaboration
+from pilothouse.tools.consolidated import Consolidated
 from pilothouse.tools.fitting import fitting
+from pilothouse.tools.iterations import IncreaseMaxIterations
 from pilothouse.tools.think import Think
 from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.tools.todos.reminder import TodoReminders
 from pilothouse.tools.todos.tool import todo_operations
+from pilothouse.types.access import Effect
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import Tool, ToolRequest
 from pilothouse.types.todos import Reminders
@@ -21,18 +25,28 @@ HANDS = "hands"
 class CoreTools:
     """The tools that every conversation may have."""
 
-    def __init__(self, todos: TodoLists) -> None:
+    def __init__(self, todos: TodoLists, most_added_iterations: Callable[[], int]) -> None:
         self._todos = todos
-        # Set by who knows them all: thinking may ask for tools by name.
-        self.names: Sequence[str] = ()
+        self._most_added_iterations = most_added_iterations
+        # Set by who knows them all: thinking may ask for tools by name, and leave is asked for operations.
+        self.tools: Sequence[Tool] = ()
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
-        return (Think(lambda: self.names), todo_operations(self._todos))
+        return (
+            Think(lambda: [tool.spec.name for tool in self.tools]),
+            UserCollaboration(self._operations),
+            IncreaseMaxIterations(self._most_added_iterations),
+            todo_operations(self._todos),
+        )
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what every model is reminded of."""
         return (TodoReminders(self._todos),)
+
+    def _operations(self) -> dict[str, frozenset[Effect]]:
+        several = [tool.operation_effects for tool in self.tools if isinstance(tool, Consolidated)]
+        return {name: effects for each in several for name, effects in each.items()}
 
 
 class BuiltIns:
@@ -46,5 +60,5 @@ class BuiltIns:
         """Return those that fit a conversation, in their fixed order."""
         without = frozenset({HANDS}) if wanted.working_directory is None else frozenset[str]()
         tools = fitting(self._plugins.tools(without=without), wanted)
-        self._core.names = [tool.spec.name for tool in tools]
+        self._core.tools = tools
         return tools

@@ -132,7 +132,7 @@ async def open_host(
         secrets = SecretStore(folder.secrets, learn=redactor.learn)
         base = Foundation(folder, opened, config, secrets, redactor, feed)
         todos = TodoLists(opened.store)
-        core = CoreTools(todos)
+        core = CoreTools(todos, lambda: config.config.most_added_iterations)
         plugins = Plugins({"core": core}, installed(), folder.path / "plugins", _plugin_broke(feed))
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)

@@ -1,0 +1,168 @@
+"""The tool `user_collaboration`: a question to the person in the middle of the work; the run is parked meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pilothouse.tools.arguments import BadArgument, failed, optional_string, require_string, success
+from pilothouse.types import limits
+from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.types.json import JsonObject
+from pilothouse.types.messages import ToolSpec
+from pilothouse.types.ports import (
+    Ask,
+    CallContext,
+    CallFeedback,
+    CallTimes,
+    Choice,
+    ToolOutput,
+    ToolPaused,
+)
+
+NAME = "user_collaboration"
+LANE = "collaboration"
+_HERE = Path(__file__).parent
+_UNATTENDED = (_HERE / "collaboration_unattended.md").read_text().strip()
+_ANSWER = "answer"
+_APPROVE, _DECLINE = Choice("approve", "Approve"), Choice("decline", "Decline")
+_DURATION = "5m"
+_SPEC = ToolSpec(
+    name=NAME,
+    description=(_HERE / "collaboration.md").read_text().strip(),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "prompt": {"type": "string", "description": "The question."},
+            "context": {"type": "string", "description": "What the person should know to answer it."},
+            "choices": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from."},
+            "authorize_operation": {"type": "string", "description": "tool.operation to ask leave for."},
+        },
+        "required": ["prompt"],
+    },
+)
+# What the built-in operations may touch, by their names.
+Operations = Callable[[], Mapping[str, frozenset[Effect]]]
+
+
+class UserCollaboration:
+    """Asks the person; leave for an operation is given by an explicit choice, with the answer."""
+
+    effects: frozenset[Effect] = frozenset()
+    server = ""
+    qualified_name = NAME
+    grant_key = NAME
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Return the tool as the model sees it."""
+        return _SPEC
+
+    def limited(self, allowed: frozenset[Effect]) -> UserCollaboration:
+        """Return itself: it touches nothing."""
+        return self
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
+        """Say that it touches nothing, or what is wrong with the question."""
+        try:
+            self._ask(arguments)
+        except BadArgument as error:
+            return failed(error.message, error.code)
+        return Access(operation=NAME, lane=LANE)
+
+    def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
+        """Return the time of any built-in tool; waiting for the person does not count."""
+        return CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        """Return the question."""
+        asked = " ".join(str(arguments.get("prompt") or "").split())
+        details = tuple(f"{key}: {arguments[key]}" for key in ("context", "authorize_operation") if arguments.get(key))
+        summary = f"Asking: {asked[: limits.CHOICE_CHARS]}" if asked else "Asking you"
+        return Shown(action=NAME, action_display_name="Asking you", summary=summary, details=details, icon="question")
+
+    def display(self, arguments: Mapping[str, object]) -> str:
+        """Return the question in one line."""
+        return self.shown(arguments).summary
+
+    async def execute(
+        self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+    ) -> ToolOutput | ToolPaused:
+        """Ask and wait; where nobody can answer, say so at once."""
+        ask = self._ask(arguments)
+        if context.resumed is not None:
+            return _answered(ask, context.resumed.answers.get(_ANSWER, {}))
+        if context.mode == "auto_approve":
+            return _by_itself(ask)
+        if context.unattended or context.external:
+            return success(_UNATTENDED.replace("{question}", _written(ask)), {"question": ask.message})
+        return ToolPaused((ask,), {})
+
+    def _ask(self, arguments: JsonObject) -> Ask:
+        prompt = require_string(arguments, "prompt").strip()
+        about = optional_string(arguments, "context")
+        operation = optional_string(arguments, "authorize_operation").strip()
+        if not prompt:
+            raise BadArgument("`prompt` is empty; it must be a question.")
+        if max(len(prompt), len(about)) > limits.QUESTION_CHARS:
+            raise BadArgument(f"A question and its context have at most {limits.QUESTION_CHARS:,} characters each.")
+        choices = _choices(arguments.get("choices") or ())
+        if operation:
+            self._check(operation)
+            if choices:
+                raise BadArgument("Give `choices` or `authorize_operation`, not both.")
+            choices = (_APPROVE, _DECLINE)
+        return Ask(
+            id=_ANSWER,
+            kind="question",
+            message=prompt,
+            context=about,
+            choices=choices,
+            authorizes=operation,
+            duration=_DURATION if operation else "",
+        )
+
+    def _check(self, operation: str) -> None:
+        known = self._operations()
+        effects = known.get(operation)
+        if effects is None:
+            raise BadArgument(f"There is no operation {operation[: limits.CHOICE_CHARS]} that leave can be asked for.")
+        if effects & {"runs", "sends"}:
+            # Leave for any command at all is more than a person can see in one question.
+            raise BadArgument(f"Call {operation} itself: the person is asked about exactly what it would do.")
+
+
+def _answered(ask: Ask, answer: JsonObject) -> ToolOutput:
+    if answer.get("action") != "accept":
+        return failed("The question was withdrawn before it was answered.", "CANCELLED")
+    choice, text = answer.get("choice"), str(answer.get("text") or "")
+    label = next((each.label for each in ask.choices if each.id == choice), "")
+    said = f"User response: {'. '.join(part for part in (label, text) if part)}"
+    if ask.authorizes and choice == _APPROVE.id:
+        # The permission was given with the answer; words alone give none.
+        said = f"{said} ({ask.authorizes} may be used for {_DURATION} from the answer on.)"
+    return success(said, {"response": {"choice": choice, "text": text}, "authorizes": ask.authorizes})
+
+
+def _choices(given: Sequence[object]) -> tuple[Choice, ...]:
+    labels = [str(label).strip() for label in given]
+    if len(labels) > limits.QUESTION_CHOICES:
+        raise BadArgument(f"A question has at most {limits.QUESTION_CHOICES} choices; this one has {len(labels)}.")
+    if any(not label or len(label) > limits.CHOICE_CHARS for label in labels) or len(set(labels)) < len(labels):
+        raise BadArgument(f"Choices must differ and have 1 to {limits.CHOICE_CHARS} characters.")
+    return tuple(Choice(str(number), label) for number, label in enumerate(labels, 1))
+
+
+def _by_itself(ask: Ask) -> ToolOutput:
+    """Answer for a person who said that nothing is to be asked; it gives no leave that the mode does not give."""
+    chosen = "Choose what fits best" if ask.choices and not ask.authorizes else "Go on as you think best"
+    said = f"User response: {chosen}. (Answered by itself: auto-approve is on.)"
+    return success(said, {"response": {"choice": None, "text": ""}, "automatic": True})
+
+
+def _written(ask: Ask) -> str:
+    lines = [ask.message, ask.context, *(f"- {choice.label}" for choice in ask.choices if not ask.authorizes)]
+    return "\n".join(line for line in lines if line)
