@@ -48,7 +48,7 @@ describe("a unified diff", () => {
   });
 
   it("shows a line end of another system only where it is a change", () => {
-    expect(drawnLines(parseDiff("@@ -1 +1 @@\n-a\r\n+b\r\n")).map(({ text }) => text)).toEqual(["@@ -1 +1 @@", "a", "b"]);
-    expect(drawnLines(parseDiff("@@ -1 +1 @@\n-a\r\n+a\n")).map(({ text }) => text)).toEqual(["@@ -1 +1 @@", "a\r", "a"]);
+    expect(drawnLines(parseDiff("@@ -1 +1 @@\n-a\r\n+b\r\n")).map(({ text }) => text)).toEqual(["a", "b"]);
+    expect(drawnLines(parseDiff("@@ -1 +1 @@\n-a\r\n+a\n")).map(({ text }) => text)).toEqual(["a\r", "a"]);
   });
 });

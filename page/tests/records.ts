@@ -58,7 +58,7 @@ export function aRun(fields: Partial<Run> = {}): Run {
 
 /** Return a conversation's state holding these items, as of event `lastSeq`. */
 export function aState(items: Item[] = [], lastSeq = 1, fields: Partial<ConversationSnapshot> = {}): ConversationState {
-  return fromSnapshot({ conversation: aConversation(), items, runs: [], lastSeq, hasEarlier: false, ...fields });
+  return fromSnapshot({ conversation: aConversation(), items, runs: [], lastSeq, hasEarlier: false, todos: { todos: [], updatedAt: 0 }, ...fields });
 }
 
 /** Return a server with some fields of its own. */

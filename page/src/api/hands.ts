@@ -1,4 +1,5 @@
-import { take } from "./client";
+import { at, client, take } from "./client";
+import type { Todo } from "./types";
 
 /** A file that someone changed since; it was left as it is. */
 export interface UndoConflict {
@@ -10,28 +11,6 @@ export interface UndoConflict {
 export interface UndoReport {
   undone: string[];
   conflicts: UndoConflict[];
-}
-
-export interface Subtask {
-  title: string;
-  done?: boolean;
-}
-
-export interface Todo {
-  id: number;
-  title: string;
-  description?: string;
-  status?: "not-started" | "in-progress" | "completed" | "blocked";
-  priority?: "low" | "medium" | "high" | "critical" | null;
-  dependencies?: number[];
-  progress?: number | null;
-  blockedReason?: string | null;
-  subtasks?: Subtask[];
-}
-
-export interface TodoList {
-  todos: Todo[];
-  updatedAt: number;
 }
 
 export type SandboxKind = "bubblewrap" | "landlock" | "none";
@@ -106,7 +85,7 @@ const named = encodeURIComponent;
 export const hands = {
   undoCall: (itemId: string) => ask<UndoReport>("POST", `/api/calls/${named(itemId)}/undo`),
   undoRun: (runId: string) => ask<UndoReport>("POST", `/api/runs/${named(runId)}/undo`),
-  keepTodos: (id: string, todos: Todo[]) => ask<TodoList>("PUT", `/api/conversations/${named(id)}/todos`, { todos }),
+  keepTodos: (id: string, todos: Todo[]) => take(client.PUT("/api/conversations/{id}/todos", { ...at(id), body: { todos } })),
   terminals: (id: string) => ask<TerminalList>("GET", `/api/conversations/${named(id)}/terminal`),
   closeTerminal: (id: string) => ask<null>("DELETE", `/api/conversations/${named(id)}/terminal`),
   processOutput: (id: string, processId: string, from: number) =>

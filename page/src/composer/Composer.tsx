@@ -8,6 +8,7 @@ import { ModeSelector } from "../shell/ModeSelector";
 import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
+import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
 import { imageFiles, type Attachment } from "./images";
 import { useComposer } from "./useComposer";
@@ -131,6 +132,7 @@ export function Composer({ draftId }: { draftId: string }) {
         <div className={classes.tools}>
           <AttachButton takesImages={takesImages} onFiles={take} />
           <ModeSelector />
+          <TodoChip />
           <span className={classes.hint}>{keyLabel("mod+enter")} to send</span>
           {isRunning ? (
             <StopButton />

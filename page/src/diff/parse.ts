@@ -68,7 +68,9 @@ export function parseDiff(source: string): Diff {
 
 /** Return the lines to draw: the names of the files stand above them already. */
 export function drawnLines(diff: Diff): readonly DiffLine[] {
-  const lines = diff.lines.filter((line) => line.kind !== "file");
+  // A diff that begins where the file begins needs no words about where it begins.
+  const isHead = (line: DiffLine, at: number) => line.kind === "hunk" && at === 0 && /^@@ -[01](,\d+)? \+[01](,| )/.test(line.text);
+  const lines = diff.lines.filter((line) => line.kind !== "file").filter((line, at) => !isHead(line, at));
   const content = lines.filter(({ kind }) => kind === "same" || kind === "new" || kind === "gone");
   // Line ends that all lines share say nothing about the change.
   const isForeign = content.length > 0 && content.every(({ text }) => text.endsWith("\r"));

@@ -1,8 +1,10 @@
 import { Drawer } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { goToApproval } from "../approvals/focus";
 import { Chat } from "../chat/Chat";
 import { Sidebar } from "../conversations/Sidebar";
+import { Panel } from "../panel/Panel";
 import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { getState, useApp } from "../store/store";
@@ -11,7 +13,7 @@ import { AutoApproveBanner } from "./AutoApproveBanner";
 import classes from "./App.module.css";
 import { handleKey, useCommands, type Command } from "./commands";
 import { tell } from "./messages";
-import { currentRoute, navigate, onRoute, roomPath, settingsPath, useRoute } from "./router";
+import { currentRoute, navigate, onRoute, roomPath, settingsPath, useRoute, waitingPath } from "./router";
 import { ServerNotice } from "./ServerNotice";
 import { Shortcuts } from "./Shortcuts";
 import { Failed, Loading, SignedOut } from "./Standstill";
@@ -19,6 +21,7 @@ import { hasDraft, sendDraft, startNew } from "./start";
 
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
+const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
 const Palette = lazy(() => import("../palette/Palette"));
 
 /** Below this width the list of conversations is a drawer. */
@@ -69,6 +72,15 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
         enabled: () => currentRoute().page === "chat" && activeRun(getState().open) !== null,
         run: () => void stopRun().catch(tell),
       },
+      { id: "waiting", title: "Waiting for you", keys: ["alt+w"], group: "Chat", run: () => navigate(waitingPath) },
+      {
+        id: "question",
+        title: "Go to the question about a call",
+        keys: ["alt+a"],
+        group: "Chat",
+        enabled: () => document.querySelector("[data-approval]") !== null,
+        run: goToApproval,
+      },
       { id: "palette", title: "All commands", keys: ["mod+k"], group: "Page", run: () => open("palette") },
       { id: "keys", title: "Keyboard shortcuts", keys: ["?"], group: "Page", run: () => open("keys") },
       { id: "settings", title: "Settings", group: "Page", run: () => navigate(settingsPath("general")) },
@@ -108,11 +120,13 @@ function Page() {
         <main id="main" className={classes.main} tabIndex={-1}>
           <Suspense fallback={<Loading />}>
             {route.page === "settings" && <Settings tab={route.tab} />}
+            {route.page === "waiting" && <WaitingRoom />}
             {route.page === "room" && <Rooms room={route.room} />}
             {route.page === "chat" && <Chat itemId={route.itemId} />}
           </Suspense>
         </main>
       </div>
+      {route.page === "chat" && <Panel />}
       {isNarrow && (
         <Drawer.Root opened={opened === "list" || opened === "search"} onClose={close} size={300} padding={0}>
           <Drawer.Overlay />

@@ -1,10 +1,12 @@
 import { ActionIcon, Tooltip, useMantineColorScheme } from "@mantine/core";
+import { PanelButton } from "../panel/PanelButton";
 import { useApp, type Connection } from "../store/store";
 import classes from "./App.module.css";
 import { ChatSettings } from "./ChatSettings";
 import { GearIcon, HalfIcon, MenuIcon, MoonIcon, SunIcon } from "./icons";
 import { ModelSelector } from "./ModelSelector";
 import { navigate, settingsPath, useRoute } from "./router";
+import { WorkingFolder } from "./WorkingFolder";
 
 const words: Record<Connection, string> = {
   connecting: "connecting…",
@@ -52,6 +54,7 @@ export function AppBar({ onMenu }: { onMenu: (() => void) | null }) {
       )}
       <ModelSelector />
       <span className={classes.space} />
+      {route.page === "chat" && <WorkingFolder />}
       <ConnectionState />
       {route.page === "chat" && <ChatSettings />}
       <ColorScheme />
@@ -60,6 +63,7 @@ export function AppBar({ onMenu }: { onMenu: (() => void) | null }) {
           <GearIcon />
         </ActionIcon>
       </Tooltip>
+      {route.page === "chat" && <PanelButton />}
     </header>
   );
 }

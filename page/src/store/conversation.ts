@@ -1,4 +1,4 @@
-import type { Conversation, ConversationSnapshot, Item, ItemPage, Run } from "../api/types";
+import type { Conversation, ConversationSnapshot, Item, ItemPage, Run, TodoList } from "../api/types";
 
 /** One conversation as the page knows it: what a snapshot gave and what the events since then made of it. */
 export interface ConversationState {
@@ -7,6 +7,8 @@ export interface ConversationState {
   /** The items' ids by position. */
   order: readonly string[];
   runs: ReadonlyMap<string, Run>;
+  /** What the agent has set itself to do. */
+  todos: TodoList;
   lastSeq: number;
   hasEarlier: boolean;
   /** For items that stream: how much of their text the server has kept; what is beyond it is live text. */
@@ -24,6 +26,7 @@ export function fromSnapshot(snapshot: ConversationSnapshot): ConversationState 
     items: new Map(snapshot.items.map((item) => [item.id, item])),
     order: snapshot.items.map((item) => item.id),
     runs: new Map(snapshot.runs.map((run) => [run.id, run])),
+    todos: snapshot.todos,
     lastSeq: snapshot.lastSeq,
     hasEarlier: snapshot.hasEarlier,
     kept: new Map(),

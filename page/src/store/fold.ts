@@ -1,5 +1,6 @@
 import type { Event, Item } from "../api/types";
 import type { ConversationState } from "./conversation";
+import { newerTodos } from "./todos";
 
 type DeltaEvent = Extract<Event, { type: "item.delta" }>;
 
@@ -61,6 +62,7 @@ function apply(draft: Draft, event: Event): void {
       return withItem(draft, event.itemId, (item) => {
         const data = { ...item.data, ...event.data };
         draft.items.set(item.id, { ...item, status: event.status ?? item.status, data, updatedAt: event.at || item.updatedAt });
+        draft.todos = newerTodos(draft.todos, event.data.todos);
       });
     case "item.completed":
       return withItem(draft, event.itemId, (item) => {
@@ -68,6 +70,7 @@ function apply(draft: Draft, event: Event): void {
         const data = { ...item.data, ...event.data };
         draft.items.set(item.id, { ...item, text, status: event.status, data, updatedAt: event.at || item.updatedAt });
         draft.kept.delete(item.id);
+        draft.todos = newerTodos(draft.todos, event.data.todos);
       });
     case "run.updated":
       draft.runs.set(event.run.id, event.run);

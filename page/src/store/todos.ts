@@ -1,0 +1,22 @@
+import { hands } from "../api/hands";
+import type { Todo, TodoList } from "../api/types";
+import { getState, setState } from "./store";
+
+/** Return the newer one of what is known and what an item brought; anything that is no list leaves it as it is. */
+export function newerTodos(known: TodoList, told: unknown): TodoList {
+  const list = told as Partial<TodoList> | null | undefined;
+  if (!Array.isArray(list?.todos)) return known;
+  const updatedAt = list.updatedAt ?? 0;
+  return updatedAt >= known.updatedAt ? { todos: list.todos, updatedAt } : known;
+}
+
+function draw(conversationId: string, list: TodoList): void {
+  setState((now) => (now.open?.conversation.id === conversationId ? { open: { ...now.open, todos: list } } : {}));
+}
+
+/** Let the person's list be the one that counts; what the server made of it is drawn. */
+export async function keepTodos(todos: Todo[]): Promise<void> {
+  const { open } = getState();
+  if (!open) return;
+  draw(open.conversation.id, await hands.keepTodos(open.conversation.id, todos));
+}

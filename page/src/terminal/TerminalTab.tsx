@@ -1,0 +1,114 @@
+import { Button } from "@mantine/core";
+import { lazy, Suspense, useCallback, useState } from "react";
+import { hands, type SandboxView, type TerminalList } from "../api/hands";
+import { usePolled } from "../servers/usePolled";
+import { FolderForm } from "../shell/FolderForm";
+import { Loading } from "../shell/Standstill";
+import { WarningIcon } from "../shell/icons";
+import { useFolder } from "../shell/useFolder";
+import { useApp } from "../store/store";
+import { wantFocus } from "./focus";
+import { Processes } from "./Processes";
+import { SessionBar } from "./SessionBar";
+import classes from "./Terminal.module.css";
+import { useSession } from "./useSession";
+
+const Screen = lazy(() => import("./Screen"));
+
+/** How often the list of sessions and background commands is asked for. */
+const EVERY_MS = 2_500;
+
+function Sandbox({ sandbox }: { sandbox: SandboxView }) {
+  if (sandbox.kind === "none" || sandbox.warning) {
+    return (
+      <p className={classes.warning} role="status">
+        <WarningIcon size={15} />
+        <span>{sandbox.warning || "Nothing holds commands back on this machine: they may do whatever you may do."}</span>
+      </p>
+    );
+  }
+  return null;
+}
+
+function Start({ onStart }: { onStart: () => void }) {
+  const folder = useFolder();
+  return (
+    <div className={classes.start}>
+      <p>
+        No terminal is open. It starts in <code>{folder}</code>, and the agent uses the same one.
+      </p>
+      <Button size="xs" onClick={onStart}>
+        Open a terminal
+      </Button>
+    </div>
+  );
+}
+
+function Attached({ conversationId, list, refresh }: { conversationId: string; list: TerminalList; refresh: () => void }) {
+  const running = list.sessions.some((session) => session.running);
+  const [isWanted, setWanted] = useState(false);
+  const session = useSession(() => {
+    setWanted(false);
+    refresh();
+  });
+  const open = () => {
+    wantFocus();
+    session.begin();
+    setWanted(true);
+  };
+  const isShown = running || isWanted || session.state === "ended";
+  return (
+    <>
+      <Sandbox sandbox={list.sandbox} />
+      {isShown ? (
+        <>
+          <SessionBar conversationId={conversationId} session={session} sandbox={list.sandbox} onOpen={open} />
+          <Suspense fallback={<Loading />}>
+            <Screen key={`${conversationId} ${session.generation}`} conversationId={conversationId} {...session.handlers} />
+          </Suspense>
+        </>
+      ) : (
+        <Start onStart={open} />
+      )}
+      <Processes conversationId={conversationId} processes={list.processes} onChange={refresh} />
+    </>
+  );
+}
+
+function Found({ conversationId }: { conversationId: string }) {
+  const { data, problem, refresh } = usePolled(
+    useCallback(() => hands.terminals(conversationId), [conversationId]),
+    EVERY_MS,
+  );
+  if (!data) return problem ? <p className={classes.problem}>{problem}</p> : <Loading />;
+  return <Attached conversationId={conversationId} list={data} refresh={refresh} />;
+}
+
+/** The conversation's terminal and its background commands. */
+export default function TerminalTab() {
+  const conversationId = useApp((state) => state.open?.conversation.id ?? null);
+  const folder = useFolder();
+  if (!folder) {
+    return (
+      <div className={classes.empty}>
+        <p>
+          This conversation has no working directory. Choose the folder in which commands run and files are edited; then
+          there is a terminal here.
+        </p>
+        <FolderForm />
+      </div>
+    );
+  }
+  if (!conversationId) {
+    return (
+      <div className={classes.empty}>
+        <p>A terminal belongs to a conversation. Send a first message; then there is one here.</p>
+      </div>
+    );
+  }
+  return (
+    <div className={classes.terminal}>
+      <Found key={conversationId} conversationId={conversationId} />
+    </div>
+  );
+}
