@@ -32,19 +32,28 @@ async def checked(question: Item, body: Answer, by: str) -> JsonObject:
     """Return what is kept of an answer; raise one sentence if the question does not take it."""
     if question.kind != "question":
         raise PilothouseError("bad_request", "That is not a question.")
-    if question.data.get("kind") == "collaboration":
-        return _said(question, body)
-    choices = [choice["id"] for choice in question.data.get("choices", ())]
-    if body.choice is not None and body.choice not in choices:
-        raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
-    if body.choice is None and (body.text is None or choices):
-        raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices)}." if choices else "Say something.")
+    _check(question, body)
     if body.text is not None and len(body.text) > limits.ANSWER_CHARS:
         raise PilothouseError("too_large", f"An answer has at most {limits.ANSWER_CHARS:,} characters.")
     said: JsonObject = {"by": by, "at": time.time()}
     said |= {"choice": body.choice} if body.choice is not None else {}
     said |= {"text": body.text} if body.text is not None else {}
     return said | await _content(question, body)
+
+
+def _check(question: Item, body: Answer) -> None:
+    """Raise one sentence unless a choice is one of those offered, or words are what is asked for."""
+    choices = [choice["id"] for choice in question.data.get("choices", ())]
+    if body.choice is not None and body.choice not in choices:
+        raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
+    if body.choice is not None:
+        return
+    # The agent hears whatever the person says to its question; leave takes an explicit choice.
+    own_words = question.data.get("kind") == "collaboration" and not question.data.get("authorizes")
+    if choices and not own_words:
+        raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices)}.")
+    if not (body.text or "").strip():
+        raise PilothouseError("bad_request", "Say something.")
 
 
 async def _content(question: Item, body: Answer) -> JsonObject:
@@ -56,20 +65,6 @@ async def _content(question: Item, body: Answer) -> JsonObject:
         which = "a lasting answer" if question.data.get("kind") == "approval" else "an accepted form"
         raise PilothouseError("bad_request", f"Only {which} has content.")
     return {}
-
-
-def _said(question: Item, body: Answer) -> JsonObject:
-    """Return what a person says to the agent: a choice, their own words, or both; leave needs the choice."""
-    choices = [choice["id"] for choice in question.data.get("choices", ())]
-    text = (body.text or "").strip()
-    chosen = body.choice is not None
-    if (chosen and body.choice not in choices) or (not chosen and question.data.get("authorizes")):
-        raise PilothouseError("bad_request", f"Choose one of: {', '.join(choices) or '(text)'}.")
-    if not chosen and not text:
-        raise PilothouseError("bad_request", "Say something.")
-    if body.content is not None:
-        raise PilothouseError("bad_request", "Only an accepted form has content.")
-    return {"choice": body.choice, "text": text} if chosen else {"text": text}
 
 
 async def _filled_in(question: Item, content: JsonObject | None) -> JsonObject:
