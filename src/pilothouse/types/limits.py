@@ -473,6 +473,8 @@ SEARCH_LINE_CHARS = 240
 SEARCH_PATTERN_CHARS = 2_000
 # A search in a huge folder ends with what it has found by then.
 SEARCH_TIME = 60.0
+# With everything around it: waiting for the index, reading what is shown.
+SEARCH_CALL_TIME = 120.0
 # Conversations whose last search is kept in memory.
 SEARCHES_KEPT = 64
 

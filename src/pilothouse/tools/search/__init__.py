@@ -1,0 +1,1 @@
+"""Searching: names, text and meaning in the files of a working directory, and what its checkers say."""

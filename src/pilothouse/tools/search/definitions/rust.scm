@@ -1,0 +1,13 @@
+(function_item name: (identifier) @name) @function
+(function_signature_item name: (identifier) @name) @function
+(struct_item name: (type_identifier) @name) @struct
+(enum_item name: (type_identifier) @name) @enum
+(enum_variant name: (identifier) @name) @variant
+(union_item name: (type_identifier) @name) @struct
+(trait_item name: (type_identifier) @name) @trait
+(type_item name: (type_identifier) @name) @type
+(mod_item name: (identifier) @name) @module
+(macro_definition name: (identifier) @name) @macro
+(const_item name: (identifier) @name) @constant
+(static_item name: (identifier) @name) @variable
+(field_declaration name: (field_identifier) @name) @field

@@ -1,0 +1,87 @@
+"""Ignore files, as git reads them: nested, the deeper one wins, the later line wins."""
+
+from __future__ import annotations
+
+import os
+
+from pathspec import GitIgnoreSpec
+
+from pilothouse.types import limits
+
+# In one folder, the later of these wins over the earlier.
+IGNORE_FILES = (".gitignore", ".ignore")
+ALWAYS_SKIPPED = frozenset({".git", ".hg", ".svn", ".jj"})
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Rules:
+    """What the ignore files from the top down to one folder say about the entries of that folder and below."""
+
+    def __init__(self, stages: tuple[tuple[int, GitIgnoreSpec], ...] = ()) -> None:
+        # Each with the length of its folder's path, the deepest first.
+        self._stages = stages
+
+    def ignores(self, path: str) -> bool:
+        """Return whether a path from the top is left out; a folder's ends in a slash."""
+        for length, spec in self._stages:
+            verdict = spec.check_file(path[length:]).include
+            if verdict is not None:
+                return verdict
+        return False
+
+    def below(self, descriptor: int, prefix: str, names: set[str]) -> Rules:
+        """Return the rules for a folder whose entries have these names."""
+        texts = [_text(descriptor, name) for name in IGNORE_FILES if name in names]
+        if not prefix and ".git" in names:
+            texts.insert(0, _exclude(descriptor))
+        found = tuple(spec for spec in (_spec(text) for text in texts if text) if spec is not None)
+        if not found:
+            return self
+        return Rules(tuple((len(prefix), spec) for spec in reversed(found)) + self._stages)
+
+
+def _spec(text: str) -> GitIgnoreSpec | None:
+    """Return the rules of a text; a line that is no pattern is passed over, as git does."""
+    try:
+        return GitIgnoreSpec.from_lines(text.splitlines())
+    except ValueError:
+        return _spec_of_good_lines(text)
+
+
+def _spec_of_good_lines(text: str) -> GitIgnoreSpec | None:
+    good = []
+    for line in text.splitlines():
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue
+        good.append(line)
+    return GitIgnoreSpec.from_lines(good) if good else None
+
+
+def _exclude(descriptor: int) -> str:
+    """Return the rules of a repository that only this copy of it has."""
+    opened: list[int] = []
+    try:
+        for name in (".git", "info"):
+            at = opened[-1] if opened else descriptor
+            opened.append(os.open(name, _READ | os.O_DIRECTORY, dir_fd=at))
+        return _text(opened[-1], "exclude")
+    except OSError:
+        return ""
+    finally:
+        for each in opened:
+            os.close(each)
+
+
+def _text(descriptor: int, name: str) -> str:
+    try:
+        opened = os.open(name, _READ, dir_fd=descriptor)
+    except OSError:
+        return ""
+    try:
+        return os.read(opened, limits.IGNORE_FILE_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(opened)

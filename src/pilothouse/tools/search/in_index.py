@@ -1,0 +1,175 @@
+"""Searches that ask the index: by meaning, by symbol, by words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from threading import Event
+from typing import ClassVar
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument, require_string
+from pilothouse.tools.files.places import Place, working_root
+from pilothouse.tools.files.walk import Folder
+from pilothouse.tools.search.excerpts import Excerpts
+from pilothouse.tools.search.found import Found, Hit
+from pilothouse.tools.search.index import Index
+from pilothouse.tools.search.index_file import reading
+from pilothouse.tools.search.operation import QUERY, Searching, SearchOperation
+from pilothouse.tools.search.queries import (
+    RANKINGS,
+    Definition,
+    Ranking,
+    definitions_of,
+    files_with,
+    files_with_word,
+    fused,
+    passages_with,
+    paths_like,
+    question_words,
+    symbols_like,
+)
+from pilothouse.tools.search.usages import Question, usages
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext
+
+# What is found by meaning is for reading, not for counting.
+_PASSAGES = 20
+_SYMBOLS = 30
+_FILES = 20
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """An index that was brought up to date, with what it is about."""
+
+    connection: sqlite3.Connection
+    index: Index
+    folder: Folder
+    stop: Event
+    notes: tuple[str, ...]
+
+
+class IndexOperation(SearchOperation):
+    """Asks the index of the working directory."""
+
+    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
+        """Return the working directory."""
+        return [Place(working_root(context.working_directory), (), True)]
+
+    def begin(self, arguments: JsonObject, context: CallContext) -> None:
+        """Begin the index, if there is none."""
+        self.searching.indexes.get(working_root(context.working_directory))
+
+    @abstractmethod
+    def ask(self, arguments: JsonObject, asked: Asked) -> Found:
+        """Return what the index says."""
+
+    def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
+        """Wait for the index to take up what happened until now, and ask it."""
+        place = self.held(arguments, context)
+        index = self.searching.indexes.peek(place.root)
+        if index is None:
+            raise BadArgument("The index was closed; search again.", "INDEX_CLOSED")
+        standing = index.catch_up(limits.INDEX_WAIT)
+        if standing.problem:
+            raise BadArgument(f"{standing.note} Use grep_search instead.", "INDEX_FAILED")
+        notes = (standing.note,) if standing.note else ()
+        try:
+            with reading(index.file) as connection, self.opened(place, context) as folder:
+                return self.ask(arguments, Asked(connection, index, folder, stop, notes))
+        except sqlite3.OperationalError:
+            # It has not even begun, or was just thrown away to be made anew.
+            if standing.fresh:
+                raise
+            return Found(what=f"`{self.about(arguments)}`", unit="passage", hits=(), notes=notes)
+
+    def excerpts(self, asked: Asked) -> Excerpts:
+        """Return who reads the lines to show."""
+        return Excerpts(asked.folder, self.protects(asked.index.root))
+
+
+class SemanticSearch(IndexOperation):
+    """Finds passages by what they are about."""
+
+    name = "semantic_search"
+    doing = "Searching by meaning"
+    properties: ClassVar[JsonObject] = {"query": QUERY}
+
+    def __init__(self, searching: Searching, rankings: Sequence[Ranking] = RANKINGS) -> None:
+        super().__init__(searching)
+        self._rankings = rankings
+
+    def ask(self, arguments: JsonObject, asked: Asked) -> Found:
+        """Return the passages that the rankings together put first."""
+        query = require_string(arguments, "query")
+        words, excerpts = question_words(query), self.excerpts(asked)
+        places = fused(asked.connection, query, self._rankings, _PASSAGES)
+        hits = [hit for place in places if (hit := excerpts.passage(place, words)) is not None]
+        return Found(what=f"`{query}`", unit="passage", hits=tuple(hits), notes=asked.notes)
+
+
+class ListUsages(IndexOperation):
+    """Finds where a symbol is defined and used."""
+
+    name = "list_usages"
+    doing = "Finding usages"
+    properties: ClassVar[JsonObject] = {"symbolName": {"type": "string", "description": "The symbol's exact name."}}
+
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return the symbol."""
+        return str(arguments.get("symbolName") or "")
+
+    def ask(self, arguments: JsonObject, asked: Asked) -> Found:
+        """Return definitions, calls, imports and references."""
+        name = _symbol(arguments)
+        candidates = files_with(asked.connection, (name,))
+        paths = candidates if candidates is not None else files_with_word(asked.connection, name)
+        question = Question(
+            name=name,
+            defined=definitions_of(asked.connection, name),
+            paths=sorted(paths),
+            stop=asked.stop,
+            notes=asked.notes,
+        )
+        return usages(asked.folder, question, self.protects(asked.index.root))
+
+
+class SearchIndex(IndexOperation):
+    """Looks words up: in the names of symbols and files, and in the text."""
+
+    name = "search_index"
+    doing = "Searching the index"
+    properties: ClassVar[JsonObject] = {"query": QUERY}
+
+    def ask(self, arguments: JsonObject, asked: Asked) -> Found:
+        """Return symbols, files and passages that have the words."""
+        query = require_string(arguments, "query")
+        excerpts, connection = self.excerpts(asked), asked.connection
+        words = question_words(query)
+        hits = [excerpts.line(each.path, each.line, _kind(each)) for each in symbols_like(connection, query, _SYMBOLS)]
+        hits += [Hit(path, label="file") for path in paths_like(connection, query, _FILES)]
+        seen = {(hit.path, hit.line) for hit in hits}
+        for place in passages_with(connection, query, limits.SEARCH_PAGE):
+            hit = excerpts.passage(place, words)
+            if hit is not None and (hit.path, hit.line) not in seen:
+                hits.append(hit)
+        return Found(what=f"`{query}`", unit="entry", hits=tuple(hits), notes=asked.notes)
+
+
+def _kind(definition: Definition) -> str:
+    return f"{definition.kind} in {definition.container}" if definition.container else definition.kind
+
+
+def _symbol(arguments: JsonObject) -> str:
+    name = require_string(arguments, "symbolName").strip()
+    # `Class.method` and `module::function` mean their last part.
+    for separator in ("::", "->", "#", "."):
+        name = name.rpartition(separator)[2] or name
+    name = name.removesuffix("()")
+    if not name or any(character.isspace() for character in name) or len(name) > 200:
+        raise BadArgument("`symbolName` must be one name, like `open_store`.")
+    return os.fsencode(name).decode("utf-8", "replace")

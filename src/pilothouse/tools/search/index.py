@@ -1,0 +1,212 @@
+"""The index of one working directory: a thread keeps it, and no look at it is older than the question."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import select
+import sqlite3
+import time
+from pathlib import Path
+from threading import Condition, Event, Thread
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.files.walk import open_folder
+from pilothouse.tools.search.index_file import IndexFile
+from pilothouse.tools.search.indexing import Indexing
+from pilothouse.tools.search.tree import Protects, Stopped
+from pilothouse.tools.search.watching import Watch, watch_is_there
+from pilothouse.types import limits
+
+_log = logging.getLogger(__name__)
+# Processes that may have an index of the same folder at once; each has a file of its own.
+_SLOTS = 8
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How far an index is."""
+
+    # Whether everything that happened before the question is in it.
+    fresh: bool
+    # Files that are in it, and of those under way how many are done.
+    files: int = 0
+    done: int = 0
+    total: int = 0
+    watched: bool = False
+    capped: bool = False
+    problem: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return one sentence for a result that may not be the whole; empty when it is."""
+        if self.problem:
+            return f"The index cannot be kept: {self.problem}"
+        if self.capped:
+            return f"The folder has more than {limits.INDEX_FILES:,} files; the rest is not in the index."
+        if self.fresh:
+            return ""
+        if not self.total:
+            return "The index is being built; this result is not complete yet."
+        return f"The index is being built ({self.done:,} of {self.total:,} files); this result is not complete yet."
+
+
+class Index:
+    """Keeps the index of a folder until it is closed."""
+
+    def __init__(self, root: str, file: Path, protects: Protects) -> None:
+        self.root = root
+        self._base = file
+        self._protects = protects
+        self._stop = Event()
+        self._changed = Condition()
+        self._asked = 0
+        self._served = 0
+        self._ended = False
+        self._standing = Standing(fresh=False)
+        self._unindexed: frozenset[str] = frozenset()
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.file = file
+        self._thread = Thread(target=self._run, name="index", daemon=True)
+
+    def begin(self) -> None:
+        """Start to build it, in the background."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop, and wait until nothing of it is left but its file."""
+        self._stop.set()
+        self._wake()
+        self._thread.join()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    @property
+    def standing(self) -> Standing:
+        """Return how far it is now; says nothing about changes that nobody asked to be taken up."""
+        with self._changed:
+            return self._standing
+
+    @property
+    def unindexed(self) -> frozenset[str]:
+        """Return the files that are searched in another way: they are too large, or have odd names."""
+        with self._changed:
+            return self._unindexed
+
+    def catch_up(self, wait: float) -> Standing:
+        """Take up everything that happened until now, waiting so long at the most; return how far it came."""
+        with self._changed:
+            self._asked += 1
+            mine = self._asked
+            self._wake()
+            served = self._changed.wait_for(lambda: self._served >= mine or self._ended, wait)
+            standing = self._standing
+            fresh = served and not self._ended
+        return msgspec.structs.replace(standing, fresh=fresh and not standing.problem)
+
+    def _wake(self) -> None:
+        try:
+            os.write(self._wake_write, b"\0")
+        except BlockingIOError:
+            return
+
+    def _run(self) -> None:
+        try:
+            self._keep()
+        except Stopped:
+            pass
+        except BadArgument as error:
+            self._fail(error.message)
+        except sqlite3.Error as error:
+            self._fail(f"{error}.")
+        except OSError as error:
+            self._fail(f"{error.strerror or error}.")
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()
+
+    def _fail(self, problem: str) -> None:
+        _log.warning("The index of %s ended: %s", self.root, problem)
+        with self._changed:
+            self._standing = Standing(fresh=False, problem=problem)
+
+    def _keep(self) -> None:
+        lock = self._take_slot()
+        try:
+            with open_folder(self.root) as top:
+                file = IndexFile(self.file)
+                indexing = Indexing(top, file, self._protects, self._stop)
+                try:
+                    self._follow(indexing)
+                finally:
+                    indexing.close()
+                    file.close()
+        finally:
+            os.close(lock)
+
+    def _take_slot(self) -> int:
+        """Return a lock on a file that no other process writes."""
+        self._base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for slot in range(_SLOTS):
+            name = f"{self._base.stem}-{slot}" if slot else self._base.stem
+            lock = os.open(self._base.with_name(f"{name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(lock)
+                continue
+            self.file = self._base.with_name(f"{name}.sqlite")
+            return lock
+        raise BadArgument("too many programs index this folder at once.")
+
+    def _follow(self, indexing: Indexing) -> None:
+        """Build the index, then take up changes as they come or are asked about."""
+        if watch_is_there():
+            try:
+                indexing.watch = Watch()
+            except OSError:
+                indexing.watch = None
+        indexing.sweep()
+        while not self._stop.is_set():
+            with self._changed:
+                asked = self._asked
+            if indexing.watch is not None:
+                indexing.apply(indexing.watch.changes())
+            elif asked > self._served:
+                indexing.sweep()
+            while indexing.behind and not self._stop.is_set():
+                self._tell(indexing, fresh=False)
+                indexing.work(time.monotonic() + limits.INDEX_BATCH_TIME)
+            indexing.renew()
+            if not indexing.behind:
+                self._tell(indexing, fresh=True, served=asked)
+                self._wait(indexing.watch)
+
+    def _tell(self, indexing: Indexing, *, fresh: bool, served: int | None = None) -> None:
+        with self._changed:
+            self._standing = Standing(
+                fresh=fresh,
+                files=indexing.files,
+                done=indexing.done,
+                total=indexing.total,
+                watched=indexing.watch is not None,
+                capped=indexing.capped,
+            )
+            self._unindexed = frozenset(indexing.unindexed)
+            if served is not None:
+                self._served = served
+                self._changed.notify_all()
+
+    def _wait(self, watch: Watch | None) -> None:
+        """Wait for a change or a question; a change may be one of many, a question is answered at once."""
+        watched = [watch.descriptor] if watch is not None else []
+        ready, _, _ = select.select([self._wake_read, *watched], [], [])
+        if self._wake_read not in ready:
+            select.select([self._wake_read], [], [], limits.INDEX_GATHER)
+        try:
+            os.read(self._wake_read, 4096)
+        except BlockingIOError:
+            return

@@ -1,0 +1,101 @@
+"""The open indexes: one for each working directory that someone asked about."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import OrderedDict
+from hashlib import sha256
+from pathlib import Path
+
+from pilothouse.tools.search.index import Index, Standing
+from pilothouse.tools.search.index_file import reading
+from pilothouse.tools.search.queries import count_symbols
+from pilothouse.types import limits
+from pilothouse.types.ports import PathGuard
+from pilothouse.types.searching import IndexState, IndexView
+
+
+class Indexes:
+    """Opens indexes when they are asked for and closes them at the end. Used from one event loop."""
+
+    def __init__(self, folder: Path, guard: PathGuard) -> None:
+        self._folder = folder
+        self._guard = guard
+        self._open: OrderedDict[str, Index] = OrderedDict()
+        self._closing: set[asyncio.Future[None]] = set()
+
+    def get(self, root: str) -> Index:
+        """Return the index of a folder; it is begun when there is none."""
+        index = self._open.get(root)
+        if index is not None and index.standing.problem:
+            self._close(root)
+            index = None
+        if index is None:
+            index = Index(root, self._folder / f"{sha256(os.fsencode(root)).hexdigest()[:24]}.sqlite", self._for(root))
+            index.begin()
+            self._open[root] = index
+        self._open.move_to_end(root)
+        while len(self._open) > limits.INDEXES_OPEN:
+            self._close(next(iter(self._open)))
+        return index
+
+    def peek(self, root: str) -> Index | None:
+        """Return the index of a folder if it is open."""
+        return self._open.get(root)
+
+    async def view(self, root: str) -> IndexView:
+        """Return how the index of a folder stands; it is not begun for that."""
+        index = self._open.get(root)
+        if index is None:
+            return IndexView(working_directory=root, state="none")
+        standing = index.standing
+        symbols = await asyncio.to_thread(_symbols, index)
+        return IndexView(
+            working_directory=root,
+            state=_state(standing),
+            files=standing.files,
+            symbols=symbols,
+            done=standing.done,
+            total=standing.total,
+            watched=standing.watched,
+            problem=standing.problem,
+        )
+
+    async def close(self) -> None:
+        """Close them all; nothing of them runs afterwards."""
+        for root in list(self._open):
+            self._close(root)
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _close(self, root: str) -> None:
+        index = self._open.pop(root)
+        closing = asyncio.ensure_future(asyncio.to_thread(index.close))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    def _for(self, root: str) -> _Protects:
+        return _Protects(self._guard, root)
+
+
+class _Protects:
+    def __init__(self, guard: PathGuard, root: str) -> None:
+        self._guard = guard
+        self._root = root
+
+    def __call__(self, path: str, identity: tuple[int, int]) -> str:
+        return self._guard.protects(os.path.join(self._root, path), identity, "reads")
+
+
+def _state(standing: Standing) -> IndexState:
+    if standing.problem:
+        return "failed"
+    return "fresh" if standing.fresh else "building"
+
+
+def _symbols(index: Index) -> int:
+    if not index.file.exists():
+        return 0
+    with reading(index.file) as connection:
+        return count_symbols(connection)

@@ -1,0 +1,235 @@
+"""Takes up files into an index: what is new or changed is read, what is gone is dropped, what is the same is left."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from threading import Event
+
+from pilothouse.tools.files.places import PathRefused
+from pilothouse.tools.files.walk import Folder
+from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, IGNORE_FILES, Rules
+from pilothouse.tools.search.index_file import Entry, IndexFile, Known
+from pilothouse.tools.search.reading import Reader
+from pilothouse.tools.search.symbols import definitions, language_of
+from pilothouse.tools.search.tree import Level, Protects, Stopped, Walk, Wanted
+from pilothouse.tools.search.watching import Changes, Watch
+from pilothouse.tools.search.words import passages
+from pilothouse.types import limits
+
+
+class Indexing:
+    """Brings an index in line with its folder. Used by one thread."""
+
+    def __init__(self, top: Folder, file: IndexFile, protects: Protects, stop: Event) -> None:
+        self._top = top
+        self._file = file
+        self._stop = stop
+        self._protects = protects
+        self._reader = Reader()
+        self._rules: dict[str, Rules] = {}
+        self._known = file.known()
+        self._todo: dict[str, None] = {}
+        self.watch: Watch | None = None
+        # What is there but not in the tables: too large, or with a name that is no text.
+        self.unindexed = {path for path, known in self._known.items() if _is_large(known)}
+        self.capped = False
+        self.done = 0
+        self.total = 0
+
+    @property
+    def files(self) -> int:
+        """Return how many files are known."""
+        return len(self._known)
+
+    @property
+    def behind(self) -> bool:
+        """Return whether something is still to be read."""
+        return bool(self._todo)
+
+    def sweep(self, prefix: str = "", rules: Rules | None = None) -> None:
+        """Look at every file below a folder and note what must be read."""
+        walk = Walk(Wanted(stop=self._stop, protects=self._protects, entering=self._entering))
+        seen: set[str] = set()
+        try:
+            with self._top.descend(tuple(prefix.split("/")[:-1])) as folder:
+                for level in walk.levels(folder.descriptor, prefix, rules):
+                    self._look(level, seen)
+        except PathRefused:
+            pass
+        self.capped = self.capped or walk.seen.capped
+        self._drop([path for path in self._known if path.startswith(prefix) and path not in seen])
+
+    def apply(self, changes: Changes) -> None:
+        """Note what changes are about."""
+        names = {path.rpartition("/")[2] for path in changes.paths}
+        if changes.lost or names & set(IGNORE_FILES):
+            self.sweep()
+            return
+        for path in sorted(changes.paths):
+            self._changed(path)
+
+    def work(self, until: float) -> None:
+        """Read what was noted, until a moment or the end; what was read is in the index then."""
+        with self._file.writing():
+            for path in _folders_together(self._todo, limits.INDEX_BATCH):
+                if self._stop.is_set():
+                    raise Stopped
+                self._take(path)
+                if time.monotonic() > until:
+                    break
+        if not self._todo:
+            self.done = self.total = 0
+
+    def renew(self) -> None:
+        """Make the index anew, when too much was replaced in it."""
+        if self._file.is_worn():
+            self._file.empty()
+            self._known.clear()
+            self.sweep()
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self.watch is not None:
+            self.watch.close()
+
+    def _entering(self, descriptor: int, prefix: str) -> None:
+        if self.watch is None:
+            return
+        try:
+            self.watch.add(descriptor, prefix)
+        except OSError:
+            # The system has no room for more: from now on every question looks at every file.
+            self.watch.close()
+            self.watch = None
+
+    def _look(self, level: Level, seen: set[str]) -> None:
+        """Note the files of a folder that are not as they were."""
+        self._rules[level.prefix] = level.rules
+        for name in level.files:
+            path = level.prefix + name
+            known = self._known.get(path)
+            if known is None and len(self._known) + len(self._todo) >= limits.INDEX_FILES:
+                self.capped = True
+                return
+            seen.add(path)
+            if known is None or not _is_same(known, level.descriptor, name):
+                self._note(path)
+
+    def _note(self, path: str) -> None:
+        if path not in self._todo:
+            self._todo[path] = None
+            self.total += 1
+
+    def _changed(self, path: str) -> None:
+        parent, _, name = path.rstrip("/").rpartition("/")
+        prefix = f"{parent}/" if parent else ""
+        rules = self._rules.get(prefix)
+        if rules is None or name in ALWAYS_SKIPPED or name.startswith(".") or rules.ignores(path):
+            return
+        if not path.endswith("/"):
+            self._note(path)
+            return
+        if self.watch is not None:
+            self.watch.forget(path)
+        for below in [each for each in self._rules if each.startswith(path)]:
+            del self._rules[below]
+        self.sweep(path, rules)
+
+    def _take(self, path: str) -> None:
+        """Bring one file up to date."""
+        self._todo.pop(path, None)
+        self.done += 1
+        prefix, _, name = path.rpartition("/")
+        try:
+            with self._top.descend(tuple(prefix.split("/")) if prefix else ()) as folder:
+                is_text = self._reader.read(folder.descriptor, name, limits.INDEX_FILE_BYTES)
+        except PathRefused:
+            self._drop([path])
+            return
+        if self._reader.stat is None or self._protects(path, self._reader.identity):
+            self._drop([path])
+        elif not _is_name(path):
+            self.unindexed.add(path)
+        else:
+            self._put(path, self._reader.stat, is_text)
+
+    def _put(self, path: str, found: os.stat_result, is_text: bool) -> None:
+        reader = self._reader
+        content = bytes(memoryview(reader.buffer)[: reader.size]) if is_text else b""
+        entry = Entry(
+            path=path,
+            size=found.st_size,
+            mtime=found.st_mtime_ns,
+            inode=found.st_ino,
+            digest=blake2b(content, digest_size=16).digest(),
+            settled=found.st_mtime < time.time() - limits.INDEX_SETTLED,
+            text=content.decode("utf-8", "replace") if is_text else None,
+        )
+        known = self._known.get(path)
+        if known is not None and known.digest == entry.digest and known.indexed == is_text:
+            self._known[path] = self._file.touch(known, entry)
+        else:
+            self._known[path] = self._file.put(_with_words(entry, content))
+        large = self.unindexed.add if _is_large(self._known[path]) else self.unindexed.discard
+        large(path)
+
+    def _drop(self, paths: list[str]) -> None:
+        gone = [path for path in paths if self._known.pop(path, None) is not None]
+        self.unindexed.difference_update(paths)
+        self._file.drop(gone)
+
+
+def _with_words(entry: Entry, content: bytes) -> Entry:
+    if entry.text is None:
+        return entry
+    language = language_of(entry.path)
+    small = entry.size <= limits.SYMBOL_FILE_BYTES
+    symbols = definitions(content, language) if language and small else []
+    return Entry(
+        path=entry.path,
+        size=entry.size,
+        mtime=entry.mtime,
+        inode=entry.inode,
+        digest=entry.digest,
+        settled=entry.settled,
+        text=entry.text,
+        symbols=symbols,
+        passages=passages(entry.text, symbols),
+    )
+
+
+def _is_same(known: Known, folder: int, name: str) -> bool:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return known.settled and (known.size, known.mtime, known.inode) == (
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ino,
+    )
+
+
+def _is_large(known: Known) -> bool:
+    return not known.indexed and known.size > limits.INDEX_FILE_BYTES
+
+
+def _is_name(path: str) -> bool:
+    """Return whether a path is text; names of other encodings cannot be stored or shown."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _folders_together(todo: Iterable[str], most: int) -> Iterator[str]:
+    batch = []
+    for path in todo:
+        batch.append(path)
+        if len(batch) == most:
+            break
+    yield from batch

@@ -1,0 +1,112 @@
+"""What a search looks like: a folder that it reads, work in a thread, a result kept for its other pages."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event
+
+import msgspec
+
+from pilothouse.tools.arguments import optional_string, success
+from pilothouse.tools.files.desk import Desk, PathEffect, known_root
+from pilothouse.tools.files.operation import FileOperation
+from pilothouse.tools.files.places import Place
+from pilothouse.tools.files.walk import Folder, open_root
+from pilothouse.tools.search.found import Found, page_of
+from pilothouse.tools.search.indexes import Indexes
+from pilothouse.tools.search.last import LastSearches
+from pilothouse.tools.search.threads import in_thread
+from pilothouse.tools.search.tree import Protects
+from pilothouse.types import limits
+from pilothouse.types.access import Effect
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, PathGuard, ToolOutput
+
+PATH: JsonObject = {"type": "string", "description": "A folder; the working directory when it is left out."}
+QUERY: JsonObject = {"type": "string", "description": "What to look for."}
+
+# Returns the arguments of a conversation's last search, from its timeline; None when there was none.
+Recall = Callable[[str], Awaitable[JsonObject | None]]
+
+
+async def recall_nothing(_conversation_id: str) -> JsonObject | None:
+    """Remember no search but those of this process."""
+    return None
+
+
+class Searching(msgspec.Struct, frozen=True):
+    """What the search operations share."""
+
+    desk: Desk
+    guard: PathGuard
+    indexes: Indexes
+    last: LastSearches
+    recall: Recall = recall_nothing
+    # Folders that are worth an index, by what a walk through them saw.
+    large: set[str] = msgspec.field(default_factory=set)
+
+
+class SearchOperation(FileOperation):
+    """Searches a folder."""
+
+    effects: frozenset[Effect] = frozenset({"reads"})
+    times = CallTimes(idle=limits.SEARCH_CALL_TIME, total=limits.SEARCH_CALL_TIME)
+    icon = "search"
+    _effect: PathEffect = "reads"
+
+    def __init__(self, searching: Searching) -> None:
+        super().__init__(searching.desk)
+        self.searching = searching
+
+    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
+        """Return the folder."""
+        return [self.desk.place(optional_string(arguments, "path") or ".", context)]
+
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return what is looked for."""
+        return str(arguments.get("query") or "")
+
+    def details(self, arguments: Mapping[str, object]) -> list[str]:
+        """Return where it is looked for."""
+        known = {"path": "Folder", "includePattern": "Files"}
+        return [f"{label}: {arguments[key]}" for key, label in known.items() if arguments.get(key)]
+
+    def begin(self, arguments: JsonObject, context: CallContext) -> None:
+        """Prepare what cannot be prepared in a thread."""
+
+    @abstractmethod
+    def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
+        """Return what was found."""
+
+    async def found(self, arguments: JsonObject, context: CallContext) -> Found:
+        """Search, and keep the result."""
+        self.begin(arguments, context)
+        found = await in_thread(lambda stop: self.find(arguments, context, stop))
+        self.searching.last.keep(context.conversation_id, found)
+        return found
+
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Search what was allowed, and return the first page."""
+        text, data = page_of(await self.found(arguments, context), 1)
+        return success(text, data)
+
+    def held(self, arguments: JsonObject, context: CallContext) -> Place:
+        """Return the folder, if it is what the call was allowed to read."""
+        self.desk.hold(context, self.uses(arguments, context))
+        (place,) = self.places(arguments, context)
+        return place
+
+    @contextmanager
+    def opened(self, place: Place, context: CallContext) -> Iterator[Folder]:
+        """Open the folder."""
+        with open_root(place, known_root(context)) as root, root.descend(place.parts) as folder:
+            self.desk.hold_opened(context, place, "reads", folder.identity)
+            yield folder
+
+    def protects(self, folder: str) -> Protects:
+        """Return the guard of what is below a folder."""
+        guard = self.searching.guard
+        return lambda path, identity: guard.protects(os.path.join(folder, path), identity, "reads")

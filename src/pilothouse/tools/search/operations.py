@@ -1,0 +1,84 @@
+"""The search operations, in their order, and the one that gives their other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument, optional_int, success
+from pilothouse.tools.consolidated import Operation
+from pilothouse.tools.files.desk import PathEffect
+from pilothouse.tools.files.operation import FileOperation
+from pilothouse.tools.files.places import Place, working_root
+from pilothouse.tools.search.found import Found, page_of
+from pilothouse.tools.search.in_files import FileSearch, GrepSearch
+from pilothouse.tools.search.in_index import ListUsages, SearchIndex, SemanticSearch
+from pilothouse.tools.search.operation import Searching, SearchOperation
+from pilothouse.types import limits
+from pilothouse.types.access import Access, Effect
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
+
+
+class GetSearchResults(FileOperation):
+    """Gives the last search of the conversation, page by page."""
+
+    name = "get_search_results"
+    doing = "Reading search results"
+    icon = "search"
+    effects: frozenset[Effect] = frozenset({"reads"})
+    times = CallTimes(idle=limits.SEARCH_CALL_TIME, total=limits.SEARCH_CALL_TIME)
+    properties: ClassVar[JsonObject] = {
+        "page": {"type": "integer", "description": "Which page of the last search, counted from 1."}
+    }
+    _effect: PathEffect = "reads"
+
+    def __init__(self, searching: Searching, searches: Sequence[SearchOperation]) -> None:
+        super().__init__(searching.desk)
+        self._searching = searching
+        self._searches = {search.name: search for search in searches}
+
+    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
+        """Return the working directory."""
+        return [Place(working_root(context.working_directory), (), True)] if context.working_directory else []
+
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return the page."""
+        return f"page {arguments['page']}" if arguments.get("page") else ""
+
+    def details(self, arguments: Mapping[str, object]) -> list[str]:
+        """Return nothing more."""
+        return []
+
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Return a page."""
+        number = optional_int(arguments, "page", 1)
+        found = self._searching.last.get(context.conversation_id) or await self._again(context)
+        text, data = page_of(found, number)
+        return success(text, data)
+
+    async def _again(self, context: CallContext) -> Found:
+        """Search once more what was searched last, after a restart; only in the working directory."""
+        arguments = await self._searching.recall(context.conversation_id)
+        search = self._searches.get(str(arguments.get("operation"))) if arguments is not None else None
+        if arguments is None or search is None:
+            raise BadArgument("There was no search in this conversation yet.", "NO_SEARCH")
+        access = await search.access(arguments, context)
+        if not isinstance(access, Access) or any(not use.inside or use.protected for use in access.paths):
+            raise BadArgument("The results of the last search are not kept any more; search again.", "NO_SEARCH")
+        return await search.found(arguments, msgspec.structs.replace(context, access=access))
+
+
+def search_operations(searching: Searching) -> dict[str, Operation]:
+    """Return the operations by their names."""
+    searches: tuple[SearchOperation, ...] = (
+        FileSearch(searching),
+        GrepSearch(searching),
+        SemanticSearch(searching),
+        ListUsages(searching),
+        SearchIndex(searching),
+    )
+    operations: list[Operation] = [GetSearchResults(searching, searches), *searches]
+    return {operation.name: operation for operation in operations}

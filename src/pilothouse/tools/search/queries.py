@@ -1,0 +1,181 @@
+"""Questions to an index: which files may contain a text, what is about something, where names are defined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from sqlite3 import Connection
+
+import msgspec
+
+from pilothouse.tools.search.words import parts_of, query_words
+
+# Letters of a search that are looked up; more narrow it no further.
+_GRAMS = 24
+# The usual constant of reciprocal rank fusion: the first places count, but do not decide alone.
+_FUSION = 60
+_RANKED = 100
+_QUOTED = re.compile(r'"([^"]*)"|(\S+)')
+
+# Passages by one measure, the best first. Another measure is another function of this form.
+Ranking = Callable[[Connection, str], list[int]]
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A passage of a file."""
+
+    path: str
+    first: int
+    last: int
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """A symbol and where it is defined."""
+
+    path: str
+    line: int
+    last: int
+    name: str
+    kind: str
+    container: str
+
+
+def files_with(connection: Connection, literals: Sequence[str]) -> list[str] | None:
+    """Return the files that may contain all these texts; None when that cannot be said."""
+    grams = {text[at : at + 3]: None for text in literals for at in range(len(text) - 2)}
+    if not grams:
+        return None
+    match = " AND ".join(_quoted(gram) for gram in list(grams)[:_GRAMS])
+    rows = connection.execute(
+        "SELECT files.path FROM grams JOIN files ON files.id = grams.rowid WHERE grams MATCH ?", (match,)
+    )
+    return [path for (path,) in rows]
+
+
+def files_with_word(connection: Connection, word: str) -> list[str]:
+    """Return the files that have a word by itself."""
+    rows = connection.execute(
+        "SELECT DISTINCT files.path FROM words JOIN passages ON passages.id = words.rowid "
+        "JOIN files ON files.id = passages.file WHERE words MATCH ?",
+        (f"body : {_quoted(word)}",),
+    )
+    return [path for (path,) in rows]
+
+
+def by_body(connection: Connection, question: str) -> list[int]:
+    """Rank passages by the words in them."""
+    return _ranked(connection, "body", question)
+
+
+def by_names(connection: Connection, question: str) -> list[int]:
+    """Rank passages by the names that they define."""
+    return _ranked(connection, "names", question)
+
+
+def by_path(connection: Connection, question: str) -> list[int]:
+    """Rank passages by where they are."""
+    return _ranked(connection, "path", question)
+
+
+RANKINGS: tuple[Ranking, ...] = (by_body, by_names, by_path)
+
+
+def fused(connection: Connection, question: str, rankings: Sequence[Ranking], most: int) -> list[Location]:
+    """Return the passages that several measures together put first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for place, passage in enumerate(ranking(connection, question)):
+            scores[passage] = scores.get(passage, 0.0) + 1 / (_FUSION + place)
+    best = sorted(scores, key=lambda passage: (-scores[passage], passage))[:most]
+    found = {ident: Location(path, first, last) for ident, path, first, last in _located(connection, best)}
+    return [found[ident] for ident in best if ident in found]
+
+
+def passages_with(connection: Connection, query: str, most: int) -> list[Location]:
+    """Return the passages that have all words of a query; words in quotation marks must stand together."""
+    terms = [_quoted(phrase or word) for phrase, word in _QUOTED.findall(query) if re.search(r"\w", phrase or word)]
+    if not terms:
+        return []
+    rows = connection.execute(
+        "SELECT files.path, passages.first, passages.last FROM words JOIN passages ON passages.id = words.rowid "
+        "JOIN files ON files.id = passages.file WHERE words MATCH ? ORDER BY bm25(words, 2.0, 4.0, 1.0) LIMIT ?",
+        (" AND ".join(terms), most),
+    )
+    return [Location(*row) for row in rows]
+
+
+def definitions_of(connection: Connection, name: str) -> list[Definition]:
+    """Return where exactly this name is defined."""
+    return _definitions(connection, "symbols.name = ? COLLATE NOCASE AND symbols.name = ?", (name, name), 500)
+
+
+def symbols_like(connection: Connection, query: str, most: int) -> list[Definition]:
+    """Return definitions whose name has the query in it, the closest names first."""
+    text = query.strip()
+    if not text or any(character.isspace() for character in text):
+        return []
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return _definitions(connection, "symbols.name LIKE ? ESCAPE '\\'", (f"%{escaped}%",), most)
+
+
+def paths_like(connection: Connection, query: str, most: int) -> list[str]:
+    """Return files whose path has every word of the query in it, the shortest first."""
+    words = [word for word in query.split() if word]
+    if not words:
+        return []
+    where = " AND ".join("instr(lower(path), ?)" for _ in words)
+    rows = connection.execute(
+        f"SELECT path FROM files WHERE {where} ORDER BY length(path), path LIMIT ?",  # noqa: S608
+        (*[word.lower() for word in words], most),
+    )
+    return [path for (path,) in rows]
+
+
+def count_symbols(connection: Connection) -> int:
+    """Return how many definitions there are."""
+    (count,) = connection.execute("SELECT count(*) FROM symbols").fetchone()
+    return int(count)
+
+
+def _ranked(connection: Connection, column: str, question: str) -> list[int]:
+    words = query_words(question)
+    if not words:
+        return []
+    match = f"{column} : ({' OR '.join(_quoted(word) for word in words)})"
+    # Rows that replaced files left behind have no passage any more.
+    rows = connection.execute(
+        "SELECT words.rowid FROM words JOIN passages ON passages.id = words.rowid WHERE words MATCH ? "
+        "ORDER BY words.rank LIMIT ?",
+        (match, _RANKED),
+    )
+    return [ident for (ident,) in rows]
+
+
+def _located(connection: Connection, passages: Sequence[int]) -> list[tuple[int, str, int, int]]:
+    marks = ", ".join("?" for _ in passages)
+    return connection.execute(
+        "SELECT passages.id, files.path, passages.first, passages.last FROM passages "  # noqa: S608
+        f"JOIN files ON files.id = passages.file WHERE passages.id IN ({marks})",
+        tuple(passages),
+    ).fetchall()
+
+
+def _definitions(connection: Connection, where: str, values: tuple[str, ...], most: int) -> list[Definition]:
+    rows = connection.execute(
+        "SELECT files.path, symbols.line, symbols.last, symbols.name, symbols.kind, symbols.container "  # noqa: S608
+        f"FROM symbols JOIN files ON files.id = symbols.file WHERE {where} "
+        "ORDER BY length(symbols.name), symbols.name, files.path, symbols.line LIMIT ?",
+        (*values, most),
+    )
+    return [Definition(*row) for row in rows]
+
+
+def _quoted(text: str) -> str:
+    """Return a text that the query language takes as nothing but text."""
+    return '"' + text.replace('"', '""').replace("\0", "") + '"'
+
+
+def question_words(question: str) -> frozenset[str]:
+    """Return the words of a question in small letters, to find the lines that have most of them."""
+    found = set(query_words(question))
+    return frozenset(found | {part for word in found for part in parts_of(word).lower().split()})

@@ -1,0 +1,35 @@
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+-- Ids are never used twice: rows of the full-text tables stay behind when a file is replaced, and must find nothing.
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL UNIQUE,
+    size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    -- Whether its times can be trusted: a file that was changed a moment ago may change again within the same tick.
+    settled INTEGER NOT NULL,
+    -- 0 for what is too large or no text: it is known, and not in the tables below.
+    indexed INTEGER NOT NULL
+);
+CREATE TABLE symbols (
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    file INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    container TEXT NOT NULL
+);
+CREATE INDEX symbols_name ON symbols (name COLLATE NOCASE);
+CREATE INDEX symbols_file ON symbols (file);
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    file INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL
+);
+CREATE INDEX passages_file ON passages (file);
+CREATE VIRTUAL TABLE words USING fts5 (
+    path, names, body, content = '', tokenize = 'porter unicode61 remove_diacritics 2 tokenchars _'
+);
+CREATE VIRTUAL TABLE grams USING fts5 (text, content = '', tokenize = 'trigram', detail = none, columnsize = 0);

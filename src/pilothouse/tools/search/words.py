@@ -1,0 +1,75 @@
+"""Words of code: identifiers as they stand and in the words they are made of, and passages that belong together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.tools.search.symbols import Symbol
+
+# Passages begin at definitions; a shorter one goes with the next, a longer one is cut.
+_PASSAGE_MIN = 12
+_PASSAGE_MAX = 60
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,80}")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_COMPOUND = re.compile(r"_|[a-z0-9][A-Z]|[A-Za-z][0-9]")
+_WORD = re.compile(r"\w+")
+# Words of questions, not of what is asked about.
+_COMMON = frozenset((Path(__file__).parent / "common_words.txt").read_text().split())
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """Lines of a file that belong together."""
+
+    first: int
+    last: int
+    text: str
+    # The names that are defined in it.
+    names: tuple[str, ...]
+
+
+@lru_cache(maxsize=65_536)
+def parts_of(identifier: str) -> str:
+    """Return the words that an identifier is made of; empty when it is one word."""
+    if not _COMPOUND.search(identifier):
+        return ""
+    found = _PARTS.findall(identifier)
+    return " ".join(found) if len(found) > 1 else ""
+
+
+def split_identifiers(text: str) -> str:
+    """Return the words of every compound identifier in a text, each once."""
+    return " ".join(filter(None, map(parts_of, set(_IDENTIFIER.findall(text)))))
+
+
+def query_words(question: str) -> list[str]:
+    """Return the words that a question is about, compound ones also in their parts."""
+    said = _WORD.findall(question)
+    words = [word for word in said if word.lower() not in _COMMON] or said
+    found: dict[str, None] = {}
+    for word in words:
+        for part in (word, *parts_of(word).split()):
+            found.setdefault(part.lower())
+    return list(found)
+
+
+def passages(text: str, symbols: Sequence[Symbol]) -> list[Passage]:
+    """Cut a file into passages, at its definitions where it has some."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    starts = {symbol.line for symbol in symbols}
+    cuts = [1]
+    for number in range(2, len(lines) + 1):
+        length = number - cuts[-1]
+        if length >= _PASSAGE_MAX or (length >= _PASSAGE_MIN and number in starts):
+            cuts.append(number)
+    found = []
+    for first, after in zip(cuts, [*cuts[1:], len(lines) + 1], strict=True):
+        names = tuple(symbol.name for symbol in symbols if first <= symbol.line < after)
+        found.append(Passage(first, after - 1, "\n".join(lines[first - 1 : after - 1]), names))
+    return found
