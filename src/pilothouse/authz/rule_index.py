@@ -64,8 +64,9 @@ class _Bucket:
         pattern = rule.pattern
         if pattern.command:
             name = name_of(pattern.command[0])
-            found = self._by_program[name] if commands.pieces(name) == {name} else self._any_command
-            found.append(rule)
+            # A name of several pieces is not found by looking its pieces up.
+            named = name != "*" and commands.pieces(name) == {name}
+            (self._by_program[name] if named else self._any_command).append(rule)
         elif pattern.destination:
             self._by_host[pattern.destination.lower().removesuffix(".").removeprefix("*.")].append(rule)
         elif pattern.paths:
