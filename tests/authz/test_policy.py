@@ -47,9 +47,9 @@ def some_rule(rng: random.Random, number: int) -> Rule:
         tool=rng.choice(TOOLS),
         definition=rng.choice(["", "", "", "d"]),
         paths=tuple(rng.choices(GLOBS, k=rng.randint(0, 2))),
-        command=rng.choice([(), (), *WORDS]),
-        destination=rng.choice(HOST_PATTERNS),
-        folder=rng.choice(["", "", FOLDER, "/home"]),
+        command=rng.choice([*[()] * 8, *WORDS]),
+        destination=rng.choice([*[""] * 6, *HOST_PATTERNS]),
+        folder=rng.choice([*[""] * 4, FOLDER, "/home"]),
     )
     return Rule(id=f"r{number}", verdict=rng.choice(verdicts), pattern=pattern)
 
