@@ -1,5 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { WaitingLink } from "../approvals/WaitingLink";
 import { keyLabel } from "../shell/commands";
 import { CloseIcon, PlusIcon, SearchIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -75,6 +76,7 @@ export function Sidebar({ startsInSearch = false }: { startsInSearch?: boolean }
       <nav className={classes.list} aria-label={query.trim() ? "Search results" : "Conversations"}>
         {query.trim() ? <SearchHits query={query.trim()} /> : <ConversationList />}
       </nav>
+      <WaitingLink />
     </div>
   );
 }

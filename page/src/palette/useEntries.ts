@@ -13,6 +13,7 @@ const tabs: Record<SettingsTab, string> = {
   general: "Settings: General",
   models: "Settings: Models",
   mcp: "Settings: MCP servers and profiles",
+  permissions: "Settings: Permissions",
   terminal: "Settings: Terminal",
   skills: "Settings: Skills",
 };

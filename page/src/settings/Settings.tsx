@@ -1,8 +1,9 @@
 import { ActionIcon, Button, Tabs, Title } from "@mantine/core";
-import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, type ReactNode } from "react";
 import { useCommands, type Command } from "../shell/commands";
 import { CloseIcon, RetryIcon } from "../shell/icons";
 import { navigate, settingsPath, settingsTabs, type SettingsTab } from "../shell/router";
+import { Loading } from "../shell/Standstill";
 import { leave } from "../shell/start";
 import { GeneralTab } from "./GeneralTab";
 import { McpTab } from "./McpTab";
@@ -10,10 +11,13 @@ import { ModelsTab } from "./ModelsTab";
 import classes from "./Settings.module.css";
 import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
+const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
+
 const names: Record<SettingsTab, string> = {
   general: "General",
   models: "Models",
   mcp: "MCP",
+  permissions: "Permissions",
   terminal: "Terminal",
   skills: "Skills",
 };
@@ -31,6 +35,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return <ModelsTab catalogue={catalogue} />;
     case "mcp":
       return <McpTab />;
+    case "permissions":
+      return (
+        <Suspense fallback={<Loading />}>
+          <PermissionsTab />
+        </Suspense>
+      );
     case "terminal":
       return <Later>The shell, the size and the limits of the terminals that tools use will be set here.</Later>;
     case "skills":

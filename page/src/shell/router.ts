@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-export const settingsTabs = ["general", "models", "mcp", "terminal", "skills"] as const;
+export const settingsTabs = ["general", "models", "mcp", "permissions", "terminal", "skills"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
 /** Rooms about the MCP servers, beside the chat. */
@@ -10,6 +10,7 @@ export type Room = (typeof rooms)[number];
 export type Route =
   | { page: "chat"; conversationId: string | null; itemId: string | null }
   | { page: "settings"; tab: SettingsTab }
+  | { page: "waiting" }
   | { page: "room"; room: Room };
 
 /** Return what an address names; anything unknown is the start page. */
@@ -18,6 +19,7 @@ export function parseRoute(path: string, query = ""): Route {
   if (first === "settings") {
     return { page: "settings", tab: settingsTabs.find((tab) => tab === second) ?? "general" };
   }
+  if (first === "waiting" && !second) return { page: "waiting" };
   const room = rooms.find((name) => name === first);
   if (room && !second) return { page: "room", room };
   const itemId = new URLSearchParams(query).get("item");
@@ -26,6 +28,7 @@ export function parseRoute(path: string, query = ""): Route {
 
 export const conversationPath = (id: string) => `/c/${encodeURIComponent(id)}`;
 export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}?item=${encodeURIComponent(itemId)}`;
+export const waitingPath = "/waiting";
 export const roomPath = (room: Room) => `/${room}`;
 export const settingsPath = (tab: SettingsTab) => `/settings/${tab}`;
 

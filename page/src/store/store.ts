@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import type { PendingApproval } from "../api/authority";
 import type { Conversation, ConfigView, ConversationSettings, ModelList, ServerList } from "../api/types";
 import type { ConversationState } from "./conversation";
 
@@ -35,6 +36,8 @@ export interface AppState {
   /** What was chosen for the conversation that the next message starts. */
   newSettings: ConversationSettings;
   notice: ServerNotice | null;
+  /** What waits for the person, in whichever conversation; the oldest first. */
+  waiting: readonly PendingApproval[];
   /** Frames of a kind this page does not know; ignored, and counted so that it can be told. */
   unknownFrames: number;
 }
@@ -65,6 +68,7 @@ const initial: AppState = {
   openProblem: null,
   newSettings: noSettings,
   notice: null,
+  waiting: [],
   unknownFrames: 0,
 };
 

@@ -1,0 +1,68 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import { authority, type AuditReport } from "../api/authority";
+import { errorText } from "../api/client";
+import { counted } from "../servers/words";
+import settings from "../settings/Settings.module.css";
+import { Failure, Warning } from "../settings/Warning";
+import { CheckIcon } from "../shell/icons";
+import { useApp } from "../store/store";
+import classes from "./Policy.module.css";
+
+function Outcome({ report }: { report: AuditReport }) {
+  const titles = useApp((state) => state.conversations);
+  const bad = report.checks.filter(({ sound }) => !sound);
+  if (!bad.length) {
+    const events = report.checks.reduce((sum, check) => sum + check.events, 0);
+    return (
+      <p className={classes.sound}>
+        <CheckIcon size={15} />
+        {`${counted(report.entries.length, "call")} in ${counted(report.checks.length, "conversation")}; all ${counted(events, "event")} are as they were written.`}
+      </p>
+    );
+  }
+  return (
+    <Warning title="The record was altered">
+      {bad.map((check) => (
+        <p key={check.conversationId}>
+          {titles.find(({ id }) => id === check.conversationId)?.title || check.conversationId}
+          {check.firstBad === null ? " is not as it was written." : `: event ${check.firstBad} and what follows are not as they were written.`}
+        </p>
+      ))}
+    </Warning>
+  );
+}
+
+/** The record of every decision: whether it can be believed, and all of it as a file. */
+export function Audit() {
+  const [isBusy, setBusy] = useState(false);
+  const [report, setReport] = useState<AuditReport | null>(null);
+  const [problem, setProblem] = useState("");
+  const check = () => {
+    setBusy(true);
+    setProblem("");
+    authority
+      .audit()
+      .then(setReport, (error: unknown) => setProblem(errorText(error)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <section aria-label="Record">
+      <h2 className={settings.sectionTitle}>Record</h2>
+      <p className={settings.explained}>
+        Every call with who decided about it, by which rule, and how it ended. Each event is sealed to the one before it,
+        so that a change shows.
+      </p>
+      <div className={classes.actions}>
+        <Button size="compact-sm" variant="default" loading={isBusy} onClick={check}>
+          Check the record
+        </Button>
+        <Button size="compact-sm" variant="default" component="a" href="/api/audit" download="pilothouse-record.json">
+          Export
+        </Button>
+      </div>
+      <div role="status">{report && <Outcome report={report} />}</div>
+      <Failure message={problem} />
+    </section>
+  );
+}
