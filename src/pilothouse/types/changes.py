@@ -36,7 +36,7 @@ class UndoConflict(Frozen, frozen=True):
 
     path: str
     why: str
-    # From what the run left to what is there now, as a unified diff; empty for what is not text.
+    # From what putting it back would bring to what is there now, as a unified diff; empty for what is not text.
     diff: str = ""
 
 

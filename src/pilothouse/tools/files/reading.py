@@ -196,7 +196,7 @@ class ListDir(ReadOperation):
         found.sort()
         shown = [line for _rank, _name, line in found[: limits.FOLDER_SHOWN]]
         left = len(found) - len(shown)
-        notes = [f"… and {left}{' or more' if more else ''} more; use file_search."] if left or more else []
+        notes = [f"… and {'at least ' if more else ''}{left} more; use file_search."] if left or more else []
         return success("\n".join(shown + notes) or "(The folder is empty.)", {"entries": len(found)})
 
 

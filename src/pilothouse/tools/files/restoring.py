@@ -39,13 +39,13 @@ def at(path: str) -> Place:
     return Place("/", components(path), False)
 
 
-def difference(kept: KeptChange, left: bytes | None, now: bytes | None) -> str:
-    """Return what someone did to a file since, as far as it is text."""
+def difference(kept: KeptChange, now: bytes) -> str:
+    """Return what putting a file back would change, the other way round; empty for what is not text."""
     place = at(kept.change.path)
-    if any(content is not None and is_binary(content) for content in (left, now)):
+    if is_binary(now) or is_binary(kept.content or b""):
         return ""
-    before, after = (None if content is None else as_text(content, place).text for content in (left, now))
-    return diff(before, after, place.path, place.path).text
+    before = None if kept.content is None else as_text(kept.content, place).text
+    return diff(before, as_text(now, place).text, place.path, place.path).text
 
 
 def _content_back(kept: KeptChange, place: Place) -> None:

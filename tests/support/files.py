@@ -1,0 +1,108 @@
+"""The file tool with everything real around it: a folder, a store, a guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.authz.protected import Protected
+from pilothouse.settings.home import open_home
+from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
+from pilothouse.tools.consolidated import Consolidated
+from pilothouse.tools.files.desk import Desk
+from pilothouse.tools.files.tool import file_operations
+from pilothouse.tools.files.undo import FileUndo
+from pilothouse.types.access import Access
+from pilothouse.types.changes import UndoReport
+from pilothouse.types.ids import new_id
+from pilothouse.types.ports import CallContext, ToolOutput
+from tests.support.records import OWNER, a_conversation, a_posting
+from tests.support.tools import Silent
+
+
+class Hands:
+    """Calls of one run in one folder, carried out as a person who allows everything would have them."""
+
+    def __init__(self, tool: Consolidated, store: Store, folder: Path, run: tuple[str, str]) -> None:
+        self.tool = tool
+        self.store = store
+        self.folder = folder
+        self.conversation_id, self.run_id = run
+        self.calls: list[str] = []
+
+    def context(self) -> CallContext:
+        """Return the context of the next call."""
+        self.calls.append(new_id("i"))
+        return CallContext(
+            conversation_id=self.conversation_id,
+            run_id=self.run_id,
+            call_id=self.calls[-1],
+            working_directory=str(self.folder),
+            earlier_calls=(),
+            unattended=False,
+        )
+
+    async def access(self, operation: str, **arguments: object) -> Access | ToolOutput:
+        """Return what a call would touch."""
+        return await self.tool.access({"operation": operation, **arguments}, self.context())
+
+    async def touched(self, operation: str, **arguments: object) -> Access:
+        """Return what a call would touch, which must be possible."""
+        access = await self.access(operation, **arguments)
+        assert isinstance(access, Access), access
+        return access
+
+    async def call(self, operation: str, **arguments: object) -> ToolOutput:
+        """Look, allow, execute."""
+        context = self.context()
+        given = {"operation": operation, **arguments}
+        access = await self.tool.access(given, context)
+        if isinstance(access, ToolOutput):
+            return access
+        return await self.execute(given, context, access)
+
+    async def execute(self, given: dict[str, object], context: CallContext, access: Access) -> ToolOutput:
+        """Execute a call that was allowed."""
+        output = await self.tool.execute(given, msgspec.structs.replace(context, access=access), Silent())
+        assert isinstance(output, ToolOutput)
+        return output
+
+    async def does(self, operation: str, **arguments: object) -> ToolOutput:
+        """Make a call that must succeed."""
+        output = await self.call(operation, **arguments)
+        assert output.error is None, output.text
+        return output
+
+    async def fails(self, operation: str, **arguments: object) -> str:
+        """Make a call that must fail in one sentence; return the code and the sentence."""
+        output = await self.call(operation, **arguments)
+        assert output.error is not None, output.text
+        assert "\n" not in output.error.message
+        assert output.error.message.endswith(".")
+        return f"{output.error.code}: {output.error.message}"
+
+    async def undo(self, call: str | None = None) -> UndoReport:
+        """Undo the run, or one call."""
+        kept = await self.store.changes(OWNER, run_id=self.run_id)
+        chosen = [each for each in kept if call in (None, each.change.item_id)]
+        report, ids = await FileUndo().undo(chosen)
+        await self.store.mark_undone(ids, 1.0)
+        return report
+
+
+@asynccontextmanager
+async def hands(home: Path, folder: Path) -> AsyncIterator[Hands]:
+    """Open a store with a conversation and a run in it, and the tool on a folder."""
+    opened = open_store(open_home(home).path, None, lambda *_told: None)
+    try:
+        conversation = await opened.store.add_conversation(a_conversation())
+        posting = a_posting(conversation.id)
+        await opened.store.post_message(posting)
+        tool = file_operations(Desk(Protected(home), opened.store))
+        yield Hands(tool, opened.store, folder, (conversation.id, posting.run.id))
+    finally:
+        await opened.close()
