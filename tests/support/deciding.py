@@ -61,8 +61,8 @@ def _stands(grant: Grant) -> bool:
     return grant.revoked_at is None and not used_up and time.time() < grant.expires_at
 
 
-def a_rule(verdict: Verdict, pattern: Pattern, rule_id: str = "rule", **more: str) -> Rule:
-    return Rule(id=rule_id, verdict=verdict, pattern=pattern, **more)
+def a_rule(verdict: Verdict, pattern: Pattern, rule_id: str = "rule", note: str = "") -> Rule:
+    return Rule(id=rule_id, verdict=verdict, pattern=pattern, note=note)
 
 
 def a_grant(pattern: Pattern, grant_id: str = "g_1", *, lasts: float = 300.0, **more: object) -> Grant:

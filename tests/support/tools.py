@@ -66,6 +66,8 @@ class ToolOf:
         self.server = server
         self.qualified_name = name.replace("__", ".", 1)
         self.grant_key = name
+        # Says what a call touches, where a test looks at that.
+        self.touching: Callable[[JsonObject, CallContext], Access] | None = None
         # Used instead of the action where a test looks at progress.
         self.reporting: Reporting | None = None
         self.calls: list[tuple[JsonObject, CallContext]] = []
@@ -80,6 +82,8 @@ class ToolOf:
         return self if self.effects <= allowed else None
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access:
+        if self.touching is not None:
+            return self.touching(arguments, context)
         destination = self.server or ("anywhere" if "sends" in self.effects else "")
         return Access(operation=self.qualified_name, effects=self.effects, destination=destination)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse
 
 # A word where a command may begin: at the start, after an operator, behind `env`, `exec` and the like.
@@ -15,12 +16,12 @@ _COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), why)
     for pattern, why in (
         (rf"{_BEGIN}(?:sudo|doas|pkexec|su)\b", "It takes the rights of the administrator."),
-        (rf"{_BEGIN}rm\s(?=.*\s-\w*[rR])", "It deletes whole folders."),
+        (rf"{_BEGIN}rm\b(?=.*\s-(?:\w*r|-recursive))", "It deletes whole folders."),
         (rf"{_BEGIN}(?:mkfs(?:\.\w+)?|wipefs|shred|fdisk|parted)\b", "It erases disks or files for good."),
         (rf"{_BEGIN}dd\s.*\bof=", "It writes over a file or a disk."),
         (r">\s*/dev/(?:sd|nvme|vd|hd|mapper)", "It writes over a disk."),
         (rf"{_BEGIN}(?:shutdown|reboot|poweroff|halt)\b", "It switches the machine off."),
-        (rf"{_BEGIN}ch(?:mod|own)\s(?=.*\s-\w*R)", "It changes who may use whole folders."),
+        (rf"{_BEGIN}ch(?:mod|own)\b(?=.*\s-(?:\w*r\b|-recursive))", "It changes who may use whole folders."),
         (
             rf"{_BEGIN}git\s(?=.*\bpush\b)(?=.*\s(?:--force\S*|-f|--mirror|--delete|\+\S+)(?:\s|$))",
             "It rewrites what others have.",
@@ -47,4 +48,6 @@ def danger_of(access: Access) -> str:
 
 def _command(command: CommandUse) -> str:
     text = command.text or " ".join(command.argv)
+    if len(text) > limits.COMMAND_READ_CHARS:
+        return "It is longer than anyone reads."
     return next((why for pattern, why in _COMMANDS if pattern.search(text)), "")

@@ -99,10 +99,10 @@ def answer(
     ] = None,
     choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="One of its choices.")] = None,
     text: Annotated[
-        str | None, typer.Option(help="An answer in words, where it takes one.", show_default=False)
+        str | None, typer.Option(help="An answer in words, or why not, for the model.", show_default=False)
     ] = None,
     content: Annotated[
-        str | None, typer.Option(metavar="JSON", help="The fields of a form that is accepted.", show_default=False)
+        str | None, typer.Option(metavar="JSON", help="The fields of a form, or how long and for what it lasts.", show_default=False)
     ] = None,
     json: AsJson = False,
 ) -> None:

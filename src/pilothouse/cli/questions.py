@@ -23,6 +23,18 @@ def show(question: Item, call: Item | None, aside: Terminal) -> None:
         aside.line(f"  asked by the server {exact(str(data.get('server', '')))}", "dim")
         if data.get("mode") == "url":
             aside.line(f"  {exact(str(data.get('url', '')))}")
+    elif data.get("kind") == "collaboration":
+        _show_asked(question, aside)
+
+
+def _show_asked(question: Item, aside: Terminal) -> None:
+    """Print what the agent says along with its question, and what approving would allow."""
+    data = question.data
+    for line in str(data.get("context") or "").splitlines():
+        aside.line(f"  {exact(line)}", "dim")
+    if data.get("authorizes"):
+        allowed = f"{exact(str(data['authorizes']))} for {exact(str(data.get('duration', '')))}"
+        aside.line(f"  Approving allows every {allowed} in this conversation.", "yellow")
 
 
 def _show_call(question: Item, call: Item | None, aside: Terminal) -> None:
@@ -31,6 +43,24 @@ def _show_call(question: Item, call: Item | None, aside: Terminal) -> None:
     shown = exact_json(json.dumps(arguments, indent=2, ensure_ascii=False)) if arguments else "(no arguments)"
     for line in shown.split("\n"):
         aside.line(f"  {line}")
+    _show_why(question, aside)
+
+
+def _show_why(question: Item, aside: Terminal) -> None:
+    """Print what the call touches, by which rule it is asked about, and what makes it stand out."""
+    data = question.data
+    access = data.get("access") or {}
+    for use in access.get("paths", ()):
+        aside.line(f"  {use['effect']} {exact(str(use['path']))}", "dim")
+    if access.get("destination"):
+        sent = f"{access.get('payloadBytes', 0):,} bytes, {access.get('sentBefore', 0):,} before"
+        aside.line(f"  sends to {exact(str(access['destination']))}: {sent}", "dim")
+    if data.get("rule"):
+        aside.line(f"  asked by the rule “{exact(str(data['rule']))}”: {exact(str(data.get('why', '')))}", "dim")
+    if data.get("dangerous"):
+        aside.line(f"  Careful: {exact(str(data['dangerous']))}", "yellow")
+    if data.get("proposalText"):
+        aside.line(f"  a lasting answer is for: {exact(str(data['proposalText']))}", "dim")
 
 
 async def ask(question: Item, call: Item | None, aside: Terminal) -> Answer | None:
@@ -42,17 +72,21 @@ async def ask(question: Item, call: Item | None, aside: Terminal) -> Answer | No
         return Answer(text=text) if text and text.strip() else None
     for number, choice in enumerate(choices, 1):
         aside.line(f"  {number}  {choice.get('label') or choice['id']}")
-    choice = await _choose([(str(one["id"]), str(one.get("label", ""))) for one in choices], aside)
-    if choice is None:
-        return None
+    own_words = question.data.get("kind") == "collaboration" and not question.data.get("authorizes")
+    choice = await _choose([(str(one["id"]), str(one.get("label", ""))) for one in choices], aside, own_words)
+    if not isinstance(choice, str):
+        return choice
     if choice == "accept" and question.data.get("mode") == "form":
         content = await fill(question.data.get("schema") or {}, lambda prompt: read_line(prompt, aside), aside)
         return None if content is None else Answer(choice=choice, content=content)
     return Answer(choice=choice)
 
 
-async def _choose(choices: list[tuple[str, str]], aside: Terminal) -> str | None:
-    """Return the choice whose number, id or words the person types; nothing is chosen by an empty line."""
+async def _choose(choices: list[tuple[str, str]], aside: Terminal, own_words: bool) -> str | Answer | None:
+    """Return the choice whose number, id or words the person types; nothing is chosen by an empty line.
+
+    Where their own words are an answer too, they are returned as such.
+    """
     while line := await read_line(_PROMPT, aside):
         typed = line.strip().lower()
         if typed.isdigit() and 1 <= int(typed) <= len(choices):
@@ -60,5 +94,7 @@ async def _choose(choices: list[tuple[str, str]], aside: Terminal) -> str | None
         for name, label in choices:
             if typed in (name.lower(), label.lower()):
                 return name
+        if own_words:
+            return Answer(text=line.strip())
         aside.line(f"Type a number from 1 to {len(choices)}.", "yellow")
     return None

@@ -21,9 +21,10 @@ from pilothouse.runs.modes import Modes
 from pilothouse.runs.planning import plan, selection_of
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import ConversationUpdated, Event, ItemUpdated, RunUpdated, event_decoder
+from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, ItemUpdated, RunUpdated, event_decoder
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource, ToolTimeouts
 from pilothouse.types.records import Records
@@ -33,6 +34,7 @@ from pilothouse.types.todos import Reminder, Reminders
 _log = logging.getLogger(__name__)
 
 Reason = Literal["cancel", "shutdown", "stale"]
+_MODE_ENDED = "Auto-approve has ended, as it does by itself. Calls are asked about again."
 # What people want of a run while it is at work.
 _WISHES = ("run.updated", "item.updated", "conversation.updated")
 
@@ -135,6 +137,8 @@ class ActiveRun:
         journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")
         self._journal = journal
+        if mode != settings.mode:
+            await self._say_that_mode_ended()
         setting = CallSetting(
             conversation_id=run.conversation_id,
             run_id=run.id,
@@ -155,6 +159,22 @@ class ActiveRun:
         finally:
             if loop.tools_refused:
                 parts.without_tools.add(_place(opened.config))
+
+    async def _say_that_mode_ended(self) -> None:
+        """Put the conversation back to asking, and say so where its calls are."""
+        run, records = self.run, self._parts.records
+        asking = msgspec.structs.replace(self._settings, mode="ask", mode_since=0.0)
+        await patiently(
+            self._parts.feed,
+            lambda: records.change_conversation(
+                run.owner, run.conversation_id, lambda now: _asking_again(now, self._settings), deleted=True
+            ),
+        )
+        self._settings = asking
+        if self._journal is not None:
+            data: JsonObject = {"level": "info", "code": "mode_ended"}
+            notice = self._journal.new("notice", status="completed", text=_MODE_ENDED, data=data)
+            await self._journal.write(ItemCreated(item=notice))
 
     async def _reminders(self) -> tuple[Reminder, ...]:
         return await patiently(self._parts.feed, lambda: self._parts.reminders.current(self.run.conversation_id))
@@ -250,6 +270,13 @@ class ActiveRun:
         self._given_up = questions.paused(left) if status in ENDED and status != "interrupted" else []
         ended = msgspec.structs.replace(run, status=status, error=error, process=None)
         return ended, leftovers.settled(status, left)
+
+
+def _asking_again(now: Conversation, ended: ConversationSettings) -> Conversation:
+    """Return the conversation with calls asked about again, unless the person has chosen otherwise meanwhile."""
+    if now.settings.mode_since != ended.mode_since:
+        return now
+    return msgspec.structs.replace(now, settings=msgspec.structs.replace(now.settings, mode="ask", mode_since=0.0))
 
 
 def _parked(run: Run, left: Sequence[Item]) -> RunStatus:

@@ -377,6 +377,8 @@ GUARD_FILES = 2_000
 MODEL_SAYS_CHARS = 600
 # Beyond this much for one place in one run, what leaves is looked at again whatever was allowed.
 SENT_UNASKED = 256 * 1024
+# A longer command is not looked through for danger: it is one.
+COMMAND_READ_CHARS = 10_000
 # Answers given at once, and what of one is kept of the person's own words.
 ANSWERS_AT_ONCE = 200
 ANSWER_CHARS = 100_000
