@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +29,12 @@ class Snapshot(NamedTuple):
 def children() -> frozenset[int]:
     """Return the ids of this process's children, dead ones that nobody waited for included."""
     if TASKS_OF_LINUX.is_dir():
-        lists = [path.read_text() for path in TASKS_OF_LINUX.glob("*/children") if path.exists()]
-        return frozenset(int(pid) for line in lists for pid in line.split())
+        found: set[int] = set()
+        for path in TASKS_OF_LINUX.glob("*/children"):
+            # A thread may end while it is looked at.
+            with suppress(OSError):
+                found |= {int(pid) for pid in path.read_text().split()}
+        return frozenset(found)
     return frozenset(child.pid for child in psutil.Process().children())
 
 
