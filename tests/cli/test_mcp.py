@@ -284,14 +284,14 @@ def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Pat
         screen.until(r"Allow echo\.echo\?")
         screen.until(r'"text": "once and \\u001b\[2J all"')
         screen.until("1  Allow once")
-        screen.until("3  Deny")
+        screen.until("4  Deny")
         screen.until("›")
         screen.type("1\r")
         screen.until(r"Completed \(")
         screen.until("It said so.")
         assert screen.ended() == 0
     with Screen(home, ["run", "go", "--model", model, "--server", "echo"]) as screen:
-        screen.until("3  Deny")
+        screen.until("4  Deny")
         screen.until("›")
         screen.type("perhaps\r")
         screen.until("Type a number")

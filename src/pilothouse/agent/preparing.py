@@ -28,6 +28,7 @@ from pilothouse.types.ports import (
     PermitRefused,
     Resumed,
     Tool,
+    ToolError,
     ToolOutput,
     ToolTimeouts,
 )
@@ -131,7 +132,9 @@ class Preparing:
         if isinstance(decision, PermitNeeded):
             return Asked(call, tool, access, decision)
         if isinstance(decision, PermitRefused):
-            return Ended(call, failure("PERMISSION_DENIED", decision.reason), decided(decision.decision, access))
+            # The model is told how to ask; a person who reads the call knows why.
+            error = ToolError("PERMISSION_DENIED", decision.decision.why)
+            return Ended(call, ToolOutput(decision.reason, error), decided(decision.decision, access))
         return Prepared(call, tool, arguments, context, access, decision)
 
     def _context(self, call: Item) -> CallContext:

@@ -18,7 +18,7 @@ from pilothouse.authz.matching import covers
 from pilothouse.authz.permits import GivenPermit, call_hash
 from pilothouse.authz.ports import Rules, Ruling
 from pilothouse.authz.proposals import propose
-from pilothouse.authz.refusals import refusal, said_no
+from pilothouse.authz.refusals import no, refusal, said_no
 from pilothouse.types.authority import Approval, Decision
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Grants, PathGuard, Permit, PermitNeeded, PermitRefused, Tool
@@ -62,7 +62,7 @@ class PersonAuthorizer:
         if approval.choice in _YES:
             allowed = Finding("allow", "person", asked.rule, "The person allowed exactly this call.")
             return GivenPermit(_decision(allowed, approval.call_hash, approval.by), self._maker)
-        refused = Finding("deny", "person", asked.rule, approval.reason or "The person did not allow it.")
+        refused = Finding("deny", "person", asked.rule, no(approval))
         decision = _decision(refused, approval.call_hash, approval.by)
         return PermitRefused(reason=said_no(case, approval), decision=decision)
 

@@ -69,7 +69,7 @@ class Protected:
                     yield place
         yield from (place for place in self._rooted.values() if len(parts) > 2 and place.parts[: len(parts)] == parts)
         # A new file in a protected folder that has a second name.
-        yield from (known[one] for one in _identities(_ancestors(path)) if one in known)
+        yield from (known[one] for one in _identities(_ancestors(path), follow=True) if one in known)
         yield from self._linked(path, identity)
 
     def _linked(self, path: str, identity: Identity | None) -> Iterator[Place]:
@@ -115,10 +115,10 @@ def _ancestors(path: str) -> list[str]:
     return [str(parent) for parent in Path(path).parents]
 
 
-def _identities(paths: Iterable[str]) -> Iterator[Identity]:
+def _identities(paths: Iterable[str], *, follow: bool = False) -> Iterator[Identity]:
     for path in paths:
         try:
-            facts = os.stat(path, follow_symlinks=False)
+            facts = os.stat(path, follow_symlinks=follow)
         except (OSError, ValueError):
             continue
         yield facts.st_dev, facts.st_ino

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pilothouse.authz.case import Case, Finding
 from pilothouse.types.authority import Approval
 
-NOT_ALLOWED = "The person did not allow this."
+_NO = "The person did not allow this."
 
 
 def refusal(case: Case, finding: Finding) -> str:
@@ -13,11 +13,15 @@ def refusal(case: Case, finding: Finding) -> str:
     return f"{finding.why} Operation: {case.access.operation}. {_how_to_ask(case, finding.authority != 'default')}"
 
 
-def said_no(case: Case, approval: Approval) -> str:
+def no(approval: Approval) -> str:
     """Return that the person said no, in their own words where they gave any."""
     reason = approval.reason.strip()
-    said = f"{NOT_ALLOWED} They say: {reason}" if reason else NOT_ALLOWED
-    return f"{said}\nOperation: {case.access.operation}. {_how_to_ask(case, may_help=True)}"
+    return f"{_NO} They say: {reason}" if reason else _NO
+
+
+def said_no(case: Case, approval: Approval) -> str:
+    """Return the person's no as the model is told it."""
+    return f"{no(approval)}\nOperation: {case.access.operation}. {_how_to_ask(case, may_help=True)}"
 
 
 def _how_to_ask(case: Case, may_help: bool) -> str:
