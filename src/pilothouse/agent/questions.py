@@ -31,6 +31,7 @@ def approval(call: Item, tool: Tool, needed: PermitNeeded, items: Iterable[Item]
     return needed.data | {
         "kind": "approval",
         "callItemId": call.id,
+        "toolCallId": call.data.get("callId"),
         "rule": needed.decision.rule,
         "why": needed.decision.why,
         "callHash": needed.decision.call_hash,
@@ -54,6 +55,7 @@ def elicitation(call: Item, tool: Tool, ask: Ask) -> JsonObject:
     return {
         "kind": "elicitation",
         "callItemId": call.id,
+        "toolCallId": call.data.get("callId"),
         "askId": ask.id,
         # Becomes the question's text.
         "message": ask.message,

@@ -190,5 +190,5 @@ def ask(question: Item, call: Item | None, aside: Terminal) -> None:
         form = choice["id"] == "accept" and question.data.get("mode") == "form"
         content = " --content '{…}'" if form else ""
         aside.line(f"  pilothouse answer {question.id} {choice['id']}{content}    {choice.get('label', '')}")
-    if not choices:
+    if not choices or (question.data.get("kind") == "collaboration" and not question.data.get("authorizes")):
         aside.line(f'  pilothouse answer {question.id} --text "…"')

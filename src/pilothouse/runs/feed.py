@@ -104,6 +104,8 @@ class Feed:
         self._notices: dict[str, NoticeFrame] = {}
         # Called with the conversation of every durable write, to tell other processes.
         self.on_written: Callable[[str], None] = lambda _conversation_id: None
+        # Called with everything on its way to readers, kept or not.
+        self.on_events: Callable[[str, Sequence[FeedEvent]], None] = lambda _conversation_id, _events: None
         # Called with the conversation when its row in the list may have changed.
         self.on_listed: Callable[[str], None] = lambda _conversation_id: None
 
@@ -120,6 +122,7 @@ class Feed:
             if event.kind in ("conversation.updated", "run.updated"):
                 self.on_listed(conversation_id)
         self.on_written(conversation_id)
+        self.on_events(conversation_id, events)
 
     def _news(self, conversation_id: str, event: FeedEvent) -> FeedEvent:
         """Return the event without text that everyone who is live has had already."""
@@ -137,6 +140,7 @@ class Feed:
 
     def live(self, conversation_id: str, event: FeedEvent) -> None:
         """Send something that is not kept."""
+        self.on_events(conversation_id, (event,))
         for reader in self._readers.get(conversation_id, ()):
             if reader.live and not reader.kept_only:
                 reader.offer(event)

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,6 +20,7 @@ from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.model_commands import ModelCommands
 from pilothouse.runs.modes import Modes, harmless
+from pilothouse.runs.notifications import Notifier
 from pilothouse.runs.server_commands import ServerCommands
 from pilothouse.runs.todo_commands import TodoCommands
 from pilothouse.types import limits
@@ -28,6 +29,7 @@ from pilothouse.types.api import (
     ConversationPatch,
     ConversationSnapshot,
     FullResult,
+    InputFrame,
     ItemPage,
     ListFrame,
     MessageAccepted,
@@ -43,6 +45,7 @@ from pilothouse.types.events import Event
 from pilothouse.types.host import FeedBatch, ListChange
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
+from pilothouse.types.notifications import Notification
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run
 
@@ -70,7 +73,10 @@ class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands):
         self._admins = admins
         self._modes = Modes()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.notifications = Notifier()
+        self.notifications.subscribe(self._notified)
         feed.on_listed = self._list_changed
+        feed.on_events = self.notifications.heard
 
     # --- conversations ---
 
@@ -291,20 +297,39 @@ class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands):
     # --- the list ---
 
     def _list_changed(self, conversation_id: str) -> None:
+        self._tell_later(conversation_id, lambda conversation: ListFrame(conversation=conversation))
+
+    def _notified(self, news: Notification) -> None:
+        """Let every page of the owner know that something is asked, whichever conversation it shows."""
+        if news.kind in ("input_required", "response_received"):
+            is_open = news.kind == "input_required"
+            frame = InputFrame(
+                conversation_id=news.conversation_id,
+                item_id=news.item_id,
+                tool_call_id=news.tool_call_id,
+                prompt=news.prompt if is_open else "",
+                context=news.context,
+                open=is_open,
+            )
+            self._tell_later(news.conversation_id, lambda _conversation: frame)
+
+    def _tell_later(self, conversation_id: str, change: Callable[[Conversation], ListChange]) -> None:
         owners = self._feed.list_owners()
         if owners:
-            task = asyncio.create_task(self._tell_list(conversation_id, owners))
+            task = asyncio.create_task(self._tell_list(conversation_id, owners, change))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _tell_list(self, conversation_id: str, owners: set[str]) -> None:
+    async def _tell_list(
+        self, conversation_id: str, owners: set[str], change: Callable[[Conversation], ListChange]
+    ) -> None:
         for owner in owners:
             try:
                 conversation = await self._records.conversation(owner, conversation_id, deleted=True)
             except PilothouseError as error:
                 _log.debug("the list of %s was not updated: %s", owner, error.message)
             else:
-                self._feed.tell(ListFrame(conversation=conversation), owner)
+                self._feed.tell(change(conversation), owner)
 
     async def close(self) -> None:
         """Wait for what is on its way to the pages."""

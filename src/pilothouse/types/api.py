@@ -337,6 +337,17 @@ class NoticeFrame(msgspec.Struct, frozen=True, tag_field="op", tag="notice", ren
     message: str
 
 
+class InputFrame(msgspec.Struct, frozen=True, tag_field="op", tag="input", rename="camel"):
+    """Somewhere the person is asked something, or was and has answered (`open` is false); the same may come twice."""
+
+    conversation_id: str
+    item_id: str
+    tool_call_id: str = ""
+    prompt: str = ""
+    context: str = ""
+    open: bool = True
+
+
 class LaggedFrame(msgspec.Struct, frozen=True, tag_field="op", tag="lagged", rename="camel"):
     """The reader fell too far behind; it must take a new snapshot."""
 
@@ -351,4 +362,6 @@ class ProblemFrame(msgspec.Struct, frozen=True, tag_field="op", tag="problem", r
     message: str
 
 
-SocketFrame = EventsFrame | ListFrame | ModelsFrame | ServersFrame | NoticeFrame | LaggedFrame | ProblemFrame
+SocketFrame = (
+    EventsFrame | ListFrame | ModelsFrame | ServersFrame | NoticeFrame | InputFrame | LaggedFrame | ProblemFrame
+)

@@ -21,6 +21,7 @@ from pilothouse.types.api import (
     ConversationSnapshot,
     FoundModels,
     FullResult,
+    InputFrame,
     ItemPage,
     ListFrame,
     MessageAccepted,
@@ -64,7 +65,7 @@ LOCAL_OWNER = "local"
 
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
-ListChange = ListFrame | ModelsFrame | ServersFrame | NoticeFrame
+ListChange = ListFrame | ModelsFrame | ServersFrame | NoticeFrame | InputFrame
 
 
 class Conversations(Protocol):
