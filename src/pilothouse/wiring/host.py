@@ -45,8 +45,9 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import ToolSource
 from pilothouse.wiring.authority import Authority
-from pilothouse.wiring.built_in import BuiltIns, CoreTools
+from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
 from pilothouse.wiring.foundation import Foundation
+from pilothouse.wiring.hands import Hands
 from pilothouse.wiring.servers import LateAdmin, Servers
 
 if TYPE_CHECKING:
@@ -122,23 +123,18 @@ async def open_host(
     """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it again."""
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
-        folder = open_home(home)
-        redactor = Redactor()
-        stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
-        feed = Feed()
-        opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
-        stack.push_async_callback(opened.close)
-        config = ConfigService(folder.path, "postgresql" if url else "sqlite")
-        secrets = SecretStore(folder.secrets, learn=redactor.learn)
-        base = Foundation(folder, opened, config, secrets, redactor, feed)
-        todos = TodoLists(opened.store)
+        base = await _foundation(stack, home, url)
+        folder, config, feed = base.home, base.config, base.feed
+        todos = TodoLists(base.opened.store)
         core = CoreTools(todos, lambda: config.config.most_added_iterations)
-        plugins = Plugins({"core": core}, installed(), folder.path / "plugins", _plugin_broke(feed))
+        authority = Authority(base)
+        hands = Hands(base, authority.guard)
+        stack.push_async_callback(hands.close)
+        plugins = Plugins({"core": core, HANDS: hands}, installed(), folder.path / "plugins", _plugin_broke(feed))
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
         servers = Servers(base, BuiltIns(plugins, core).fitting)
         stack.push_async_callback(servers.close)
-        authority = Authority(base)
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),
             modes=Modes(),
@@ -170,7 +166,19 @@ async def open_host(
             await parts.records.tidy()
             _watch_files(stack, models, config, service, servers)
         servers.begin()
-        yield OpenHost(service, folder, redactor, executor)
+        yield OpenHost(service, folder, base.redactor, executor)
+
+
+async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None) -> Foundation:
+    folder = open_home(home)
+    redactor = Redactor()
+    stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
+    feed = Feed()
+    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
+    stack.push_async_callback(opened.close)
+    config = ConfigService(folder.path, "postgresql" if url else "sqlite")
+    secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    return Foundation(folder, opened, config, secrets, redactor, feed)
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:

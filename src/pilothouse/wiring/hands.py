@@ -1,0 +1,69 @@
+"""The tools that work on a folder: loaded and made when a conversation has one, closed with the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pilothouse.types.plugins import PluginContext
+from pilothouse.types.ports import PathGuard, Tool
+from pilothouse.types.terminals import TerminalSettings
+from pilothouse.wiring.foundation import Foundation
+
+if TYPE_CHECKING:
+    from pilothouse.tools.files.desk import Desk
+    from pilothouse.tools.search.indexes import Indexes
+    from pilothouse.tools.terminal.terminals import Terminals
+
+
+class Hands:
+    """Files, commands, builds."""
+
+    def __init__(self, base: Foundation, guard: PathGuard) -> None:
+        self._base = base
+        self._guard = guard
+
+    def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
+        """Return the tools."""
+        from pilothouse.tools.files.tool import file_operations
+        from pilothouse.tools.search.last import LastSearches
+        from pilothouse.tools.search.operation import Searching
+        from pilothouse.tools.search.operations import search_operations
+
+        searching = Searching(self.desk, self._guard, self.indexes, LastSearches())
+        return (file_operations(self.desk, search_operations(searching)),)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Return where files are read and changed."""
+        from pilothouse.tools.files.desk import Desk
+
+        return Desk(self._guard, self._base.opened.store)
+
+    @cached_property
+    def indexes(self) -> Indexes:
+        """Return the indexes of folders."""
+        from pilothouse.tools.search.indexes import Indexes
+
+        return Indexes(self._base.home.cache / "index", self._guard)
+
+    @cached_property
+    def terminals(self) -> Terminals:
+        """Return all terminals and background commands."""
+        from pilothouse.tools.sandbox.sandbox import Sandbox
+        from pilothouse.tools.terminal.terminals import Terminals
+
+        home = self._base.home.path
+        return Terminals(Sandbox(home, self._settings), home / "recordings")
+
+    def _settings(self) -> TerminalSettings:
+        return TerminalSettings()
+
+    async def close(self) -> None:
+        """End whatever was begun."""
+        if "terminals" in self.__dict__:
+            await self.terminals.close()
+            self.terminals.sandbox.close()
+        if "indexes" in self.__dict__:
+            await self.indexes.close()
