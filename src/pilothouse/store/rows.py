@@ -19,7 +19,7 @@ from pilothouse.types.runs import Run
 item_decoder = msgspec.json.Decoder(Item)
 run_decoder = msgspec.json.Decoder(Run)
 _accepted_decoder = msgspec.json.Decoder(MessageAccepted)
-_settings_decoder = msgspec.json.Decoder(ConversationSettings)
+settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
 _COLUMNS = tuple(Conversation.__struct_fields__)
 _CONVERSATION = Statement(
@@ -37,7 +37,7 @@ def conversation_of(row: sa.Row[tuple[object, ...]]) -> Conversation:
 
 
 def _conversation(fields: dict[str, Any]) -> Conversation:
-    fields["settings"] = _settings_decoder.decode(fields["settings"])
+    fields["settings"] = settings_decoder.decode(fields["settings"])
     return Conversation(**fields)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 
 from pilothouse.store import changes, changes_kept, reading, results, rows, schema, search, todos
+from pilothouse.store.authority import AuthorityStore
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
 from pilothouse.types import limits
@@ -34,7 +35,7 @@ from pilothouse.types.todos import TodoList
 _DAY = 86_400.0
 
 
-class Store:
+class Store(AuthorityStore):
     """Reads in threads, writes by group commit, publishes what it wrote."""
 
     def __init__(self, database: Database, publish: Publish) -> None:

@@ -491,6 +491,13 @@ COMMAND_PIECES = 20_000
 RULES = 20_000
 RULE_EXAMPLES = 50
 RULE_ID_CHARS = 80
+# Calls of the past on which a policy is tried, and which say how often a rule was used.
+REPLAYED_CALLS = 2_000
+# Questions that a list of everything that waits has at the most.
+PENDING_SHOWN = 2_000
+# Events that an audit looks at in one step, and calls that one report has: more is asked for by conversation.
+AUDIT_BATCH = 1_000
+AUDIT_ENTRIES = 20_000
 # How long it is believed that a folder named in a rule is no link, or where it points.
 LINKS_BELIEVED = 1.0
 

@@ -16,6 +16,7 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
 )
+from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApproval
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
@@ -39,7 +40,50 @@ class Posting(msgspec.Struct, frozen=True):
 Settle = Callable[[Run, Sequence[Item]], tuple[Run, Sequence[Event]] | None]
 
 
-class Records(Protocol):
+class PastCall(msgspec.Struct, frozen=True):
+    """A call of the past, and the working directory of its conversation."""
+
+    call: Item
+    working_directory: str | None
+
+
+class AuthorityRecords(Protocol):
+    """The part of the database that is about who may do what, and who did."""
+
+    async def add_grant(self, grant: Grant) -> None:
+        """Keep a passing permission."""
+        ...
+
+    async def grants(self, owner: str, conversation_id: str | None) -> Sequence[Grant]:
+        """Return the grants of a conversation or of all that stand now, newest first."""
+        ...
+
+    async def use_grant(self, grant_id: str, at: float) -> bool:
+        """Count one use; False when the grant does not stand any more."""
+        ...
+
+    async def revoke_grant(self, owner: str, grant_id: str) -> None:
+        """Withdraw a grant; raise `not_found` for one that never was."""
+        ...
+
+    async def pending(self, owner: str) -> Sequence[PendingApproval]:
+        """Return the questions that wait for the person, in whichever conversation, oldest first."""
+        ...
+
+    async def past_calls(self, owner: str, limit: int) -> Sequence[PastCall]:
+        """Return calls of the past, of the most recently used conversations first."""
+        ...
+
+    async def audited(self, owner: str) -> Sequence[str]:
+        """Return the conversations that an audit is about, deleted ones too."""
+        ...
+
+    async def audit(self, owner: str, conversation_id: str) -> tuple[Sequence[AuditEntry], AuditCheck]:
+        """Return the calls of a conversation in order, and whether its events are as they were written."""
+        ...
+
+
+class Records(AuthorityRecords, Protocol):
     """The database, as one set of verbs. Every write is durable and published when its call returns."""
 
     async def add_conversation(self, conversation: Conversation) -> Conversation:

@@ -1,0 +1,117 @@
+"""What was done, on whose word, and whether the record of it is as it was written: all from the events alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from pilothouse.store import chain, rows
+from pilothouse.store.statements import Statement
+from pilothouse.types import limits
+from pilothouse.types.authority import AuditCheck, AuditEntry, Decision
+from pilothouse.types.errors import BadField
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated, event_decoder
+from pilothouse.types.folding import changed
+from pilothouse.types.items import Item
+from pilothouse.types.json import convert
+
+_EVENTS = Statement(
+    "SELECT seq, kind, item_id, body, chain FROM events WHERE conversation_id = :id AND seq > :after "
+    "ORDER BY seq LIMIT :limit"
+)
+_CONVERSATIONS = Statement("SELECT id FROM conversations WHERE owner = :owner ORDER BY updated_at DESC, id")
+_ABOUT_CALLS = frozenset({"item.created", "item.updated", "item.completed"})
+
+
+def conversations(connection: sa.Connection, owner: str) -> list[str]:
+    """Return all conversations of an owner, deleted ones too, most recently used first."""
+    return [str(each) for each in _CONVERSATIONS.column(connection, {"owner": owner})]
+
+
+def report(connection: sa.Connection, owner: str, conversation_id: str) -> tuple[list[AuditEntry], AuditCheck]:
+    """Return the calls of a conversation in order, and whether its events are whole."""
+    conversation = rows.owned_conversation(connection, owner, conversation_id, deleted=True)
+    check = _Check(conversation_id)
+    calls: dict[str, Item] = {}
+    for row in _rows(connection, conversation_id):
+        check.take(row)
+        if row[1] in _ABOUT_CALLS:
+            _fold(calls, event_decoder.decode(row[3]))
+    return [_entry(call) for call in calls.values()], check.result(conversation.last_seq)
+
+
+def _rows(connection: sa.Connection, conversation_id: str) -> Iterator[tuple[Any, ...]]:
+    after = -1
+    while True:
+        values = {"id": conversation_id, "after": after, "limit": limits.AUDIT_BATCH}
+        found = _EVENTS.rows(connection, values)
+        yield from found
+        if len(found) < limits.AUDIT_BATCH:
+            return
+        after = found[-1][0]
+
+
+class _Check:
+    """Follows the seals from the first event on."""
+
+    def __init__(self, conversation_id: str) -> None:
+        self._id = conversation_id
+        self._seal = chain.beginning(conversation_id)
+        self._events = 0
+        self._first_bad: int | None = None
+
+    def take(self, row: tuple[Any, ...]) -> None:
+        """Look at the next event."""
+        seq, kind, item_id, body, seal = row
+        self._events += 1
+        wanted = chain.link(self._seal, (seq, kind, item_id, bytes(body)))
+        if self._first_bad is None and (seq != self._events or seal is None or bytes(seal) != wanted):
+            self._first_bad = min(int(seq), self._events)
+        self._seal = wanted
+
+    def result(self, last_seq: int) -> AuditCheck:
+        """Return what was found, once all were looked at."""
+        if self._first_bad is None and self._events != last_seq:
+            self._first_bad = min(self._events, last_seq) + 1
+        return AuditCheck(
+            conversation_id=self._id,
+            events=self._events,
+            sound=self._first_bad is None,
+            head=self._seal.hex(),
+            first_bad=self._first_bad,
+        )
+
+
+def _fold(calls: dict[str, Item], event: Event) -> None:
+    if isinstance(event, ItemCreated):
+        if event.item.kind == "tool_call":
+            calls[event.item.id] = event.item
+    elif isinstance(event, ItemUpdated | ItemCompleted) and event.item_id in calls:
+        calls[event.item_id] = changed(calls[event.item_id], event)
+
+
+def _entry(call: Item) -> AuditEntry:
+    data = call.data
+    access, error, arguments = data.get("access") or {}, data.get("error") or {}, data.get("arguments")
+    tool = str(data.get("serverTool") or data.get("tool") or "")
+    return AuditEntry(
+        conversation_id=call.conversation_id,
+        run_id=call.run_id or "",
+        item_id=call.id,
+        at=call.created_at,
+        tool=tool,
+        operation=str(access.get("operation") or tool),
+        arguments=arguments if isinstance(arguments, dict) else {},
+        status=call.status,
+        decision=_decision(data.get("decision")),
+        error=str(error.get("message") or ""),
+    )
+
+
+def _decision(kept: object) -> Decision | None:
+    try:
+        return convert(kept, Decision)
+    except BadField:
+        return None
