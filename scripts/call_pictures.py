@@ -105,7 +105,7 @@ async def leave(desk: Desk, keep: Keep, phone: tuple[int, int]) -> None:
     await keep(desk.chat, "receiving")
     await expect(desk.approval).to_be_visible()
     await in_every_light(desk, keep, "approval", phone)
-    await desk.approval.get_by_role("button", name="Deny").click()
+    await desk.approval.get_by_role("button", name="Deny", exact=True).click()
     await end(desk)
 
 

@@ -81,14 +81,21 @@ async def test_a_call_is_followed_from_its_first_byte_over_the_persons_leave_to_
     signs.add(await _sign(card))
     await expect(card).to_contain_text("Waiting for your approval")
     await expect(cancel).to_have_count(0)
-    await expect(desk.approval).to_contain_text("Scripted says about this tool: Gives back what it is given.")
+    said = desk.approval.get_by_role("figure", name="Scripted says about this tool")
+    await expect(said.get_by_role("blockquote")).to_have_text("Gives back what it is given.")
     given = desk.approval.get_by_label("Arguments of scripted.echo", exact=True)
     assert (await given.inner_text()).endswith("word end")
-    choices = await desk.approval.get_by_role("button").all_inner_texts()
-    assert choices[-3:] == ["Allow once", "Allow in this conversation", "Deny"]
+    choices = list(filter(None, await desk.approval.get_by_role("button").all_inner_texts()))
+    assert choices == [
+        "Allow once",
+        "In this conversation for 5 minutes",
+        "Always for this pattern…",
+        "Deny",
+        "Deny with a reason…",
+    ]
     assert await serious_problems(desk.page) == []
-    await desk.approval.get_by_role("button", name="Allow in this conversation").click()
-    await expect(desk.chat.timeline).to_contain_text("You allowed scripted.echo in this conversation.")
+    await desk.approval.get_by_role("button", name="In this conversation for 5 minutes").click()
+    await expect(desk.chat.timeline).to_contain_text("You allowed scripted.echo in this conversation for 5 minutes")
     await expect(card).to_contain_text(re.compile(r"Completed\s*\d+ ms"))
     await _phase(card, "completed")
     await expect(cancel).to_have_count(0)
@@ -103,7 +110,7 @@ async def test_a_call_is_followed_from_its_first_byte_over_the_persons_leave_to_
     # What was allowed for the conversation is not asked again, and something else is.
     await desk.say("Again", [call("echo", text="again"), call("pid")], "Done.", allow=())
     await expect(desk.approval).to_contain_text("Allow scripted.pid?")
-    await desk.approval.get_by_role("button", name="Deny").click()
+    await desk.approval.get_by_role("button", name="Deny", exact=True).click()
     await expect(desk.chat.timeline).to_contain_text("You did not allow scripted.pid.")
     await expect(desk.card("scripted.pid")).to_contain_text("Failed: ")
     await expect(desk.card("text: again")).to_contain_text("Completed")
@@ -117,7 +124,7 @@ async def test_nothing_hides_in_the_arguments_that_a_person_is_asked_about(desk:
     given = desk.approval.get_by_label("Arguments of scripted.echo", exact=True)
     await expect(given).to_have_text("textsafe\\u{202e}txt␣×900; rm -rf /\nnext line")
     await expect(given.get_by_text("; rm -rf /")).to_be_in_viewport()
-    await desk.approval.get_by_role("button", name="Deny").click()
+    await desk.approval.get_by_role("button", name="Deny", exact=True).click()
     await desk.chat.finished()
 
 
@@ -207,6 +214,7 @@ async def test_a_result_is_drawn_by_what_it_is_and_all_of_it_is_one_click_away(d
 COMPLETED = """\
 - button "scripted.echo text: hi Completed TIME" [expanded]
 - paragraph: "[OK] scripted.echo completed · Scripted"
+- paragraph: Allowed together with your message. The person allowed it together with the message.
 - text: Arguments
 - button "Copy arguments"
 - group "Arguments":

@@ -18,7 +18,7 @@ from tests.support.live_server import LiveServer, live_server
 from tests.support.scripted_endpoint import Endpoint
 
 Start = Callable[..., LiveServer]
-TABS = ("General", "Models", "MCP", "Terminal", "Skills")
+TABS = ("General", "Models", "MCP", "Permissions", "Terminal", "Skills")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

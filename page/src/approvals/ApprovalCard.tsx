@@ -26,7 +26,7 @@ export function Reasons({ asked }: { asked: Asked }) {
     <>
       {asked.why && asked.why !== asked.dangerous && (
         <p className={classes.why}>
-          <span className={classes.whyLabel}>Asks because</span> {asked.why}
+          <span className={classes.whyLabel}>Why it asks:</span> {asked.why}
           {asked.rule && <code className={classes.rule}>{asked.rule}</code>}
         </p>
       )}

@@ -19,7 +19,7 @@ export function WorkingFolder() {
         <Tooltip label={folder ?? "No working directory"} disabled={opened}>
           <UnstyledButton
             className={classes.chip ?? ""}
-            aria-label={folder ? `Working directory: ${folder}` : "No working directory"}
+            aria-label={folder ? `Working directory: ${folder}` : "no folder: choose a working directory"}
             onClick={() => setOpened(!opened)}
           >
             <FolderIcon size={16} />
