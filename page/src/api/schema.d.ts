@@ -1095,6 +1095,24 @@ export interface components {
             text: string;
         };
         /**
+         * InputFrame
+         * @description Somewhere the person is asked something, or was and has answered (`open` is false); the same may come twice.
+         */
+        InputFrame: {
+            /** @default  */
+            context: string;
+            conversationId: string;
+            itemId: string;
+            /** @enum {unknown} */
+            op: "input";
+            /** @default true */
+            open: boolean;
+            /** @default  */
+            prompt: string;
+            /** @default  */
+            toolCallId: string;
+        };
+        /**
          * Item
          * @description One thing in the timeline; `data` holds what completing it must not lose.
          *
@@ -1925,7 +1943,7 @@ export interface components {
             type: "smithery";
         };
         SocketCommand: components["schemas"]["Subscribe"] | components["schemas"]["Unsubscribe"];
-        SocketFrame: components["schemas"]["EventsFrame"] | components["schemas"]["ListFrame"] | components["schemas"]["ModelsFrame"] | components["schemas"]["ServersFrame"] | components["schemas"]["NoticeFrame"] | components["schemas"]["LaggedFrame"] | components["schemas"]["ProblemFrame"];
+        SocketFrame: components["schemas"]["EventsFrame"] | components["schemas"]["ListFrame"] | components["schemas"]["ModelsFrame"] | components["schemas"]["ServersFrame"] | components["schemas"]["NoticeFrame"] | components["schemas"]["InputFrame"] | components["schemas"]["LaggedFrame"] | components["schemas"]["ProblemFrame"];
         /**
          * StateChange
          * @description A server came into a state.

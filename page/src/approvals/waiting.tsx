@@ -72,7 +72,11 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** Hear of a conversation that changed: something in it may wait now, or no longer. */
 export function hearOf(before: Conversation | undefined, now: Conversation): void {
   const isConcerned = now.activity === "waiting" || before?.activity === "waiting" || now.deletedAt !== null;
-  if (!isConcerned) return;
+  if (isConcerned) lookAgain();
+}
+
+/** Look what waits in a moment: something was asked or answered, in whichever conversation. */
+export function lookAgain(): void {
   clearTimeout(timer);
   timer = setTimeout(() => void refreshWaiting().catch(() => undefined), GATHER_MS);
 }

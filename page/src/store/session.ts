@@ -1,5 +1,6 @@
 import { api, ApiError, errorText } from "../api/client";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
+import { lookAgain } from "../approvals/waiting";
 import { currentRoute, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
 import { foldAll } from "./fold";
@@ -40,6 +41,8 @@ function receive(frame: SocketFrame): void {
     case "notice":
       if (isAboutServer(frame)) return toast(frame);
       return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
+    case "input":
+      return lookAgain();
     case "lagged":
       if (getState().open?.conversation.id === frame.conversationId) void loadConversation(frame.conversationId);
       return;
