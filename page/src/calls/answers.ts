@@ -1,5 +1,6 @@
 import type { Item } from "../api/types";
 import { answerOf, record, text } from "../chat/data";
+import { answered } from "../questions/question";
 
 /** Return what was filled in, in a few words. */
 function filledIn(content: Record<string, unknown>): string {
@@ -22,5 +23,6 @@ export function settled(item: Item): string {
     const asked = `${text(item.data.server) || "A server"} asked: ${item.text}`;
     return isAnswered ? `${asked} ${reply(item, choice)}` : `${asked} This was not answered.`;
   }
+  if (item.data.kind === "collaboration") return answered(item);
   return isAnswered ? `${item.text} You answered: ${answerOf(item)}.` : `${item.text} This was not answered.`;
 }

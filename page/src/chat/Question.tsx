@@ -3,6 +3,7 @@ import { useState, type FormEvent } from "react";
 import type { Item } from "../api/types";
 import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
+import { AgentQuestion } from "../questions/AgentQuestion";
 import { QuestionIcon } from "../shell/icons";
 import classes from "./Chat.module.css";
 import { answerOf, choicesOf } from "./data";
@@ -53,6 +54,7 @@ function ChoiceAnswer({ item }: { item: Item }) {
 export function Question({ item }: { item: Item }) {
   const answer = answerOf(item);
   if (answer === null && item.data.kind === "elicitation") return <Elicitation item={item} />;
+  if (answer === null && item.data.kind === "collaboration") return <AgentQuestion item={item} />;
   return (
     <section className={classes.question} data-open={answer === null || undefined} aria-label="Question">
       <p className={classes.questionText}>

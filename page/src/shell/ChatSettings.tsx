@@ -3,11 +3,12 @@ import { useEffect, useRef, useState } from "react";
 import type { ConversationSettings } from "../api/types";
 import { changeSettings } from "../store/actions";
 import { useApp } from "../store/store";
+import { BuiltInChoice } from "./BuiltInChoice";
 import { SlidersIcon } from "./icons";
 import { tell } from "./messages";
 import { currentModel } from "./ModelSelector";
 import { NativeTools } from "./NativeTools";
-import { chooseNative, unset } from "./selection";
+import { chooseBuiltIn, chooseNative, unset } from "./selection";
 import { ToolChoice } from "./ToolChoice";
 
 const textOrDefault = (text: string) => text.trim() || null;
@@ -96,6 +97,13 @@ function Fields({ settings }: { settings: ConversationSettings }) {
         selection={draft.selection}
         onChange={(selection) => {
           edit({ selection });
+          save();
+        }}
+      />
+      <BuiltInChoice
+        value={draft.selection?.builtIn ?? null}
+        onChange={(builtIn) => {
+          edit({ selection: chooseBuiltIn(latest.current.selection, builtIn) });
           save();
         }}
       />

@@ -77,7 +77,7 @@ export function ToolChoice({ selection, onChange }: { selection: Selection | nul
   const servers = useApp((state) => state.servers.servers);
   return (
     <fieldset className={classes.choice}>
-      <legend>Tools</legend>
+      <legend>Tools of MCP servers</legend>
       {servers.length === 0 && <p className={classes.note}>No MCP server is set up; Settings, MCP adds one.</p>}
       <ul className={classes.list}>
         {servers.map((server) => (
