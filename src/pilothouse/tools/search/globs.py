@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Protocol
 
 import re2
@@ -30,6 +31,8 @@ def path_test(pattern: str) -> PathTest:
     text = pattern.removeprefix("./").lstrip("/")
     if text.endswith("/"):
         text += "**"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadArgument("The pattern has characters in it that are no text.")
     if not text:
         raise BadArgument("The pattern is empty; give one like `**/*.py`.")
     if not _WILD & set(text):
@@ -45,7 +48,12 @@ def path_test(pattern: str) -> PathTest:
         compiled = re2.compile(_regex(text), options)
     except re2.error:
         raise BadArgument(f"The pattern {pattern} cannot be used; check its brackets and braces.") from None
-    return lambda path: compiled.fullmatch(path) is not None
+    return lambda path: compiled.fullmatch(shown_path(path)) is not None
+
+
+def shown_path(path: str) -> str:
+    """Return a path as text; a name need not be text, and what is not is shown as well as it can be."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 
 
 def _regex(glob: str) -> str:

@@ -50,11 +50,11 @@ class _Scan:
         for name in names:
             if include is not None and not include(prefix + name):
                 continue
-            if not reader.read(descriptor, name):
+            if not reader.read(descriptor, name) or not reader.size:
                 if reader.too_large:
                     self.large.append(prefix + name)
                 continue
-            if find(reader.buffer, 0, reader.size) is not None and not self._take(prefix + name):
+            if find(reader.buffer, 0, _end(reader)) is not None and not self._take(prefix + name):
                 return False
         self.late = time.monotonic() > self._until
         return not self.late
@@ -65,7 +65,7 @@ class _Scan:
             self.protected += 1
             return True
         called = self._grep.called(path)
-        for hit in lines_with(self._grep.pattern, self._reader.buffer, self._reader.size, called):
+        for hit in lines_with(self._grep.pattern, self._reader.buffer, _end(self._reader), called):
             if len(self.hits) >= limits.SEARCH_KEPT:
                 self.full = True
                 return False
@@ -88,6 +88,11 @@ class _Scan:
             notes.append("There are more; make the query or the folder narrower.")
         what, more = self._grep.what, self.full or self.late
         return Found(what=what, unit="match", hits=tuple(self.hits), more=more, notes=tuple(notes))
+
+
+def _end(reader: Reader) -> int:
+    """Return where the last line ends; what a line end closes is not one more line."""
+    return reader.size - (reader.size > 0 and reader.buffer[reader.size - 1] == ord("\n"))
 
 
 def lines_with(pattern: Pattern, buffer: bytearray, size: int, path: str) -> Iterator[Hit]:

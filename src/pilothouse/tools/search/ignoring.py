@@ -6,6 +6,7 @@ import os
 
 from pathspec import GitIgnoreSpec
 
+from pilothouse.tools.search.globs import shown_path
 from pilothouse.types import limits
 
 # In one folder, the later of these wins over the earlier.
@@ -24,7 +25,7 @@ class Rules:
     def ignores(self, path: str) -> bool:
         """Return whether a path from the top is left out; a folder's ends in a slash."""
         for length, spec in self._stages:
-            verdict = spec.check_file(path[length:]).include
+            verdict = spec.check_file(shown_path(path[length:])).include
             if verdict is not None:
                 return verdict
         return False

@@ -11,7 +11,7 @@ from typing import ClassVar
 from pilothouse.tools.arguments import optional_bool, optional_string, require_string
 from pilothouse.tools.files.places import Place
 from pilothouse.tools.search.found import Found, Hit
-from pilothouse.tools.search.globs import path_test
+from pilothouse.tools.search.globs import path_test, shown_path
 from pilothouse.tools.search.grep import Grep, grep_files, grep_tree, walk_notes
 from pilothouse.tools.search.index import Index
 from pilothouse.tools.search.index_file import reading
@@ -29,8 +29,7 @@ _IGNORED: JsonObject = {"type": "boolean", "description": "Also hidden and ignor
 def _called(place: Place) -> Callable[[str], str]:
     """Return what paths below a folder are called: from the working directory, or absolute."""
     start = place.name if place.name != "." else ""
-    # Names of other encodings are shown as well as they can be.
-    return lambda path: os.fsencode(os.path.join(start, path)).decode("utf-8", "replace")
+    return lambda path: shown_path(os.path.join(start, path))
 
 
 def _where(place: Place) -> str:

@@ -53,12 +53,16 @@ class Indexing:
         """Look at every file below a folder and note what must be read."""
         walk = Walk(Wanted(stop=self._stop, protects=self._protects, entering=self._entering))
         seen: set[str] = set()
+        for below in [each for each in self._rules if each.startswith(prefix)]:
+            del self._rules[below]
         try:
             with self._top.descend(tuple(prefix.split("/")[:-1])) as folder:
                 for level in walk.levels(folder.descriptor, prefix, rules):
                     self._look(level, seen)
         except PathRefused:
             pass
+        if self.watch is not None:
+            self.watch.keep_only(self._rules, prefix)
         self.capped = self.capped or walk.seen.capped
         self._drop([path for path in self._known if path.startswith(prefix) and path not in seen])
 
@@ -129,14 +133,10 @@ class Indexing:
         rules = self._rules.get(prefix)
         if rules is None or name in ALWAYS_SKIPPED or name.startswith(".") or rules.ignores(path):
             return
-        if not path.endswith("/"):
+        if path.endswith("/"):
+            self.sweep(path, rules)
+        else:
             self._note(path)
-            return
-        if self.watch is not None:
-            self.watch.forget(path)
-        for below in [each for each in self._rules if each.startswith(path)]:
-            del self._rules[below]
-        self.sweep(path, rules)
 
     def _take(self, path: str) -> None:
         """Bring one file up to date."""

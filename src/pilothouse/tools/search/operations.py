@@ -71,8 +71,8 @@ class GetSearchResults(FileOperation):
         return await search.found(arguments, msgspec.structs.replace(context, access=access))
 
 
-def search_operations(searching: Searching) -> dict[str, Operation]:
-    """Return the operations by their names."""
+def search_operations(searching: Searching) -> tuple[Operation, ...]:
+    """Return the operations in their order."""
     searches: tuple[SearchOperation, ...] = (
         FileSearch(searching),
         GrepSearch(searching),
@@ -80,5 +80,4 @@ def search_operations(searching: Searching) -> dict[str, Operation]:
         ListUsages(searching),
         SearchIndex(searching),
     )
-    operations: list[Operation] = [GetSearchResults(searching, searches), *searches]
-    return {operation.name: operation for operation in operations}
+    return (GetSearchResults(searching, searches), *searches)

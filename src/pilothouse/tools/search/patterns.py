@@ -93,7 +93,8 @@ def _compiled(expression: str, shown: str, *, case_sensitive: bool) -> Finder:
         raise BadArgument(_why(shown, error), "BAD_PATTERN") from None
 
     def find(buffer: bytearray, start: int, end: int) -> tuple[int, int] | None:
-        match = compiled.search(buffer, start, end)
+        # Cut to size: `$` is about the end of what it is given.
+        match = compiled.search(memoryview(buffer)[:end], start)
         if match is None:
             return None
         span: tuple[int, int] = match.span()

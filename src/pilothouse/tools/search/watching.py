@@ -8,6 +8,7 @@ import errno
 import os
 import struct
 import sys
+from collections.abc import Container
 
 import msgspec
 
@@ -51,12 +52,16 @@ class Watch:
         number = self._add(self.descriptor, f"/proc/self/fd/{folder}".encode(), _MASK)
         if number < 0:
             raise OSError(ctypes.get_errno(), "inotify is exhausted")
+        # The same folder has the same number, whatever it is called now.
+        before = self._prefixes.get(number)
+        if before is not None and before != prefix:
+            self._numbers.pop(before, None)
         self._prefixes[number] = prefix
         self._numbers[prefix] = number
 
-    def forget(self, prefix: str) -> None:
-        """Stop watching a folder and those below it: they are gone, or called something else now."""
-        for below in [each for each in self._numbers if each.startswith(prefix)]:
+    def keep_only(self, wanted: Container[str], prefix: str) -> None:
+        """Stop watching folders at or below a place that are not wanted: they are gone, or ignored now."""
+        for below in [each for each in self._numbers if each.startswith(prefix) and each not in wanted]:
             number = self._numbers.pop(below)
             self._prefixes.pop(number, None)
             self._remove(self.descriptor, number)

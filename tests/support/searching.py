@@ -1,0 +1,66 @@
+"""The file tool with its searches, on a folder with everything real around it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pilothouse.authz.protected import Protected
+from pilothouse.store.opening import open_store
+from pilothouse.tools.files.desk import Desk
+from pilothouse.tools.files.tool import file_operations
+from pilothouse.tools.search.indexes import Indexes
+from pilothouse.tools.search.last import LastSearches
+from pilothouse.tools.search.operation import Recall, Searching, recall_nothing
+from pilothouse.tools.search.operations import search_operations
+from pilothouse.types.json import JsonObject
+from tests.support.files import Hands
+from tests.support.records import a_conversation, a_posting
+
+
+class Searcher(Hands):
+    """Searches of one conversation."""
+
+    indexes: Indexes
+
+    async def hits(self, operation: str, **arguments: object) -> list[str]:
+        """Return the hits of a search as `path:line`, or the path alone."""
+        found = (await self.does(operation, **arguments)).data["search"]["hits"]
+        return [f"{hit['path']}:{hit['line']}" if "line" in hit else hit["path"] for hit in found]
+
+    async def labels(self, operation: str, **arguments: object) -> list[tuple[str, int, str]]:
+        """Return path, line and label of each hit."""
+        found: Iterable[JsonObject] = (await self.does(operation, **arguments)).data["search"]["hits"]
+        return [(hit["path"], hit.get("line", 0), hit.get("label", "")) for hit in found]
+
+
+@asynccontextmanager
+async def searcher(home: Path, folder: Path, recall: Recall = recall_nothing) -> AsyncIterator[Searcher]:
+    """Open the tool on a folder; afterwards nothing of its indexes runs."""
+    os.makedirs(home, exist_ok=True)
+    opened = open_store(home, None, lambda *_told: None)
+    guard = Protected(home)
+    indexes = Indexes(home / "cache" / "index", guard)
+    try:
+        conversation = await opened.store.add_conversation(a_conversation())
+        posting = a_posting(conversation.id)
+        await opened.store.post_message(posting)
+        desk = Desk(guard, opened.store)
+        searching = Searching(desk=desk, guard=guard, indexes=indexes, last=LastSearches(), recall=recall)
+        tool = file_operations(desk, search_operations(searching))
+        found = Searcher(tool, opened.store, folder, (conversation.id, posting.run.id))
+        found.indexes = indexes
+        yield found
+    finally:
+        await indexes.close()
+        await opened.close()
+
+
+def plant(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Make files."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())

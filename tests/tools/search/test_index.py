@@ -1,0 +1,304 @@
+"""The index: words, symbols, meaning; always as new as the question."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from pilothouse.tools.search import watching
+from pilothouse.tools.search.index import Index
+from pilothouse.tools.search.indexing import Indexing
+from pilothouse.types import limits
+from tests.support.searching import Searcher, plant, searcher
+
+PROJECT = {
+    "src/store.py": (
+        "class TokenStore:\n"
+        '    """Keeps session tokens, and forgets those that expired."""\n\n'
+        "    def remove_expired(self, now: float) -> int:\n"
+        "        return purge(self.tokens, now)\n\n\n"
+        "def purge(tokens, now):\n    return 0\n"
+    ),
+    "src/server.py": (
+        "from store import TokenStore, purge\n\n"
+        "# purge is mentioned here\n"
+        "def close(store: TokenStore) -> None:\n"
+        '    print("purge")\n'
+        "    purge(store, 1)\n"
+        "    retry = purge\n"
+    ),
+    "web/http.ts": "export function openConnection(url: string) {\n  return retryWithBackoff(() => fetch(url));\n}\n",
+    "docs/guide.md": "# Guide\n\nHow expired sessions are cleaned up.\n",
+}
+
+
+@pytest.mark.case("FIL-07")
+async def test_passages_are_found_by_what_they_are_about(search: Searcher, work: Path) -> None:
+    plant(work, PROJECT)
+    first = await search.hits("semantic_search", query="where do we delete expired tokens?")
+    assert first[0] == "src/store.py:1"
+    assert "docs/guide.md:1" in first
+    connection = await search.hits("semantic_search", query="opening a connection with retries")
+    assert connection[0] == "web/http.ts:1"
+    text = (await search.does("semantic_search", query="remove expired")).text
+    assert "    def remove_expired(self, now: float) -> int:" in text
+    assert (await search.does("semantic_search", query="quantum chromodynamics")).text.startswith("No passage for")
+
+
+@pytest.mark.case("FIL-08")
+async def test_usages_are_told_from_mentions(search: Searcher, work: Path) -> None:
+    plant(work, PROJECT)
+    assert await search.labels("list_usages", symbolName="purge") == [
+        ("src/store.py", 8, "definition"),
+        ("src/store.py", 5, "call"),
+        ("src/server.py", 6, "call"),
+        ("src/server.py", 7, "reference"),
+        ("src/server.py", 1, "import"),
+    ]
+    assert "left out: 2." in (await search.does("list_usages", symbolName="purge")).text
+    method = await search.labels("list_usages", symbolName="TokenStore.remove_expired()")
+    assert method == [("src/store.py", 4, "definition")]
+    assert "one name" in await search.fails("list_usages", symbolName="two words")
+    unknown = await search.does("list_usages", symbolName="fetch")
+    assert "It is not defined in this folder." in unknown.text
+    assert (await search.does("list_usages", symbolName="nowhere")).text == "No usage for `nowhere`."
+
+
+@pytest.mark.case("FIL-09")
+async def test_the_index_is_searched_for_symbols_files_and_words(search: Searcher, work: Path) -> None:
+    plant(work, PROJECT)
+    labels = await search.labels("search_index", query="expired")
+    assert labels[0] == ("src/store.py", 4, "method in TokenStore")
+    assert ("docs/guide.md", 1, "") in labels
+    assert ("web/http.ts", 0, "file") in await search.labels("search_index", query="http")
+    assert await search.hits("search_index", query='"expired sessions"') == ["docs/guide.md:1"]
+    assert await search.hits("search_index", query='"sessions expired"') == []
+    for odd in ('"', "* AND (", "a OR", "%_\\", "path:x"):
+        await search.does("search_index", query=odd)
+
+
+@pytest.mark.case("FIL-09", "CHT-05")
+async def test_every_change_before_a_question_is_in_its_answer(search: Searcher, work: Path) -> None:
+    plant(work, {"a.py": "def first(): pass\n"})
+    assert await search.hits("search_index", query="first") == ["a.py:1"]
+    plant(work, {"a.py": "def second(): pass\n", "new/deep/b.py": "def third(): pass\n"})
+    assert await search.hits("search_index", query="first") == []
+    assert await search.hits("search_index", query="second") == ["a.py:1"]
+    assert await search.hits("search_index", query="third") == ["new/deep/b.py:1"]
+    (work / "new").rename(work / "moved")
+    assert await search.hits("list_usages", symbolName="third") == ["moved/deep/b.py:1"]
+    plant(work, {"moved/deep/b.py": "def fourth(): pass\n"})
+    assert await search.hits("search_index", query="fourth") == ["moved/deep/b.py:1"]
+    shutil.rmtree(work / "moved")
+    (work / "a.py").unlink()
+    (work / "a.py").mkdir()
+    plant(work, {"a.py/inner.txt": "fifth\n"})
+    assert await search.hits("search_index", query="fourth") == []
+    assert await search.hits("search_index", query="fifth") == ["a.py/inner.txt:1"]
+
+
+@pytest.mark.case("CHT-05")
+async def test_an_ignore_file_that_changes_changes_the_index(search: Searcher, work: Path) -> None:
+    plant(work, {"gen/a.txt": "needle\n", "b.txt": "needle\n"})
+    assert await search.hits("search_index", query="needle") == ["b.txt:1", "gen/a.txt:1"]
+    plant(work, {".gitignore": "gen/\n"})
+    assert await search.hits("search_index", query="needle") == ["b.txt:1"]
+    assert await search.hits("grep_search", query="needle") == ["b.txt:1"]
+    plant(work, {"gen/c.txt": "needle\n"})
+    assert await search.hits("search_index", query="needle") == ["b.txt:1"]
+    (work / ".gitignore").unlink()
+    assert len(await search.hits("search_index", query="needle")) == 3
+
+
+@pytest.mark.case("CHT-05")
+async def test_where_the_system_watches_nothing_every_question_looks_again(
+    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_arguments: object) -> None:
+        raise OSError(28, "inotify is exhausted")
+
+    monkeypatch.setattr(watching.Watch, "add", exhausted)
+    plant(work, {"a.py": "def first(): pass\n", "gone.py": "def gone(): pass\n"})
+    assert await search.hits("search_index", query="first") == ["a.py:1"]
+    plant(work, {"a.py": "def later(): pass\n"})
+    (work / "gone.py").unlink()
+    assert await search.hits("search_index", query="later") == ["a.py:1"]
+    assert await search.hits("search_index", query="gone") == []
+    view = await search.indexes.view(str(work))
+    assert (view.state, view.watched, view.files, view.symbols) == ("fresh", False, 1, 1)
+
+
+@pytest.mark.case("CHT-05")
+async def test_events_that_the_system_dropped_are_made_good_by_looking_at_everything(
+    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(work, {"a.txt": "needle\n"})
+    assert await search.hits("search_index", query="needle") == ["a.txt:1"]
+    plain = watching.Watch.changes
+
+    def overflowing(watch: watching.Watch) -> watching.Changes:
+        return watching.Changes(lost=bool(plain(watch).paths))
+
+    monkeypatch.setattr(watching.Watch, "changes", overflowing)
+    plant(work, {"b.txt": "needle\n"})
+    assert await search.hits("search_index", query="needle") == ["a.txt:1", "b.txt:1"]
+
+
+@pytest.mark.case("FIL-09")
+async def test_an_index_is_taken_up_again_and_only_what_changed_is_read(home: Path, work: Path) -> None:
+    plant(work, {f"f{number}.txt": f"word{number}\n" for number in range(30)})
+    for number in range(30):
+        os.utime(work / f"f{number}.txt", (1_700_000_000, 1_700_000_000))
+    async with searcher(home, work) as first:
+        assert await first.hits("search_index", query="word7") == ["f7.txt:1"]
+    (file,) = (home / "cache" / "index").glob("*.sqlite")
+    with sqlite3.connect(file) as connection:
+        before = dict(connection.execute("SELECT path, id FROM files"))
+    connection.close()
+    plant(work, {"f7.txt": "changed\n"})
+    (work / "f8.txt").unlink()
+    os.utime(work / "f9.txt")
+    async with searcher(home, work) as second:
+        assert await second.hits("search_index", query="word7") == []
+        assert await second.hits("search_index", query="changed") == ["f7.txt:1"]
+        assert await second.hits("search_index", query="word8") == []
+        assert await second.hits("search_index", query="word9") == ["f9.txt:1"]
+    with sqlite3.connect(file) as connection:
+        after = dict(connection.execute("SELECT path, id FROM files"))
+    connection.close()
+    assert {path for path in after if after[path] != before[path]} == {"f7.txt"}
+
+
+async def test_a_broken_index_is_made_anew(home: Path, work: Path) -> None:
+    plant(work, {"a.txt": "needle\n"})
+    async with searcher(home, work) as first:
+        await first.hits("search_index", query="needle")
+    (file,) = (home / "cache" / "index").glob("*.sqlite")
+    file.write_bytes(b"this is no database" * 100)
+    async with searcher(home, work) as second:
+        assert await second.hits("search_index", query="needle") == ["a.txt:1"]
+
+
+async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: Path, tmp_path: Path) -> None:
+    plant(work, {"a.txt": "needle\n"})
+    async with searcher(home, work) as one, searcher(tmp_path / "other", work) as other:
+        assert await one.hits("search_index", query="needle") == ["a.txt:1"]
+        twin = Index(str(work), next((home / "cache" / "index").glob("*.sqlite")), lambda _path, _identity: "")
+        twin.begin()
+        try:
+            assert (await asyncio.to_thread(twin.catch_up, 10)).fresh
+            assert twin.file.name.endswith("-1.sqlite")
+        finally:
+            await asyncio.to_thread(twin.close)
+        assert await other.hits("search_index", query="needle") == ["a.txt:1"]
+
+
+@pytest.mark.case("FIL-09")
+async def test_a_question_during_the_building_is_answered_with_how_far_it_is(
+    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "INDEX_WAIT", 0.05)
+    monkeypatch.setattr(limits, "INDEX_BATCH", 1)
+    plain = Indexing.work
+    waiting, going_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(indexing: Indexing, until: float) -> None:
+        plain(indexing, until)
+        if indexing.done == 2:
+            loop.call_soon_threadsafe(waiting.set)
+            going_on.wait(10)
+
+    monkeypatch.setattr(Indexing, "work", slow)
+    plant(work, {f"{number}.txt": "needle\n" for number in range(5)})
+    try:
+        await search.does("search_index", query="needle")
+        await asyncio.wait_for(waiting.wait(), 10)
+        said = (await search.does("search_index", query="needle")).text
+        assert "The index is being built (1 of 5 files); this result is not complete yet." in said
+        assert (await search.indexes.view(str(work))).state == "building"
+        assert len(await search.hits("grep_search", query="needle")) == 5
+    finally:
+        going_on.set()
+    monkeypatch.setattr(limits, "INDEX_WAIT", 10.0)
+    assert len(await search.hits("search_index", query="needle")) == 5
+
+
+async def test_large_binary_and_protected_files_are_not_in_the_index_but_large_ones_are_searched(
+    search: Searcher, work: Path
+) -> None:
+    plant(work, {"large.txt": "filler\n" * 200_000 + "needle\n", "b.bin": b"needle\0", "small.txt": "needle\n"})
+    assert await search.hits("search_index", query="needle") == ["small.txt:1"]
+    assert await search.hits("grep_search", query="needle") == ["large.txt:200001", "small.txt:1"]
+    plant(work, {"large.txt": "needle\n"})
+    assert sorted(await search.hits("search_index", query="needle")) == ["large.txt:1", "small.txt:1"]
+
+
+@pytest.mark.case("FIL-06")
+async def test_a_narrowed_search_finds_what_a_whole_one_finds(search: Searcher, work: Path) -> None:
+    plant(work, PROJECT | {"odd.txt": "Straße ABC-kelvin \u212a x\n", "quote.txt": 'say "hello" now\n'})
+    plain = {}
+    queries: list[dict[str, object]] = [
+        {"query": "purge"},
+        {"query": "PURGE"},
+        {"query": "tokenstore", "path": "src"},
+        {"query": "expired|connection", "isRegexp": True},
+        {"query": r"retry\w+\(", "isRegexp": True},
+        {"query": "straße"},
+        {"query": '"hello"'},
+        {"query": "kelvin k", "caseSensitive": False},
+        {"query": "pu", "caseSensitive": True},
+        {"query": "purge", "includePattern": "*.ts"},
+    ]
+    for number, query in enumerate(queries):
+        plain[number] = await search.hits("grep_search", **query)
+    await search.does("search_index", query="x")
+    for number, query in enumerate(queries):
+        assert await search.hits("grep_search", **query) == plain[number], query
+    assert plain[0]
+    assert plain[7]
+
+
+@pytest.mark.case("FIL-04")
+async def test_the_last_search_is_given_again_even_after_a_restart(home: Path, work: Path) -> None:
+    plant(work, {f"{number}.txt": "needle\n" for number in range(60)})
+
+    async def recall(_conversation: str) -> dict[str, object] | None:
+        return {"operation": "grep_search", "query": "needle"}
+
+    async def outside(_conversation: str) -> dict[str, object] | None:
+        return {"operation": "grep_search", "query": "root", "path": "/etc"}
+
+    async with searcher(home, work) as search:
+        assert (await search.fails("get_search_results")).startswith("NO_SEARCH: There was no search")
+        await search.does("grep_search", query="needle")
+        await search.does("read_file", filePath="1.txt")
+        assert len(await search.hits("get_search_results", page=2)) == 10
+    async with searcher(home, work, recall) as search:
+        assert len(await search.hits("get_search_results", page=2)) == 10
+    async with searcher(home, work, outside) as search:
+        assert "search again" in await search.fails("get_search_results")
+
+
+async def test_indexes_that_nobody_asks_for_are_closed(
+    search: Searcher, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "INDEXES_OPEN", 2)
+    for name in ("one", "two", "three"):
+        plant(tmp_path, {f"{name}/a.txt": "needle\n"})
+        search.folder = tmp_path / name
+        assert await search.hits("search_index", query="needle") == ["a.txt:1"]
+    assert search.indexes.peek(str(tmp_path / "one")) is None
+    assert (await search.indexes.view(str(tmp_path / "one"))).state == "none"
+    assert (await search.indexes.view(str(tmp_path / "three"))).state == "fresh"
+
+
+async def test_an_index_whose_folder_is_gone_says_so(search: Searcher, work: Path) -> None:
+    search.folder = work / "absent"
+    assert "does not exist" in await search.fails("search_index", query="x")
