@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder, Permissions, ServerAdmin
+from pilothouse.types.changes import ChangeKeeper, Undoing
 from pilothouse.types.todos import TodoDesk
 
 
@@ -17,3 +18,5 @@ class Admins(msgspec.Struct, frozen=True):
     servers: ServerAdmin
     todos: TodoDesk
     permissions: Permissions
+    changes: ChangeKeeper
+    undoing: Undoing

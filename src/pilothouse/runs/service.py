@@ -16,6 +16,7 @@ from pilothouse.agent import leftovers, questions
 from pilothouse.runs import messages, results, selecting, titles
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.answer_commands import AnswerCommands
+from pilothouse.runs.change_commands import ChangeCommands
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.model_commands import ModelCommands
@@ -53,7 +54,7 @@ _log = logging.getLogger(__name__)
 _DAY = 86_400.0
 
 
-class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands):
+class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands, ChangeCommands):
     """The core as its clients see it; implements `HostApi`."""
 
     def __init__(
@@ -67,6 +68,7 @@ class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands):
         ServerCommands.__init__(self, admins.servers, feed)
         TodoCommands.__init__(self, records, admins.todos)
         AnswerCommands.__init__(self, records, engine, admins.permissions)
+        ChangeCommands.__init__(self, records, admins.changes, admins.undoing)
         self._records = records
         self._feed = feed
         self._engine = engine

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from pilothouse.server.change_routes import CHANGE_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
@@ -426,4 +427,12 @@ _RUNS: tuple[AnyRoute, ...] = (
     ),
 )
 
-ROUTES: tuple[AnyRoute, ...] = (*_SERVER, *_CONVERSATIONS, *_RUNS, *TODO_ROUTES, *MODEL_ROUTES, *SERVER_ROUTES)
+ROUTES: tuple[AnyRoute, ...] = (
+    *_SERVER,
+    *_CONVERSATIONS,
+    *_RUNS,
+    *TODO_ROUTES,
+    *CHANGE_ROUTES,
+    *MODEL_ROUTES,
+    *SERVER_ROUTES,
+)

@@ -35,6 +35,7 @@ from pilothouse.types.api import (
     SearchResult,
     ServersFrame,
 )
+from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.models import ModelList, ModelTest, ModelView
@@ -169,6 +170,22 @@ class Todos(Protocol):
 
     async def put_todos(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
         """Replace a conversation's todos; the agent is told before it is asked the next time."""
+        ...
+
+
+class Changes(Protocol):
+    """What runs did to files."""
+
+    async def changes(self, owner: str, run_id: str) -> ChangeList:
+        """Return what a run changed and nobody undid, in order."""
+        ...
+
+    async def undo_run(self, owner: str, run_id: str) -> UndoReport:
+        """Put back what a run changed, as far as nobody touched it since."""
+        ...
+
+    async def undo_call(self, owner: str, item_id: str) -> UndoReport:
+        """Put back what one call changed."""
         ...
 
 
@@ -324,7 +341,7 @@ class Watching(Protocol):
         ...
 
 
-class ClientApi(Conversations, Runs, Todos, Models, Servers, Settings, Protocol):
+class ClientApi(Conversations, Runs, Todos, Changes, Models, Servers, Settings, Protocol):
     """What commands and programs ask for, of a core of their own or of a running server."""
 
 

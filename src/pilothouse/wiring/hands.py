@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pilothouse.types.changes import KeptChange, UndoReport
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import PathGuard, Tool
 from pilothouse.types.terminals import TerminalSettings
@@ -59,6 +60,12 @@ class Hands:
 
     def _settings(self) -> TerminalSettings:
         return TerminalSettings()
+
+    async def undo(self, changes: list[KeptChange]) -> tuple[UndoReport, tuple[str, ...]]:
+        """Put files back as they were; the part of the port `Undoing`."""
+        from pilothouse.tools.files.undo import FileUndo
+
+        return await FileUndo().undo(changes)
 
     async def close(self) -> None:
         """End whatever was begun."""

@@ -152,6 +152,8 @@ async def open_host(
             cast(ServerAdmin, LateAdmin(servers)),
             todos,
             authority,
+            base.opened.store,
+            hands,
         )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
