@@ -56,8 +56,10 @@ class Bench:
         self.authorizer: Authorizer = an_authorizer()
         self.results: Results = Pipeline(self.redactor, store)
 
-    def calls(self, *tools: Tool, context_window: int = 32_000) -> Calls:
-        setting = CallSetting(self.run.conversation_id, self.run.id, "/work", False, context_window)
+    def calls(self, *tools: Tool, context_window: int = 32_000, unattended: bool = False) -> Calls:
+        setting = CallSetting(
+            self.run.conversation_id, self.run.id, "/work", unattended, context_window, owner=self.run.owner
+        )
         return Calls(setting, tools, self.authorizer, self.results, self.journal)
 
     async def wish(self, tool: str, arguments: object, call_id: str = "call_1", **data: object) -> Item:
