@@ -1,49 +1,52 @@
-"""Who decides about calls, put together."""
+"""Who decides about calls, and where what the person allowed is kept, put together."""
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Sequence
 
-import msgspec
-
 from pilothouse.authz.authorizer import PersonAuthorizer
-from pilothouse.authz.ports import Ruling
+from pilothouse.authz.policy import Policy
+from pilothouse.authz.policy_file import new_policy, parse_policy
 from pilothouse.authz.protected import Protected
-from pilothouse.types.access import Access
+from pilothouse.settings.json_file import JsonFile
 from pilothouse.types.authority import Grant, Rule
-from pilothouse.types.errors import PilothouseError
-from pilothouse.types.ports import CallContext, Tool
+from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.json import JsonObject, plain
 from pilothouse.wiring.foundation import Foundation
 
 
 class Authority:
-    """What the person allowed, for as long as this program runs."""
+    """The rules in their file, the passing permissions in the database, and who judges by them."""
 
     def __init__(self, base: Foundation) -> None:
-        self._grants: dict[str, Grant] = {}
-        self.guard = Protected(base.home.path)
-        self.authorizer = PersonAuthorizer(self, self, self.guard)
-
-    def verdict(self, access: Access, tool: Tool, context: CallContext) -> Ruling | None:
-        """Return nothing: there are no rules."""
-        return None
+        home = base.home
+        backup = home.cache / "last-good-policy.json"
+        self.file = JsonFile(home.path / "policy.json", parse_policy, new_policy, backup=backup)
+        self.policy = Policy(self.file)
+        self.guard = Protected(home.path)
+        self._store = base.opened.store
+        self.authorizer = PersonAuthorizer(self.policy, self, self.guard)
 
     async def add_grant(self, grant: Grant) -> None:
         """Keep a passing permission."""
-        self._grants[grant.id] = grant
-
-    async def add_rule(self, rule: Rule) -> None:
-        """Refuse a rule."""
-        raise PilothouseError("bad_request", "Rules cannot be kept here.")
+        await self._store.add_grant(grant)
 
     async def standing_grants(self, owner: str, conversation_id: str) -> Sequence[Grant]:
-        """Return the permissions of a conversation."""
-        mine = [grant for grant in self._grants.values() if grant.conversation_id == conversation_id]
-        return [grant for grant in mine if grant.owner == owner and not (grant.single_use and grant.uses)]
+        """Return the permissions of a conversation that stand."""
+        return await self._store.grants(owner, conversation_id)
 
     async def use_grant(self, grant_id: str, at: float) -> bool:
-        """Count one use."""
-        grant = self._grants[grant_id]
-        self._grants[grant_id] = msgspec.structs.replace(grant, uses=grant.uses + 1, last_used_at=at)
-        return time.time() < grant.expires_at and not (grant.single_use and grant.uses)
+        """Count one use; False when the permission does not stand any more."""
+        return await self._store.use_grant(grant_id, at)
+
+    async def add_rule(self, rule: Rule) -> None:
+        """Keep a lasting rule beside the others; raise `bad_request` with why it cannot be kept."""
+
+        def add(raw: JsonObject) -> None:
+            raw["rules"] = [*raw.get("rules", []), plain(rule)]
+
+        try:
+            await asyncio.to_thread(self.file.update, add)
+        except BadField as error:
+            raise PilothouseError("bad_request", error.message) from None
