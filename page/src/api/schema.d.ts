@@ -86,6 +86,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/calls/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put back what one tool call changed. */
+        post: operations["undo_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config": {
         parameters: {
             query?: never;
@@ -484,6 +501,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The files that a run changed and nobody put back, in order. */
+        get: operations["run_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/resume": {
         parameters: {
             query?: never;
@@ -495,6 +529,23 @@ export interface paths {
         put?: never;
         /** Go on with a run that was interrupted, failed or was cancelled. */
         post: operations["resume_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put back what a run changed; files that someone touched since are listed and left alone. */
+        post: operations["undo_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -855,6 +906,13 @@ export interface components {
             provider: string;
         };
         /**
+         * ChangeList
+         * @description The changes of a run or a call, in order.
+         */
+        ChangeList: {
+            changes: components["schemas"]["FileChange"][];
+        };
+        /**
          * ConfigPatch
          * @description Changes to the settings; an absent field stays.
          */
@@ -1010,6 +1068,25 @@ export interface components {
             events: (components["schemas"]["ItemCreated"] | components["schemas"]["ItemDelta"] | components["schemas"]["ItemUpdated"] | components["schemas"]["ItemCompleted"] | components["schemas"]["RunUpdated"] | components["schemas"]["ConversationUpdated"])[];
             /** @enum {unknown} */
             op: "events";
+        };
+        /**
+         * FileChange
+         * @description One file before and after a call; contents are known by their SHA-256, None where there was no file.
+         */
+        FileChange: {
+            after: string | null;
+            at: number;
+            before: string | null;
+            conversationId: string;
+            id: string;
+            itemId: string;
+            mode: number | null;
+            /** @default  */
+            movedFrom: string;
+            path: string;
+            runId: string;
+            /** @default null */
+            undoneAt: number | null;
         };
         /**
          * FileProblem
@@ -2104,6 +2181,25 @@ export interface components {
             recording: boolean;
         };
         /**
+         * UndoConflict
+         * @description A file that someone changed since; it is left as it is.
+         */
+        UndoConflict: {
+            /** @default  */
+            diff: string;
+            path: string;
+            why: string;
+        };
+        /**
+         * UndoReport
+         * @description What was put back, and what was not.
+         */
+        UndoReport: {
+            /** @default [] */
+            conflicts: components["schemas"]["UndoConflict"][];
+            undone: string[];
+        };
+        /**
          * Unsubscribe
          * @description Stop sending this conversation's events.
          */
@@ -2262,6 +2358,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FullResult"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undo_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoReport"];
                 };
             };
             /** @description What went wrong. */
@@ -3227,6 +3354,37 @@ export interface operations {
             };
         };
     };
+    run_changes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resume_run: {
         parameters: {
             query?: never;
@@ -3245,6 +3403,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undo_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoReport"];
                 };
             };
             /** @description What went wrong. */
