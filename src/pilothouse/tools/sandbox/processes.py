@@ -59,19 +59,26 @@ class Child:
         A shell that someone types at ignores SIGTERM; it goes when its terminal does.
         """
         if self.exit_code is None:
-            for pid in await asyncio.to_thread(descendants, self.pid):
-                send(pid, signal.SIGTERM)
-                if hangup:
-                    send(pid, signal.SIGHUP)
-                # A stopped process hears nothing before it goes on.
-                send(pid, signal.SIGCONT)
-            if not self._enclosed and sys.platform != "linux":
-                self._signal_group(signal.SIGTERM)
+            found = await asyncio.to_thread(descendants, self.pid)
+            self._tell(found, signal.SIGTERM)
+            if hangup:
+                # The shell alone, and what stands between us and it, need no time to tidy up.
+                if len(found) > (2 if self._enclosed else 1):
+                    await self._gone(limits.COMMAND_GRACE / 2)
+                self._tell(found, signal.SIGHUP)
             await self._gone(limits.COMMAND_GRACE)
         await self._kill()
         if self._group is not None:
             self._group.kill()
             await asyncio.to_thread(self._remove_group)
+
+    def _tell(self, pids: set[int], number: signal.Signals) -> None:
+        for pid in pids:
+            send(pid, number)
+            # A stopped process hears nothing before it goes on.
+            send(pid, signal.SIGCONT)
+        if sys.platform != "linux":
+            self._signal_group(number)
 
     async def _gone(self, within: float) -> None:
         with contextlib.suppress(TimeoutError):

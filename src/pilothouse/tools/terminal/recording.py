@@ -39,6 +39,7 @@ class Began(Frozen, frozen=True):
     sandbox: SandboxKind
     # The index of its first byte.
     index: int
+    network: bool = False
 
 
 class Recording:

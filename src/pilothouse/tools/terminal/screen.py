@@ -29,5 +29,8 @@ def render(text: str, columns: int, rows: int) -> str:
     import pyte  # noqa: PLC0415
 
     screen = pyte.Screen(columns, rows)
-    pyte.Stream(screen).feed(text)
+    stream = pyte.Stream(screen)
+    # Otherwise it passes over the sets of characters that lines are drawn with.
+    stream.use_utf8 = False
+    stream.feed(text)
     return "\n".join(line.rstrip() for line in screen.display).rstrip("\n")

@@ -266,6 +266,7 @@ async def open_session(sandbox: Sandbox, order: Order, window: Window, recording
         at=time.time(),
         sandbox=sandbox.kind(),
         index=recording.index,
+        network=order.network,
     )
     first = recording.exists
     recording.begin(began)

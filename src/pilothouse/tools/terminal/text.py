@@ -29,8 +29,26 @@ codecs.register_error("cp437", _as_cp437)
 
 
 def decode(data: bytes) -> str:
-    """Return bytes as text; whatever is not UTF-8 is taken for code page 437."""
-    return data.decode("utf-8", "cp437")
+    """Return bytes as text; a line that is not UTF-8 is taken for code page 437, the characters of old programs."""
+    return "".join(_line(line) for line in _whole_characters(data).splitlines(keepends=True))
+
+
+def _line(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp437")
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Return bytes without what a cut left of a character at either end."""
+    start = next((at for at in range(min(3, len(data))) if data[at] & 0xC0 != 0x80), 0)
+    for back in range(1, min(4, len(data)) + 1):
+        first = data[-back]
+        if first & 0xC0 != 0x80:
+            needed = 2 if first & 0xE0 == 0xC0 else 3 if first & 0xF0 == 0xE0 else 4 if first & 0xF8 == 0xF0 else 1
+            return data[start : len(data) - back] if needed > back else data[start:]
+    return data[start:]
 
 
 def plain(text: str) -> str:

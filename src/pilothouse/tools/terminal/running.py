@@ -1,0 +1,197 @@
+"""The operations that are about commands: running one, and looking at what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pilothouse.tools.arguments import (
+    BadArgument,
+    optional_bool,
+    optional_float,
+    optional_int,
+    optional_string,
+    success,
+)
+from pilothouse.tools.terminal.commands import Outcome, run_command
+from pilothouse.tools.terminal.hints import hint
+from pilothouse.tools.terminal.operation import TerminalOperation
+from pilothouse.tools.terminal.shells import text_command
+from pilothouse.tools.terminal.text import decode, for_model, plain, shortened
+from pilothouse.types import limits
+from pilothouse.types.access import Access, CommandUse, Effect
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Part, ToolError, ToolOutput
+from pilothouse.types.terminals import ProcessOutput
+
+
+class RunCommand(TerminalOperation):
+    """Runs a command and waits for it, or leaves it running."""
+
+    name = "run_command"
+    doing = "Running"
+    effects: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
+    properties: ClassVar[JsonObject] = {
+        "command": {"type": "string", "description": "A command line for bash."},
+        "argv": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Instead of command: a program and its arguments, without a shell.",
+        },
+        "timeout": {"type": "number", "description": "Seconds until it is ended."},
+        "is_background": {"type": "boolean", "description": "Leave it running and return its process_id."},
+        "network": {"type": "boolean", "description": "Whether it needs the network; it has none otherwise."},
+    }
+
+    @property
+    def times(self) -> CallTimes:
+        """Return the longest that a command may take here; its own time ends it before."""
+        most = max(self._terminals.sandbox.settings.timeout, limits.COMMAND_TIME) + limits.COMMAND_SLACK
+        return CallTimes(idle=most, total=most)
+
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return the command."""
+        argv = arguments.get("argv")
+        return str(arguments.get("command") or (" ".join(map(str, argv)) if isinstance(argv, list) else ""))
+
+    def details(self, arguments: Mapping[str, object]) -> list[str]:
+        """Return how it is run."""
+        said = {"network": "With the network", "is_background": "In the background"}
+        return [sentence for key, sentence in said.items() if arguments.get(key)]
+
+    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+        """Return the command and what holds it."""
+        self._timeout(arguments)
+        return await self.command_access(await self._meant(arguments, context), context)
+
+    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Run exactly what was allowed."""
+        now = await self._meant(arguments, context)
+        self.hold(context, now)
+        argv = now.argv or text_command(now.text)
+        order = self.order(context, now, argv)
+        said = now.text or " ".join(now.argv)
+        if optional_bool(arguments, "is_background", False):
+            process = await self._terminals.start_background(order, context.call_id, said)
+            self._terminals.remember(context.conversation_id, said)
+            return success(
+                f"It runs in the background; process_id: {process.id}. Look at it with get_terminal_output.",
+                {"processId": process.id},
+            )
+        feedback.progress(None, None, "Started")
+        outcome = await run_command(
+            self._terminals.sandbox,
+            order,
+            self._timeout(arguments),
+            lambda line: feedback.progress(None, None, line),
+        )
+        self._terminals.remember(context.conversation_id, said, outcome.exit_code)
+        return _told(outcome, now, self._timeout(arguments))
+
+    async def _meant(self, arguments: JsonObject, context: CallContext) -> CommandUse:
+        text, argv = optional_string(arguments, "command"), _words(arguments.get("argv"))
+        if bool(text.strip()) == bool(argv):
+            raise BadArgument("Give either `command`, a text, or `argv`, a list of words.")
+        if len(text) + sum(map(len, argv)) > limits.COMMAND_CHARS:
+            raise BadArgument("The command is too long; put it into a file and run that.")
+        if "\0" in text or any("\0" in word for word in argv):
+            raise BadArgument("The command has a NUL character in it.")
+        network = optional_bool(arguments, "network", False) or self._terminals.sandbox.settings.network
+        return await self.use(context, text, argv, network)
+
+    def _timeout(self, arguments: JsonObject) -> float:
+        set_by_person = self._terminals.sandbox.settings.timeout
+        wanted = optional_float(arguments, "timeout", set_by_person)
+        most = max(set_by_person, limits.COMMAND_TIME)
+        if not 0 < wanted <= most:
+            raise BadArgument(
+                f"`timeout` must be above 0 and at most {most:g} seconds; what takes longer runs with is_background."
+            )
+        return wanted
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise BadArgument("`argv` must be a list of texts.")
+    if value and not value[0].strip():
+        raise BadArgument("The first word of `argv` must name a program.")
+    return tuple(value)
+
+
+def _told(outcome: Outcome, command: CommandUse, timeout: float) -> ToolOutput:
+    """Return a command's end for the model, and its output for people."""
+    output = for_model(outcome.output)
+    endings = {
+        "ended": f"Exit code {outcome.exit_code} after {outcome.seconds:.1f} s.",
+        "timeout": f"It was ended after {timeout:g} s, with everything that it started.",
+        "disk": "It was ended because the disk was almost full.",
+    }
+    said = " ".join(filter(None, (endings[outcome.ending], hint(outcome.exit_code, output, command.network))))
+    error = None
+    if outcome.ending != "ended":
+        error = ToolError("TIMEOUT" if outcome.ending == "timeout" else "DISK_FULL", said)
+    head, tail = outcome.output.ends
+    parts = (Part(kind="text", text=plain(decode(head + tail)), name="output"),) if outcome.output.left_out else ()
+    data: JsonObject = {
+        "exitCode": outcome.exit_code,
+        "outputBytes": outcome.output.total,
+        "sandbox": command.sandbox or "none",
+    }
+    return ToolOutput(text=f"{said}\n{output or '(no output)'}", error=error, data=data, parts=parts)
+
+
+class GetTerminalOutput(TerminalOperation):
+    """Looks at a background command."""
+
+    name = "get_terminal_output"
+    doing = "Reading output"
+    properties: ClassVar[JsonObject] = {
+        "process_id": {"type": "string", "description": "What run_command returned."},
+        "from_index": {"type": "integer", "description": "Only output from this byte on; end_index of the last look."},
+    }
+
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return which command."""
+        return str(arguments.get("process_id") or "")
+
+    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Return its output and whether it runs."""
+        process_id = optional_string(arguments, "process_id")
+        found = await self._terminals.terminals(context.conversation_id)
+        if not process_id:
+            if not found.processes:
+                raise BadArgument("No command of this conversation runs in the background.", "NOT_FOUND")
+            process_id = found.processes[-1].id
+        index = optional_int(arguments, "from_index", 0)
+        process = self._terminals.background(context.conversation_id, process_id)
+        output = process.output(index)
+        state = "It is running" if output.running else f"It ended with exit code {output.exit_code}"
+        note = f" {process.note}" if process.note else ""
+        text = f"{state}; end_index: {output.end_index}.{note}\n{shortened(output.output) or '(no new output)'}"
+        return success(text, _data(process_id, output))
+
+
+def _data(process_id: str, output: ProcessOutput) -> JsonObject:
+    return {
+        "processId": process_id,
+        "endIndex": output.end_index,
+        "running": output.running,
+        "exitCode": output.exit_code,
+    }
+
+
+class GetLastCommand(TerminalOperation):
+    """Tells the last command of the conversation."""
+
+    name = "get_last_command"
+    doing = "Looking up the last command"
+
+    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Return it, with its exit code where that is known."""
+        last = self._terminals.last_command(context.conversation_id)
+        if last is None:
+            return success("No command was run in this conversation yet.")
+        code = "" if last.exit_code is None else f"\nExit code {last.exit_code}."
+        return success(f"{last.text}{code}", {"command": last.text, "exitCode": last.exit_code})

@@ -1,0 +1,95 @@
+"""Commands and terminals with everything real around them: a sandbox, a folder, a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+
+from pilothouse.authz.protected import Protected
+from pilothouse.settings.home import open_home
+from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
+from pilothouse.tools.consolidated import Consolidated
+from pilothouse.tools.files.desk import Desk
+from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.sandbox.sandbox import Sandbox
+from pilothouse.tools.terminal.terminals import Terminals
+from pilothouse.tools.terminal.tool import terminal_operations
+from pilothouse.types.terminals import SandboxKind, TerminalSettings
+from tests.support.files import Hands
+from tests.support.records import a_conversation, a_posting
+from tests.support.waiting import eventually
+
+KINDS: tuple[SandboxKind, ...] = ("bubblewrap", "landlock", "none")
+HOLDING: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
+
+
+class AtTerminal(Hands):
+    """Calls of the terminal tool, and the terminals behind them."""
+
+    def __init__(
+        self, tool: Consolidated, store: Store, folder: Path, run: tuple[str, str], terminals: Terminals
+    ) -> None:
+        super().__init__(tool, store, folder, run)
+        self.terminals = terminals
+        self.settings = TerminalSettings()
+
+    async def run(self, command: str, **arguments: object) -> str:
+        """Run a command that must be carried out; return what the model gets."""
+        return (await self.does("run_command", command=command, **arguments)).text
+
+    async def types(self, text: str) -> str:
+        """Type a line into the session and return what comes at once."""
+        return (await self.does("send_input", input=text)).text
+
+    async def says(self, text: str) -> str:
+        """Wait until the session has said something; return all that it said."""
+
+        async def look() -> str | None:
+            said = (await self.does("get_history")).text
+            return said if text in said else None
+
+        return await eventually(look, f"{text!r} in the terminal")
+
+
+def sandbox(home: Path, kind: SandboxKind | None = None, caps: Caps | None = None) -> Sandbox:
+    """Return a sandbox of a kind, which must work on the machine that runs the tests."""
+    made = Sandbox(home, TerminalSettings, caps=caps, only=kind)
+    assert kind is None or made.kind() == kind, f"{kind} does not work here: install bubblewrap; needs Linux 5.13"
+    return made
+
+
+@asynccontextmanager
+async def at_terminal(
+    home: Path, folder: Path, kind: SandboxKind | None = None, caps: Caps | None = None
+) -> AsyncIterator[AtTerminal]:
+    """Open the terminal tool on a folder, with a conversation and a run in a store."""
+    opened = open_store(open_home(home).path, None, lambda *_told: None)
+    holder: list[AtTerminal] = []
+    held = Sandbox(home, lambda: holder[0].settings if holder else TerminalSettings(), caps=caps, only=kind)
+    terminals = Terminals(held, home / "recordings")
+    try:
+        conversation = await opened.store.add_conversation(a_conversation())
+        posting = a_posting(conversation.id)
+        await opened.store.post_message(posting)
+        tool = terminal_operations(terminals, Desk(Protected(home), opened.store))
+        holder.append(AtTerminal(tool, opened.store, folder, (conversation.id, posting.run.id), terminals))
+        yield holder[0]
+    finally:
+        await terminals.close()
+        await opened.close()
+
+
+def alive(mark: str) -> list[int]:
+    """Return the processes whose command line has a mark in it, ours left out."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline", "status"]):
+        words = process.info["cmdline"] or ()
+        dead = process.info["status"] == psutil.STATUS_ZOMBIE
+        if not dead and process.info["pid"] != os.getpid() and any(mark in word for word in words):
+            found.append(process.info["pid"])
+    return found

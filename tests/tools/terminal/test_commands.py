@@ -1,0 +1,285 @@
+"""Commands that the agent runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.tools.terminal.running import RunCommand
+from pilothouse.types import limits
+from pilothouse.types.access import Access
+from pilothouse.types.terminals import TerminalSettings
+from tests.support.terminals import AtTerminal, alive
+from tests.support.waiting import eventually
+
+
+@pytest.mark.case("TRM-01", "TRM-26", "TRM-27")
+async def test_a_command_is_run_and_its_output_and_exit_code_are_told(terminal: AtTerminal, work: Path) -> None:
+    (work / "notes.md").write_text("hello")
+    output = await terminal.does("run_command", command="cat notes.md; echo; echo wrong >&2; exit 3")
+    assert output.text.startswith("Exit code 3 after ")
+    assert output.text.endswith("hello\nwrong\n")
+    assert output.data["exitCode"] == 3
+
+
+async def test_words_are_run_without_a_shell(terminal: AtTerminal) -> None:
+    output = await terminal.does("run_command", argv=["echo", "$HOME; *", "`id`"])
+    assert output.text.endswith("$HOME; * `id`\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "either `command`"),
+        ({"command": "ls", "argv": ["ls"]}, "either `command`"),
+        ({"command": "  "}, "either `command`"),
+        ({"argv": [""]}, "must name a program"),
+        ({"argv": "ls"}, "a list of texts"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"command": "x" * 100_001}, "too long"),
+        ({"command": "ls", "timeout": 0}, "above 0"),
+        ({"command": "ls", "timeout": 601}, "at most 600 seconds"),
+        ({"command": "ls", "timeout": "soon"}, "must be a number"),
+        ({"command": "ls", "network": "maybe"}, "true or false"),
+    ],
+)
+async def test_what_cannot_be_run_is_refused_in_one_sentence(
+    terminal: AtTerminal, arguments: dict[str, object], said: str
+) -> None:
+    assert said in await terminal.fails("run_command", **arguments)
+
+
+@pytest.mark.case("TRM-01")
+async def test_what_a_command_touches_is_said_before_it_runs(terminal: AtTerminal, work: Path) -> None:
+    access = await terminal.touched("run_command", command="make test")
+    assert access.operation == "terminal_operations.run_command"
+    assert access.effects == {"runs", "writes"}
+    assert access.command is not None
+    assert (access.command.text, access.command.folder, access.command.sandbox) == (
+        "make test",
+        str(work),
+        "bubblewrap",
+    )
+    assert not access.command.network
+    assert (access.brings, access.source, access.destination) == ({"private"}, "terminal", "")
+
+
+@pytest.mark.case("EXFIL-02")
+async def test_a_command_with_the_network_counts_as_one_that_sends(terminal: AtTerminal) -> None:
+    access = await terminal.touched("run_command", command="curl x", network=True)
+    assert access.effects == {"runs", "writes", "sends"}
+    assert access.command is not None
+    assert access.command.network
+    assert (access.destination, access.payload_bytes) == ("anywhere", 6)
+    assert access.brings == {"private", "untrusted"}
+
+
+async def test_the_settings_may_give_every_command_the_network(terminal: AtTerminal) -> None:
+    terminal.settings = TerminalSettings(network=True)
+    access = await terminal.touched("run_command", command="ls")
+    assert access.command is not None
+    assert access.command.network
+
+
+async def test_only_the_command_that_was_allowed_is_run(terminal: AtTerminal, work: Path) -> None:
+    context = terminal.context()
+    access = await terminal.touched("run_command", command="touch allowed")
+    for other in ({"command": "touch other"}, {"command": "touch allowed", "network": True}):
+        output = await terminal.execute({"operation": "run_command", **other}, context, access)
+        assert output.error is not None
+        assert output.error.code == "CONFLICT"
+    assert os.listdir(work) == []
+
+
+async def test_a_command_that_was_allowed_in_a_sandbox_is_not_run_without_one(terminal: AtTerminal, work: Path) -> None:
+    context = terminal.context()
+    access = await terminal.touched("run_command", command="touch x")
+    terminal.settings = TerminalSettings(sandbox="off")
+    output = await terminal.execute({"operation": "run_command", "command": "touch x"}, context, access)
+    assert output.error is not None
+    assert "What holds commands has changed" in output.text
+    assert os.listdir(work) == []
+
+
+async def test_without_a_sandbox_no_command_is_covered_by_the_mode_that_asks_nothing(terminal: AtTerminal) -> None:
+    terminal.settings = TerminalSettings(sandbox="off")
+    context = msgspec.structs.replace(terminal.context(), mode="auto_approve")
+    access = await terminal.tool.access({"operation": "run_command", "command": "ls"}, context)
+    assert isinstance(access, Access)
+    assert "reach your secrets" in access.dangerous
+    assert access.command is not None
+    assert access.command.sandbox == ""
+
+
+@pytest.mark.case("F-59", "CMD-08", "TRM-26")
+async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(terminal: AtTerminal) -> None:
+    began = time.monotonic()
+    script = "echo begun; trap '' TERM; (setsid sleep 90477101 &); sleep 90477102 & sleep 90477103"
+    output = await terminal.call("run_command", command=script, timeout=0.5)
+    assert output.error is not None
+    assert output.error.code == "TIMEOUT"
+    assert "ended after 0.5 s" in output.text
+    assert "begun" in output.text
+    assert time.monotonic() - began < 5
+    assert not alive("9047710")
+
+
+@pytest.mark.case("CMD-08")
+async def test_nothing_of_a_command_runs_on_after_it_has_ended(terminal: AtTerminal) -> None:
+    text = await terminal.run("(setsid sleep 90477111 >/dev/null 2>&1 &); nohup sleep 90477112 & echo done")
+    assert "done" in text
+    assert not alive("9047711")
+
+
+@pytest.mark.case("CMD-08", "TRM-26")
+async def test_a_cancelled_command_is_gone_at_once(terminal: AtTerminal) -> None:
+    task = asyncio.create_task(
+        terminal.call("run_command", command="trap '' TERM; setsid sleep 90477121; sleep 90477122")
+    )
+
+    async def begun() -> bool:
+        return bool(alive("90477121"))
+
+    await eventually(begun, "the command")
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < limits.CANCEL_GRACE
+    assert not alive("9047712")
+
+
+@pytest.mark.case("F-59")
+async def test_a_command_that_closes_its_output_and_runs_on_is_waited_for(terminal: AtTerminal, work: Path) -> None:
+    text = await terminal.run("echo first; exec >&- 2>&-; sleep 0.3; echo x > late")
+    assert text.startswith("Exit code 0")
+    assert (work / "late").exists()
+
+
+@pytest.mark.case("F-59", "CMD-09")
+async def test_endless_output_is_cut_in_the_middle_and_told(terminal: AtTerminal) -> None:
+    output = await terminal.does("run_command", command="echo begin; head -c 30000000 /dev/zero | tr '\\0' x; echo end")
+    assert output.text.splitlines()[1].startswith("begin")
+    assert output.text.endswith("end\n")
+    assert "the middle is left out; 30,000,0" in output.text
+    assert len(output.text) < limits.RESULT_CHARS
+    # People get more of it than the model does.
+    assert len(output.parts[0].text) > 1_000_000
+
+
+async def test_progress_is_told_while_a_command_runs(terminal: AtTerminal) -> None:
+    told: list[str] = []
+
+    class Listening:
+        def progress(self, done: float | None, total: float | None, message: str) -> None:
+            told.append(message)
+
+    context = terminal.context()
+    given = {"operation": "run_command", "command": "echo one; echo two"}
+    access = await terminal.touched("run_command", command=given["command"])
+    await terminal.tool.execute(dict(given), msgspec.structs.replace(context, access=access), Listening())
+    assert told[-1] in ("one", "two")
+
+
+@pytest.mark.case("TRM-26")
+async def test_times_are_those_that_were_agreed(terminal: AtTerminal) -> None:
+    times = {name: terminal.tool.times_for({"operation": name}).total for name in terminal.tool.supported_operations}
+    assert times["run_command"] == limits.COMMAND_TIME + limits.COMMAND_SLACK == 610
+    assert times["get_output"] == times["get_terminal_output"] == times["get_history"] == 30
+    assert times["create_session"] == times["send_input"] == 300
+    terminal.settings = TerminalSettings(timeout=1_200)
+    assert RunCommand(terminal.terminals).times.total == 1_210
+
+
+# --- in the background ---------------------------------------------------------------------------
+
+
+@pytest.mark.case("TRM-02", "CMD-08")
+async def test_a_background_command_is_listed_read_and_stopped(terminal: AtTerminal) -> None:
+    output = await terminal.does("run_command", command="echo up; sleep 90477131", is_background=True)
+    process_id = output.data["processId"]
+
+    async def up() -> str | None:
+        text = (await terminal.does("get_terminal_output", process_id=process_id)).text
+        return text if "up\n" in text else None
+
+    text = await eventually(up, "its output")
+    assert text.startswith("It is running; end_index: 3.")
+    later = await terminal.does("get_terminal_output", process_id=process_id, from_index=3)
+    assert "(no new output)" in later.text
+    (listed,) = (await terminal.terminals.terminals(terminal.conversation_id)).processes
+    assert (listed.id, listed.command, listed.exit_code) == (process_id, "echo up; sleep 90477131", None)
+    stopped = await terminal.terminals.stop_process(terminal.conversation_id, process_id)
+    assert stopped.ended_at is not None
+    assert not alive("90477131")
+    assert "It ended with exit code" in (await terminal.does("get_terminal_output")).text
+
+
+async def test_a_background_command_that_ends_by_itself_tells_its_exit_code(terminal: AtTerminal) -> None:
+    await terminal.does("run_command", command="echo bye; exit 4", is_background=True)
+
+    async def ended() -> str | None:
+        text = (await terminal.does("get_terminal_output")).text
+        return text if "exit code 4" in text else None
+
+    assert "bye" in await eventually(ended, "its end")
+
+
+async def test_a_background_command_of_another_conversation_does_not_exist(terminal: AtTerminal) -> None:
+    assert "NOT_FOUND" in await terminal.fails("get_terminal_output")
+    await terminal.does("run_command", command="sleep 90477141", is_background=True)
+    assert "NOT_FOUND" in await terminal.fails("get_terminal_output", process_id="p-of-another")
+
+
+async def test_only_so_many_commands_run_in_the_background(terminal: AtTerminal) -> None:
+    for _ in range(limits.BACKGROUND_COMMANDS):
+        await terminal.does("run_command", command="sleep 90477151", is_background=True)
+    assert "run in the background already" in await terminal.fails("run_command", command="ls", is_background=True)
+
+
+@pytest.mark.case("TRM-04")
+async def test_the_last_command_is_told(terminal: AtTerminal) -> None:
+    assert "No command" in (await terminal.does("get_last_command")).text
+    await terminal.run("exit 5")
+    last = await terminal.does("get_last_command")
+    assert last.data == {"command": "exit 5", "exitCode": 5}
+
+
+@pytest.mark.case("TRM-06")
+async def test_a_folder_is_made_with_those_above_it_and_undone(terminal: AtTerminal, work: Path) -> None:
+    await terminal.does("create_directory", path="a/b/c")
+    assert (work / "a/b/c").is_dir()
+    assert "EXISTS" in await terminal.fails("create_directory", path="a/b")
+    assert "leaves the working directory" in await terminal.fails("create_directory", path="../x")
+    access = await terminal.touched("create_directory", path="d")
+    assert access.operation == "terminal_operations.create_directory"
+    assert access.effects == {"writes"}
+    await terminal.undo()
+    assert os.listdir(work) == []
+
+
+async def test_only_what_looks_is_left_of_the_tool_in_a_conversation_that_only_reads(terminal: AtTerminal) -> None:
+    limited = terminal.tool.limited(frozenset({"reads"}))
+    assert limited is not None
+    assert set(limited.supported_operations) == {
+        "get_terminal_output",
+        "get_terminal_buffer",
+        "get_last_command",
+        "get_terminal_selection",
+        "get_output",
+        "get_history",
+    }
+
+
+def test_the_beginning_and_the_end_of_an_output_are_kept() -> None:
+    kept = HeadTail(head=4, tail=4)
+    for piece in (b"abc", b"defgh", b"ijklmnopqrstuvwxyz"):
+        kept.add(piece)
+    assert kept.ends == (b"abcd", b"wxyz")
+    assert (kept.total, kept.left_out) == (26, 18)
