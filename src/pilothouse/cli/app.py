@@ -126,6 +126,28 @@ def chat(*, form: TalkForm) -> None:
 
 
 @app.command()
+def changes(run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")], json: AsJson = False) -> None:
+    """List the files that a run changed and nobody put back."""
+    from pilothouse.cli import changes as command
+
+    perform(lambda: command.list_changes(run, as_json=json))
+
+
+@app.command()
+def undo(
+    of: Annotated[str, typer.Argument(metavar="RUN_OR_CALL", help="The id of a run, or of one of its calls.")],
+    json: AsJson = False,
+) -> None:
+    """Put files back as they were before a run or a call.
+
+    What someone changed since is shown and left alone; then it ends with 1.
+    """
+    from pilothouse.cli import changes as command
+
+    perform(lambda: command.undo(of, as_json=json))
+
+
+@app.command()
 def doctor() -> None:
     """Say what works, what does not, and the fix.
 
