@@ -1,18 +1,6 @@
 import { at, client, take } from "./client";
 import type { Todo } from "./types";
 
-/** A file that someone changed since; it was left as it is. */
-export interface UndoConflict {
-  path: string;
-  why: string;
-  diff: string;
-}
-
-export interface UndoReport {
-  undone: string[];
-  conflicts: UndoConflict[];
-}
-
 export type SandboxKind = "bubblewrap" | "landlock" | "none";
 
 export interface SandboxView {
@@ -83,8 +71,8 @@ const named = encodeURIComponent;
 
 /** What the page asks of the server about the agent's hands: changes, todos, terminals. */
 export const hands = {
-  undoCall: (itemId: string) => ask<UndoReport>("POST", `/api/calls/${named(itemId)}/undo`),
-  undoRun: (runId: string) => ask<UndoReport>("POST", `/api/runs/${named(runId)}/undo`),
+  undoCall: (itemId: string) => take(client.POST("/api/calls/{id}/undo", at(itemId))),
+  undoRun: (runId: string) => take(client.POST("/api/runs/{id}/undo", at(runId))),
   keepTodos: (id: string, todos: Todo[]) => take(client.PUT("/api/conversations/{id}/todos", { ...at(id), body: { todos } })),
   terminals: (id: string) => ask<TerminalList>("GET", `/api/conversations/${named(id)}/terminal`),
   closeTerminal: (id: string) => ask<null>("DELETE", `/api/conversations/${named(id)}/terminal`),

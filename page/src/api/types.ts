@@ -54,3 +54,5 @@ export type TodoList = Schemas["TodoList"];
 export type ToolTrial = Schemas["ToolTrial"];
 export type TrafficMessage = Schemas["TrafficMessage"];
 export type TrafficPage = Schemas["TrafficPage"];
+export type UndoConflict = Schemas["UndoConflict"];
+export type UndoReport = Schemas["UndoReport"];

@@ -28,12 +28,16 @@ export function latestRun(runs: ReadonlyMap<string, Run>): Run | null {
   return latest;
 }
 
+/** Tell whether an item was added to a run that was over: that its changes were undone is told where everyone is by then. */
+const isAfterwards = ({ data }: Item) => data.code === "undone" || data.name === "undone";
+
 function lastItems(order: readonly string[], items: ReadonlyMap<string, Item>, runs: ReadonlyMap<string, Run>) {
   const last = new Map<string, string>();
   const messages = new Map([...runs.values()].map((run) => [run.messageItemId, run.id]));
   for (const id of order) {
-    const runId = items.get(id)?.runId ?? messages.get(id);
-    if (runId) last.set(runId, id);
+    const item = items.get(id);
+    const runId = item?.runId ?? messages.get(id);
+    if (runId && !(item && isAfterwards(item))) last.set(runId, id);
   }
   return last;
 }

@@ -1,4 +1,4 @@
-import type { UndoConflict } from "../api/hands";
+import type { UndoConflict } from "../api/types";
 import { WarningIcon } from "../shell/icons";
 import { useFolder } from "../shell/useFolder";
 import { seenFrom } from "./changes";

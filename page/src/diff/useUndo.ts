@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { errorText } from "../api/client";
-import type { UndoReport } from "../api/hands";
+import type { UndoReport } from "../api/types";
 
 /** What undoing came to, by what was undone: a line that left the view and comes back still knows it. */
 const reports = new Map<string, UndoReport>();
