@@ -19,12 +19,7 @@ from tests.support.files import Hands
 FILE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n"
 
 
-@pytest.mark.case("FIL-16", "FS-12")
-async def test_a_patch_changes_creates_deletes_and_renames(at_work: Hands, work: Path) -> None:
-    (work / "a.txt").write_text(FILE)
-    (work / "gone.txt").write_text("bye\n")
-    (work / "old.txt").write_text("1\n2\n3\n")
-    patch = """\
+EVERYTHING = """\
 diff --git a/a.txt b/a.txt
 index 1234567..89abcde 100644
 --- a/a.txt
@@ -64,11 +59,18 @@ new file mode 100755
 +#!/bin/sh
 +true
 """
-    access = await at_work.touched("apply_patch", patch=patch)
+
+
+@pytest.mark.case("FIL-16", "FS-12")
+async def test_a_patch_changes_creates_deletes_and_renames(at_work: Hands, work: Path) -> None:
+    (work / "a.txt").write_text(FILE)
+    (work / "gone.txt").write_text("bye\n")
+    (work / "old.txt").write_text("1\n2\n3\n")
+    access = await at_work.touched("apply_patch", patch=EVERYTHING)
     assert [use.path for use in access.paths] == [
         str(work / name) for name in ("a.txt", "gone.txt", "old.txt", "deep/new.txt", "deep/run.sh")
     ]
-    output = await at_work.does("apply_patch", patch=patch)
+    output = await at_work.does("apply_patch", patch=EVERYTHING)
     assert output.text == "Applied the patch to a.txt, gone.txt, deep/new.txt, deep/run.sh (+5 −3)."
     assert (work / "a.txt").read_text() == FILE.replace("two", "TWO") + "eleven\n"
     assert not (work / "gone.txt").exists()
