@@ -32,9 +32,10 @@ class Desk:
         self.approval = chat.timeline.get_by_role("region", name="Approval")
         self.question = chat.timeline.get_by_role("region", name="Question from a server")
 
-    async def begin(self, title: str) -> None:
-        """Open a new conversation."""
-        made = self.studio.server.post("/api/conversations", {"title": title}, 201)
+    async def begin(self, title: str, **settings: Any) -> None:
+        """Open a new conversation, with settings of its own."""
+        body = {"title": title, **({"settings": settings} if settings else {})}
+        made = self.studio.server.post("/api/conversations", body, 201)
         await self.chat.go(f"/c/{made['id']}")
 
     async def say(self, text: str, *turns: Turn, allow: Sequence[str] = ("scripted.*", "quick.*", "modern.*")) -> str:

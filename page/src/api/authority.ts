@@ -1,5 +1,5 @@
 import type { Pattern } from "../policy/pattern";
-import { take } from "./client";
+import { client, take } from "./client";
 import type { Answer } from "./types";
 
 export type Verdict = "allow" | "ask" | "deny";
@@ -108,6 +108,6 @@ export const authority = {
   grants: () => ask<{ grants: Grant[] }>("GET", "/api/grants"),
   revoke: (id: string) => ask<null>("DELETE", `/api/grants/${encodeURIComponent(id)}`),
   approvals: () => ask<{ pending: PendingApproval[] }>("GET", "/api/approvals"),
-  answerAll: (itemIds: string[], answer: Answer) => ask<unknown>("POST", "/api/answers", { itemIds, answer }),
+  answerAll: (itemIds: string[], answer: Answer) => take(client.POST("/api/answers", { body: { itemIds, answer } })),
   audit: () => ask<AuditReport>("GET", "/api/audit"),
 };

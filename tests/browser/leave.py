@@ -1,0 +1,27 @@
+"""Calls of built-in tools that a person is asked about, and the buttons that answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import Locator
+
+
+def files(operation: str, **arguments: Any) -> dict[str, Any]:
+    """A step of a script: the model works on files."""
+    return {"call": "file_operations", "arguments": {"operation": operation, **arguments}}
+
+
+def create(path: str, content: str = "new\n") -> dict[str, Any]:
+    """A step of a script: the model creates a file."""
+    return files("create_file", filePath=path, content=content)
+
+
+def run(command: str) -> dict[str, Any]:
+    """A step of a script: the model runs a command."""
+    return {"call": "terminal_operations", "arguments": {"operation": "run_command", "command": command}}
+
+
+def button(card: Locator, name: str) -> Locator:
+    """A button of a card by its whole name."""
+    return card.get_by_role("button", name=name, exact=True)

@@ -1,0 +1,298 @@
+"""Who may do what: modes of a conversation, rules and permissions in the settings, the record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, Locator, expect
+
+from tests.browser.desk import Desk, open_desk
+from tests.browser.leave import button, create, run
+from tests.browser.studio import Studio
+from tests.support.axe import serious_problems
+from tests.support.console import Console
+from tests.support.waiting import eventually, until
+
+PHONE = {"width": 360, "height": 740}
+ANY: dict[str, Any] = {"definition": "", "paths": [], "command": [], "destination": "", "folder": ""}
+
+
+def rule(name: str, verdict: str, tool: str, **pattern: Any) -> dict[str, Any]:
+    """A rule as the page sends it."""
+    return {"id": name, "verdict": verdict, "pattern": {**ANY, "tool": tool, **pattern}}
+
+
+def keep(studio: Studio, *rules: dict[str, Any]) -> None:
+    """Make these the rules."""
+    studio.server.client.put("/api/policy", json={"rules": list(rules)}).raise_for_status()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One server for all tests that leave it running."""
+    studio = Studio(tmp_path_factory.mktemp("policy") / "home")
+    yield studio
+    studio.server.close()
+
+
+@pytest.fixture
+def ship(tmp_path: Path) -> Path:
+    """A working directory."""
+    folder = tmp_path / "ship"
+    folder.mkdir()
+    return folder
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def desk(served: Studio, browser_context: BrowserContext, ship: Path) -> Desk:
+    """A tab in a new conversation that works in that folder."""
+    keep(served)
+    made = await open_desk(served, browser_context)
+    await made.begin("The ship", workingDirectory=str(ship))
+    return made
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+class Permissions:
+    """The tab of the settings."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.page = desk.page
+        self.rules = desk.page.get_by_role("region", name="Rules")
+        self.grants = desk.page.get_by_role("region", name="Permissions for a while")
+        self.record = desk.page.get_by_role("region", name="Record")
+        self.form = desk.page.get_by_role("dialog")
+
+    @classmethod
+    async def of(cls, desk: Desk) -> Permissions:
+        await desk.chat.go("/settings/permissions")
+        made = cls(desk)
+        await expect(button(made.rules, "Add a rule")).to_be_visible()
+        return made
+
+
+async def choose(desk: Desk, mode: str) -> None:
+    """Choose a mode by its name."""
+    await desk.page.get_by_role("button", name="Mode: ").click()
+    await desk.page.get_by_role("menuitemradio", name=mode).click()
+
+
+def banner(desk: Desk) -> Locator:
+    """What says that nothing is asked."""
+    return desk.page.get_by_role("status").filter(has_text="Auto-approve is on.")
+
+
+async def test_modes_say_what_they_mean_and_do_it(desk: Desk, ship: Path) -> None:
+    mode = desk.page.get_by_role("button", name="Mode: ")
+    await expect(mode).to_have_text("Ask")
+    await mode.click()
+    items = desk.page.get_by_role("menuitemradio")
+    await expect(items).to_have_count(4)
+    assert all(text.rstrip().endswith(".") for text in await items.all_inner_texts()), "each is explained"
+    assert await serious_problems(desk.page) == []
+    await items.filter(has_text="Auto-edit").click()
+    await expect(mode).to_have_text("Auto-edit")
+    await desk.say("Write", [create("log.txt")], "Done.", allow=())
+    await desk.chat.finished()
+    assert (ship / "log.txt").exists()
+    card = await desk.opened("log.txt")
+    await expect(card).to_contain_text("Allowed by the mode Auto-edit.")
+    await choose(desk, "Read-only")
+    await expect(mode).to_have_text("Read-only")
+    await desk.say("Write again", [create("more.txt")], "Done.", allow=())
+    await desk.chat.finished()
+    assert not (ship / "more.txt").exists()
+    await expect(desk.approval).to_have_count(0)
+    await desk.page.reload()
+    await expect(mode).to_have_text("Read-only")
+
+
+@pytest.mark.case("AUTHZ-14")
+async def test_auto_approve_is_confirmed_in_sight_all_the_time_and_over_when_stopped(
+    desk: Desk, served: Studio, browser_context: BrowserContext, ship: Path
+) -> None:
+    await choose(desk, "Auto-approve")
+    dialog = desk.page.get_by_role("dialog")
+    await expect(button(dialog, "Keep asking")).to_be_focused()
+    assert await serious_problems(desk.page) == []
+    await button(dialog, "Keep asking").click()
+    await expect(banner(desk)).to_have_count(0)
+    await choose(desk, "Auto-approve")
+    await button(dialog, "Switch on Auto-approve").click()
+    await expect(banner(desk)).to_contain_text("it ends at")
+    await desk.say("Run", [create("free.txt")], "Done.", allow=())
+    await desk.chat.finished()
+    assert (ship / "free.txt").exists()
+    # Never what is dangerous; and shown after a reload, in another tab, and on a telephone.
+    await desk.say("Danger", [run("sudo id")], "Done.", allow=())
+    await expect(desk.approval).to_contain_text("Dangerous.")
+    await button(desk.approval, "Deny").click()
+    await desk.page.reload()
+    await expect(banner(desk)).to_be_visible()
+    await desk.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    await expect(banner(desk)).to_be_visible()
+    assert await desk.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+    assert await serious_problems(desk.page) == []
+    other = Desk(served, await served.open(browser_context, f"/c/{desk.chat.conversation}"))
+    await button(banner(other), "Stop").click()
+    await expect(banner(other)).to_have_count(0)
+    await expect(banner(desk)).to_have_count(0)
+    await desk.say("Ask again", [create("asked.txt")], "Done.", allow=())
+    await expect(desk.approval).to_contain_text("asked.txt")
+    await button(desk.approval, "Deny").click()
+
+
+@pytest.mark.case("AUTHZ-14")
+async def test_auto_approve_comes_from_no_file_and_ends_with_the_program(
+    tmp_path: Path, browser_context: BrowserContext, console: Console
+) -> None:
+    profile = {"id": "p", "name": "Bold", "settings": {"mode": "auto_approve", "modeSince": 9e12}}
+    studio = Studio(tmp_path / "home", {"profiles": [profile], "activeProfile": "p"})
+    try:
+        desk = await open_desk(studio, browser_context)
+        await desk.begin("Not from a file")
+        await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
+        await choose(desk, "Auto-approve")
+        await button(desk.page.get_by_role("dialog"), "Switch on Auto-approve").click()
+        await expect(banner(desk)).to_be_visible()
+        console.expect("ERR_CONNECTION_REFUSED")
+        studio.restart()
+        await expect(desk.chat.connection).to_have_text("connected", timeout=20_000)
+        await expect(banner(desk)).to_have_count(0)
+        await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
+    finally:
+        studio.server.close()
+
+
+async def test_a_rule_is_tried_on_its_examples_and_on_the_past_before_it_is_kept(desk: Desk, served: Studio) -> None:
+    await desk.say("Before", [create("notes.txt")], "Done.", allow=())
+    await button(desk.approval, "Deny").click()
+    await desk.chat.finished()
+    tab = await Permissions.of(desk)
+    await expect(tab.rules).to_contain_text("No rules yet.")
+    assert await serious_problems(desk.page) == []
+    await button(tab.rules, "Add a rule").click()
+    await tab.form.get_by_label("Tool").fill("file_operations.create_file")
+    await tab.form.get_by_label("Paths").fill("**/*.txt")
+    await tab.form.get_by_label("Note").fill("Notes are fine")
+    await tab.form.get_by_label("It is about").fill("letters/a.md")
+    assert await serious_problems(desk.page) == []
+    await button(tab.form, "What would this policy have done?").click()
+    await button(tab.form, "Save").click()
+    await expect(tab.form.get_by_label("It is about")).to_have_attribute("aria-invalid", "true")
+    await expect(tab.form).to_contain_text("It should be about its example 1")
+    await tab.form.get_by_label("It is about").fill("letters/a.txt")
+    await tab.form.get_by_label("It is not about").fill("letters/a.md")
+    await button(tab.form, "What would this policy have done?").click()
+    await expect(tab.form).to_contain_text("would have gone otherwise:")
+    await expect(tab.form.get_by_role("listitem").first).to_contain_text("notes.txt")
+    await expect(tab.form.get_by_role("listitem").first).to_contain_text("allowed with this")
+    await button(tab.form, "Save").click()
+    row = tab.rules.get_by_role("listitem")
+    await expect(row).to_contain_text("file_operations.create_file, only on **/*.txt")
+    await expect(row).to_contain_text("Notes are fine")
+    await expect(row).to_contain_text("never used")
+    kept = served.server.get("/api/policy")["rules"]
+    assert [(one["verdict"], one["pattern"]["paths"]) for one in kept] == [("allow", ["**/*.txt"])]
+    await row.get_by_role("button", name="Edit").click()
+    await tab.form.get_by_text("Deny", exact=True).click()
+    await button(tab.form, "Save").click()
+    await expect(row).to_contain_text("Deny")
+    await row.get_by_role("button", name="Delete").click()
+    await button(desk.page.get_by_role("dialog"), "Delete").click()
+    await expect(tab.rules).to_contain_text("No rules yet.")
+
+
+async def test_a_rule_decides_and_says_so_and_its_use_is_counted(desk: Desk, served: Studio, ship: Path) -> None:
+    keep(served, {**rule("notes", "allow", "file_operations.create_file", paths=["*.txt"]), "note": "Notes are fine"})
+    await desk.say("Write", [create("free.txt"), create("asked.md")], "Done.", allow=())
+    await expect(desk.approval).to_have_count(1)
+    await expect(desk.approval).to_contain_text("asked.md")
+    await button(desk.approval, "Deny").click()
+    await desk.chat.finished()
+    assert (ship / "free.txt").exists()
+    card = await desk.opened("free.txt")
+    await expect(card).to_contain_text("Allowed by a rule. A rule of yours allows it: Notes are fine.")
+    tab = await Permissions.of(desk)
+    await expect(tab.rules.get_by_role("listitem")).to_contain_text("used once")
+
+
+async def test_a_permission_for_a_while_ticks_and_is_revoked_at_once(desk: Desk, ship: Path) -> None:
+    place = f"/c/{desk.chat.conversation}"
+    await desk.say("First", [create("one.txt")], "Done.", allow=())
+    await button(desk.approval, "In this conversation for 5 minutes").click()
+    await desk.chat.finished()
+    tab = await Permissions.of(desk)
+    row = tab.grants.get_by_role("listitem").filter(has_text="The ship")
+    await expect(row).to_contain_text("4 min 5")
+    before = await row.inner_text()
+
+    async def ticked() -> bool:
+        return await row.inner_text() != before
+
+    await eventually(ticked, "the time to go down")
+    assert await serious_problems(desk.page) == []
+    await button(row, "Revoke").click()
+    await expect(tab.grants).to_contain_text("None at the moment.")
+    await desk.chat.go(place)
+    await desk.say("Second", [create("two.txt")], "Done.", allow=())
+    await expect(desk.approval).to_contain_text("two.txt")
+    await button(desk.approval, "Deny").click()
+    await desk.chat.finished()
+
+
+async def test_a_broken_file_of_rules_is_told_and_allows_nothing(
+    own: Studio, browser_context: BrowserContext, ship: Path
+) -> None:
+    keep(own, rule("all", "allow", "file_operations.create_file", paths=["*.txt"]))
+    desk = await open_desk(own, browser_context)
+    tab = await Permissions.of(desk)
+    await expect(tab.rules.get_by_role("listitem")).to_have_count(1)
+    path = own.home / "policy.json"
+    path.write_text(path.read_text(encoding="utf-8")[:-2], encoding="utf-8")
+    until(lambda: own.server.get("/api/policy")["problem"], "the problem to be noticed")
+    warning = desk.page.get_by_role("alert").filter(has_text="The file of your rules cannot be read")
+    await expect(warning).to_contain_text("policy.json")
+    assert await serious_problems(desk.page) == []
+    await desk.begin("Nothing by rule", workingDirectory=str(ship))
+    await desk.say("Write", [create("a.txt")], "Done.", allow=())
+    await expect(desk.approval).to_contain_text("a.txt")
+    await button(desk.approval, "Deny").click()
+
+
+async def test_the_record_is_checked_and_exported(desk: Desk) -> None:
+    await desk.say("Write", [create("kept.txt")], "Done.", allow=())
+    await button(desk.approval, "Allow once").click()
+    await desk.chat.finished()
+    tab = await Permissions.of(desk)
+    await button(tab.record, "Check the record").click()
+    await expect(tab.record).to_contain_text("are as they were written.")
+    async with desk.page.expect_download() as started:
+        await tab.record.get_by_role("link", name="Export").click()
+    download = await started.value
+    assert download.suggested_filename == "pilothouse-record.json"
+    report = _read(await download.path())
+    mine = [entry for entry in report["entries"] if "kept.txt" in json.dumps(entry["arguments"])]
+    assert [(entry["status"], entry["decision"]["authority"]) for entry in mine] == [("completed", "person")]
+
+
+async def test_the_permissions_are_usable_on_a_telephone(desk: Desk, served: Studio) -> None:
+    long = rule("long", "ask", "terminal_operations.run_command", command=["git", "x" * 200])
+    keep(served, long, rule("two", "deny", "*", paths=["/etc/**"]))
+    await desk.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    tab = await Permissions.of(desk)
+    await expect(tab.rules.get_by_role("listitem")).to_have_count(2)
+    assert await desk.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+    assert await serious_problems(desk.page) == []
+    await tab.rules.get_by_role("button", name="Edit").first.click()
+    await expect(tab.form).to_be_visible()
+    assert await serious_problems(desk.page) == []
+    keep(served)
