@@ -519,6 +519,16 @@ async def test_what_stays_on_the_machine_is_no_way_out() -> None:
     assert verdict(await decide(running("make", network=True), by=by, tool=TERMINAL, seen=HELD))[2] == "tainted"
 
 
+@pytest.mark.case("EXFIL-02")
+async def test_a_command_that_nothing_holds_is_a_way_out() -> None:
+    by = an_authorizer(a_grant(Pattern(tool="*", command=("make",))))
+    held = running("make")
+    assert held.command is not None
+    unheld = msgspec.structs.replace(held, command=msgspec.structs.replace(held.command, sandbox=""))
+    assert verdict(await decide(unheld, by=by, tool=TERMINAL, seen=HELD))[2] == "tainted"
+    assert verdict(await decide(unheld, by=by, tool=TERMINAL))[0] == "allow"
+
+
 @pytest.mark.case("EXFIL-03")
 async def test_many_small_payloads_add_up_until_they_are_looked_at() -> None:
     by = an_authorizer(a_grant(Pattern(tool="*")))

@@ -19,6 +19,7 @@ from pilothouse.types.ports import (
     ToolPaused,
     ToolRequest,
     ToolSet,
+    ToolSource,
 )
 from pilothouse.types.selection import Selection
 from pilothouse.wiring import OpenHost
@@ -122,3 +123,21 @@ def give_tools(host: OpenHost, *tools: Tool, guide: str = "") -> Box:
     box = Box(*tools, guide=guide)
     host.executor._parts = msgspec.structs.replace(host.executor._parts, toolbox=box)
     return box
+
+
+class Both:
+    """The tools that a host has, and some more."""
+
+    def __init__(self, real: ToolSource, *more: Tool) -> None:
+        self.real = real
+        self.more = more
+
+    async def tools(self, wanted: ToolRequest) -> ToolSet:
+        own = await self.real.tools(wanted)
+        return ToolSet((*own.tools, *self.more), own.guide)
+
+
+def add_tools(host: OpenHost, *tools: Tool) -> None:
+    """Let an open host's runs use these tools beside its own."""
+    parts = host.executor._parts
+    host.executor._parts = msgspec.structs.replace(parts, toolbox=Both(parts.toolbox, *tools))

@@ -35,10 +35,9 @@ def _fits_read_only(case: Case) -> bool:
 def insisted(case: Case, guard: PathGuard) -> Finding | None:
     """Return why only the person's word about this very call counts; or None."""
     for use in case.access.paths:
-        why = guard.protects(use.path, _identity(use.path), use.effect)
-        # What the tool found when it opened the file counts too, except that what starts by itself may be read.
-        if why or (use.protected and use.effect == "writes"):
-            return Finding("ask", "default", "protected", f"It {_does(use.effect)} {use.path}. {why or use.protected}")
+        # What the tool found when it looked at the file itself counts too.
+        if why := guard.protects(use.path, _identity(use.path), use.effect) or use.protected:
+            return Finding("ask", "default", "protected", f"It {_does(use.effect)} {use.path}. {why}")
     if why := danger_of(case.access):
         return Finding("ask", "default", "dangerous", why)
     if why := tainted(case.access, case.context.seen):

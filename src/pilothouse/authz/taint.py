@@ -9,17 +9,24 @@ from pilothouse.types.authority import Seen
 
 def tainted(access: Access, seen: Seen) -> str:
     """Return why a call that sends must be looked at whatever was allowed before; or nothing."""
-    if not access.destination:
+    destination = way_out(access)
+    if not destination:
         return ""
     # What came from there may go back there.
-    own = {access.destination, f"server:{access.destination}"}
+    own = {destination, f"server:{destination}"}
     private = seen.private - own
     if not private or not seen.untrusted:
         return ""
     return (
-        f"It sends data to {access.destination}, and this conversation has seen private data "
+        f"It can send data to {destination}, and this conversation has seen private data "
         f"({', '.join(sorted(private))}) and words of strangers ({', '.join(sorted(seen.untrusted))})."
     )
+
+
+def way_out(access: Access) -> str:
+    """Return where data could go; a command that nothing holds could send it anywhere."""
+    unheld = access.command is not None and not access.command.sandbox
+    return access.destination or ("anywhere" if unheld else "")
 
 
 def too_much(access: Access, seen: Seen) -> str:

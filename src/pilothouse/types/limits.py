@@ -372,7 +372,7 @@ LOOK_TIME = 30.0
 # What lies under protected names is looked up again after this: a lookup reads a few folders.
 GUARD_FRESH = 1.0
 # Files of a protected folder that are known by their identity as well as by their name.
-GUARD_FILES = 2_000
+GUARD_FILES = 500
 # What of the model's words before a call stands on its card.
 MODEL_SAYS_CHARS = 600
 # Beyond this much for one place in one run, what leaves is looked at again whatever was allowed.
@@ -477,6 +477,11 @@ SEARCH_PATTERN_CHARS = 2_000
 SEARCH_TIME = 60.0
 # With everything around it: waiting for the index, reading what is shown.
 SEARCH_CALL_TIME = 120.0
+# A project's checkers, each and together: a type checker's first look at a large project takes minutes.
+CHECK_ONE_TIME = 240.0
+CHECK_TIME = 600.0
+# Files that are checked by their names; more is everything.
+CHECK_FILES = 100
 # Conversations whose last search is kept in memory.
 SEARCHES_KEPT = 64
 
@@ -493,6 +498,8 @@ RULE_EXAMPLES = 50
 RULE_ID_CHARS = 80
 # Calls of the past on which a policy is tried, and which say how often a rule was used.
 REPLAYED_CALLS = 2_000
+# Of those that would have been decided otherwise, what a person looks at.
+REPLAYED_SHOWN = 200
 # Questions that a list of everything that waits has at the most.
 PENDING_SHOWN = 2_000
 # Events that an audit looks at in one step, and calls that one report has: more is asked for by conversation.
@@ -551,6 +558,8 @@ RECORDING_BYTES = 64 * 1024**2
 RECORDING_BEHIND = 4 * 1024**2
 # How long output is gathered before it is written down, and before readers are told.
 RECORDING_FLUSH = 0.2
+# What of earlier output a window that is opened is shown; the rest is in the recording.
+TERMINAL_REPLAY = 512 * 1024
 # What a reader of a terminal gets at once.
 TERMINAL_PIECE = 64 * 1024
 # After input the shell has this long to answer before we do; a pause of TERMINAL_QUIET ends the wait.
