@@ -11,6 +11,7 @@ from pilothouse.authz.protected import Protected
 from pilothouse.store.opening import open_store
 from pilothouse.tools.files.desk import Desk
 from pilothouse.tools.files.tool import file_operations
+from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.search.indexes import Indexes
 from pilothouse.tools.search.last import LastSearches
 from pilothouse.tools.search.operation import Recall, Searching, recall_nothing
@@ -18,6 +19,7 @@ from pilothouse.tools.search.operations import search_operations
 from pilothouse.types.json import JsonObject
 from tests.support.files import Hands
 from tests.support.records import a_conversation, a_posting
+from tests.support.terminals import sandbox
 
 
 class Searcher(Hands):
@@ -42,6 +44,7 @@ async def searcher(home: Path, folder: Path, recall: Recall = recall_nothing) ->
     os.makedirs(home, exist_ok=True)
     opened = open_store(home, None, lambda *_told: None)
     guard = Protected(home)
+    held = sandbox(home)
     indexes = Indexes(home / "cache" / "index", guard)
     try:
         conversation = await opened.store.add_conversation(a_conversation())
@@ -49,11 +52,12 @@ async def searcher(home: Path, folder: Path, recall: Recall = recall_nothing) ->
         await opened.store.post_message(posting)
         desk = Desk(guard, opened.store)
         searching = Searching(desk=desk, guard=guard, indexes=indexes, last=LastSearches(), recall=recall)
-        tool = file_operations(desk, search_operations(searching))
+        tool = file_operations(desk, search_operations(searching, SandboxRunner(held)))
         found = Searcher(tool, opened.store, folder, (conversation.id, posting.run.id))
         found.indexes = indexes
         yield found
     finally:
+        held.close()
         await indexes.close()
         await opened.close()
 

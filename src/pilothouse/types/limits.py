@@ -266,6 +266,23 @@ CHOICE_CHARS = 200
 # What an agent may add by itself to how often its model is asked, in one run.
 ITERATIONS_ADDED = 150
 
+# --- git and tasks -------------------------------------------------------------------------------
+# git answers questions about a large repository within this.
+GIT_TIME = 60.0
+# A commit waits for the repository's own hooks.
+COMMIT_TIME = 300.0
+# Of what git says when it refuses.
+GIT_WORDS_CHARS = 2_000
+CHANGED_FILES = 500
+COMMIT_FILES = 500
+# Files of a commit that are shown before it is made; the rest is counted.
+COMMIT_SHOWN = 50
+COMMIT_MESSAGE_CHARS = 20_000
+# Files that describe tasks are small; a larger one is something else.
+TASK_FILE_BYTES = 1024 * 1024
+# Tasks that are named when one is not found.
+TASKS_NAMED = 40
+
 # --- several processes ---------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.
 WAKEUP_GATHER = 0.01

@@ -21,6 +21,8 @@ class Hit(msgspec.Struct, frozen=True):
     last: int = 0
     # What kind of place: "definition", "call", a symbol's kind.
     label: str = ""
+    # Counted from 1; 0 where it does not matter.
+    column: int = 0
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -104,7 +106,8 @@ def _body(hits: tuple[Hit, ...]) -> list[str]:
             if hit.line:
                 span = f"{hit.line}-{hit.last}" if hit.last > hit.line else f"{hit.line}"
                 label = f" [{hit.label}]" if hit.label else ""
-                lines.append(f"  {span}:{label} {hit.text}")
+                column = f":{hit.column}" if hit.column else ""
+                lines.append(f"  {span}{column}:{label} {hit.text}")
     return lines
 
 
@@ -116,4 +119,6 @@ def _plain(hit: Hit) -> JsonObject:
         plain["last"] = hit.last
     if hit.label:
         plain["label"] = hit.label
+    if hit.column:
+        plain["column"] = hit.column
     return plain

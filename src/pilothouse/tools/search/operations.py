@@ -12,6 +12,7 @@ from pilothouse.tools.consolidated import Operation
 from pilothouse.tools.files.desk import PathEffect
 from pilothouse.tools.files.operation import FileOperation
 from pilothouse.tools.files.places import Place, working_root
+from pilothouse.tools.search.errors import GetErrors
 from pilothouse.tools.search.found import Found, page_of
 from pilothouse.tools.search.in_files import FileSearch, GrepSearch
 from pilothouse.tools.search.in_index import ListUsages, SearchIndex, SemanticSearch
@@ -20,6 +21,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
+from pilothouse.types.terminals import Runner
 
 
 class GetSearchResults(FileOperation):
@@ -71,7 +73,7 @@ class GetSearchResults(FileOperation):
         return await search.found(arguments, msgspec.structs.replace(context, access=access))
 
 
-def search_operations(searching: Searching) -> tuple[Operation, ...]:
+def search_operations(searching: Searching, runner: Runner) -> tuple[Operation, ...]:
     """Return the operations in their order."""
     searches: tuple[SearchOperation, ...] = (
         FileSearch(searching),
@@ -80,4 +82,5 @@ def search_operations(searching: Searching) -> tuple[Operation, ...]:
         ListUsages(searching),
         SearchIndex(searching),
     )
-    return (GetSearchResults(searching, searches), *searches)
+    errors = GetErrors(searching.desk, runner, searching.last)
+    return (errors, GetSearchResults(searching, searches), *searches)

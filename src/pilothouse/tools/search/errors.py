@@ -1,0 +1,206 @@
+"""`get_errors`: what the project's own checkers say about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument, optional_string, success
+from pilothouse.tools.files.desk import Desk, PathEffect
+from pilothouse.tools.files.operation import FileOperation
+from pilothouse.tools.files.places import PathRefused, Place, components, contains
+from pilothouse.tools.files.walk import open_root
+from pilothouse.tools.search.checkers import CHECKERS, Checker, Setup, find_program
+from pilothouse.tools.search.found import Found, Hit, cut, page_of
+from pilothouse.tools.search.last import LastSearches
+from pilothouse.tools.search.problems import Problem
+from pilothouse.types import limits
+from pilothouse.types.access import Access, CommandUse, Effect
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
+from pilothouse.types.terminals import Ran, Runner
+
+
+class _Check(msgspec.Struct, frozen=True):
+    """A checker with what it would run."""
+
+    checker: Checker
+    argv: tuple[str, ...]
+
+
+class GetErrors(FileOperation):
+    """Runs the checkers that the project has set up."""
+
+    name = "get_errors"
+    doing = "Checking for errors"
+    icon = "bug"
+    effects: frozenset[Effect] = frozenset({"reads", "runs"})
+    times = CallTimes(idle=limits.CHECK_TIME, total=limits.CHECK_TIME)
+    properties: ClassVar[JsonObject] = {
+        "filePaths": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Files to check; everything when it is left out.",
+        },
+        "path": {"type": "string", "description": "A folder; the working directory when it is left out."},
+    }
+    _effect: PathEffect = "reads"
+
+    def __init__(self, desk: Desk, runner: Runner, last: LastSearches) -> None:
+        super().__init__(desk)
+        self._runner = runner
+        self._last = last
+
+    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
+        """Return the project's folder and the files that are asked about."""
+        folder = self.desk.place(optional_string(arguments, "path") or ".", context)
+        files = [self.desk.place(path, context) for path in _file_paths(arguments)]
+        outside = next((place for place in (folder, *files) if not place.inside), None)
+        if outside is not None:
+            raise PathRefused(f"{outside.path} is not in the working directory; only projects in it are checked.")
+        return [folder, *files]
+
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return the files, or the folder."""
+        files = arguments.get("filePaths")
+        if isinstance(files, list) and files:
+            return f"{len(files)} files" if len(files) > 1 else str(files[0])
+        return str(arguments.get("path") or "")
+
+    def details(self, arguments: Mapping[str, object]) -> list[str]:
+        """Return nothing more."""
+        return []
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
+        """Return the folder, the files, and exactly what would be run."""
+        plain = await super().access(arguments, context)
+        if isinstance(plain, ToolOutput):
+            return plain
+        checks = await asyncio.to_thread(self._checks, arguments, context)
+        return msgspec.structs.replace(plain, command=self._command(checks, self.places(arguments, context)[0]))
+
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Run what was allowed, one after the other, and gather what it says."""
+        self.desk.hold(context, await asyncio.to_thread(self.uses, arguments, context))
+        folder, *files = self.places(arguments, context)
+        checks = await asyncio.to_thread(self._checks, arguments, context)
+        if context.access is None or context.access.command != self._command(checks, folder):
+            raise PathRefused("The project's checkers are not what the call was allowed to run; ask again.", "CONFLICT")
+        hits: list[Hit] = []
+        notes: list[str] = []
+        for number, check in enumerate(checks):
+            feedback.progress(number, len(checks), f"Running {check.checker.name}")
+            ran = await self._runner.run(check.argv, folder.path, limits.CHECK_ONE_TIME)
+            problems, note = _read(check.checker, ran)
+            hits += _hits(problems, folder, files)
+            notes += [note] if note else []
+        if notes and not hits and len(notes) == len(checks):
+            raise BadArgument(" ".join(notes), "CHECK_FAILED")
+        return self._told(hits, checks, notes, context)
+
+    def _told(self, hits: list[Hit], checks: list[_Check], notes: list[str], context: CallContext) -> ToolOutput:
+        names = ", ".join(check.checker.name for check in checks)
+        hits.sort(key=lambda hit: (hit.path, hit.line, hit.column))
+        kept = tuple(hits[: limits.SEARCH_KEPT])
+        more = len(hits) > len(kept)
+        found = Found(what=names, unit="problem", hits=kept, more=more, notes=tuple(notes))
+        self._last.keep(context.conversation_id, found)
+        text, data = page_of(found, 1)
+        return success(text if hits or notes else f"No problems: {names} found nothing.", data)
+
+    def _checks(self, arguments: JsonObject, context: CallContext) -> list[_Check]:
+        """Return what would be run; say why when that is nothing."""
+        folder, *files = self.places(arguments, context)
+        with open_root(folder) as root, root.descend(folder.parts) as opened:
+            return _planned(Setup(opened), folder, files)
+
+    def _command(self, checks: Sequence[_Check], folder: Place) -> CommandUse:
+        held = self._runner.kind()
+        return CommandUse(
+            text="; ".join(shlex.join(check.argv) for check in checks) if len(checks) > 1 else "",
+            argv=checks[0].argv if len(checks) == 1 else (),
+            folder=folder.path,
+            sandbox="" if held == "none" else held,
+        )
+
+
+def _planned(setup: Setup, folder: Place, files: Sequence[Place]) -> list[_Check]:
+    fitting = [(each, named) for each in CHECKERS if (named := each.set_up(setup)) and _is_about(each, files)]
+    if not fitting:
+        known = ", ".join(checker.name for checker in CHECKERS)
+        what = "for these files" if files else f"in {folder.name}" if folder.parts else "here"
+        raise BadArgument(f"No checker is set up {what}; known are {known}.", "NO_CHECKER")
+    checks, absent = [], []
+    for checker, named in fitting:
+        program = find_program(folder.path, checker.program)
+        if not program:
+            absent.append(f"{checker.name} (set up in {named})")
+            continue
+        wanted = [place.path for place in files if place.path.endswith(checker.about)]
+        checks.append(_Check(checker, (program, *checker.arguments(setup, wanted))))
+    if not checks:
+        raise BadArgument(f"Not installed in the project or on this machine: {', '.join(absent)}.", "NO_CHECKER")
+    return checks
+
+
+def _file_paths(arguments: JsonObject) -> list[str]:
+    value = arguments.get("filePaths")
+    if value is None:
+        return []
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise BadArgument("`filePaths` must be a list of paths.")
+    if len(value) > limits.CHECK_FILES:
+        raise BadArgument(f"`filePaths` has more than {limits.CHECK_FILES} files; leave it out to check everything.")
+    return value
+
+
+def _is_about(checker: Checker, files: Sequence[Place]) -> bool:
+    return not files or any(place.path.endswith(checker.about) for place in files)
+
+
+def _read(checker: Checker, ran: Ran) -> tuple[list[Problem], str]:
+    """Return what a checker found, or one sentence about why it could not look."""
+    output, errors = (data.decode("utf-8", "replace") for data in (ran.output, ran.errors))
+    if ran.timed_out:
+        return [], f"{checker.name} was stopped after {limits.CHECK_ONE_TIME:.0f} s."
+    try:
+        problems = checker.problems(output, errors)
+    except ValueError:
+        problems = []
+        looked = False
+    else:
+        looked = ran.exit_code in checker.looked and (bool(problems) or ran.exit_code == 0)
+    if looked or problems:
+        cut_off = f"{checker.name} said more than is kept." if ran.cut else ""
+        return problems, cut_off
+    said = next((line.strip() for line in f"{errors}\n{output}".splitlines() if line.strip()), "nothing")
+    return [], f"{checker.name} could not check (exit code {ran.exit_code}): {cut(said).rstrip('.')}."
+
+
+def _hits(problems: Sequence[Problem], folder: Place, files: Sequence[Place]) -> list[Hit]:
+    """Return problems by what their files are called; of those that were asked about, when some were."""
+    wanted = {place.path for place in files}
+    hits = []
+    for problem in problems:
+        path = os.path.normpath(os.path.join(folder.path, problem.path))
+        if wanted and path not in wanted:
+            continue
+        inside = contains(folder.root, path)
+        called = "/".join(components(path)[len(components(folder.root)) :]) if inside else path
+        label = f"{problem.severity} {problem.code}".strip()
+        message = " ".join(problem.message.split())
+        hits.append(
+            Hit(path=called, line=max(problem.line, 1), column=problem.column, label=label, text=message[:_MESSAGE])
+        )
+    return hits
+
+
+# A message of a type checker may be a page long; its beginning says it.
+_MESSAGE = 500
