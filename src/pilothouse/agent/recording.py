@@ -16,7 +16,7 @@ from pilothouse.types.ports import Journal, Tool, ToolOutput
 
 # What a call is, and who allowed it: nothing that a tool or a server brings along may change it.
 _FIXED = frozenset(
-    {"tool", "server", "serverTool", "callId", "arguments", "turn", "opaque", "cutOff", "paused"}
+    {"tool", "server", "serverTool", "definition", "callId", "arguments", "turn", "opaque", "cutOff", "paused"}
     | {"shown", "decision", "access", "brings", "cancelRequested"}
 )
 
@@ -83,7 +83,9 @@ def begun(decision: Decision, access: Access) -> JsonObject:
 def identity(tool: Tool) -> JsonObject:
     """Return what a call's item says about its tool."""
     about: JsonObject = {"tool": tool.spec.name}
-    return about | {"server": tool.server, "serverTool": tool.qualified_name} if tool.server else about
+    if not tool.server:
+        return about
+    return about | {"server": tool.server, "serverTool": tool.qualified_name, "definition": tool.grant_key}
 
 
 def words(tool: Tool, arguments: Mapping[str, object]) -> JsonObject:

@@ -11,7 +11,7 @@ from pilothouse.authz.matching import Subject
 from pilothouse.authz.policy import RuleSet, speaks_about
 from pilothouse.authz.programs import is_open_ended
 from pilothouse.types import limits
-from pilothouse.types.access import Access, CommandUse, PathUse
+from pilothouse.types.access import Access, CommandUse, Effect, PathUse
 from pilothouse.types.authority import Example, Pattern, Rule
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
@@ -59,6 +59,11 @@ def checked_rules(rules: tuple[Rule, ...]) -> RuleSet:
     return RuleSet(rules)
 
 
+def checked_pattern(pattern: Pattern) -> None:
+    """Raise a BadField for a pattern by which nothing could be allowed."""
+    _check_pattern(Rule(id="", verdict="allow", pattern=pattern), ())
+
+
 def _check_pattern(rule: Rule, at: _Place) -> None:
     pattern = rule.pattern
     for name, wrong in (
@@ -69,7 +74,7 @@ def _check_pattern(rule: Rule, at: _Place) -> None:
         ("folder", "" if not pattern.folder or os.path.isabs(pattern.folder) else "Give the folder's whole path."),
     ):
         if wrong:
-            raise BadField((*at, name), f"Rule “{rule.id}”: {wrong}")
+            raise BadField((*at, name), f"Rule “{rule.id}”: {wrong}" if rule.id else wrong[0].upper() + wrong[1:])
 
 
 def _wrong_tool(tool: str) -> str:
@@ -127,14 +132,22 @@ def _check_examples(rule: Rule, at: _Place) -> None:
 def _subject(example: Example, pattern: Pattern) -> Subject:
     """Return an example as a call; what it does not say is as the pattern wants it."""
     folder = pattern.folder if pattern.folder and example.folder == "/" else example.folder
+    return subject_of(msgspec.structs.replace(example, folder=folder), pattern.definition)
+
+
+def subject_of(example: Example, definition: str = "") -> Subject:
+    """Return an example as a call."""
+    folder = example.folder
     paths = (os.path.normpath(os.path.join(folder, os.path.expanduser(path))) for path in example.paths)
+    effect: Effect = "runs" if example.command else "sends" if example.destination else "writes"
     access = Access(
         operation=example.tool,
+        effects=frozenset({effect}),
         paths=tuple(PathUse(path=path, effect="reads", inside=False) for path in paths),
         command=CommandUse(text=example.command, folder=folder) if example.command else None,
         destination=example.destination,
     )
-    return Subject(access, pattern.definition, folder)
+    return Subject(access, definition, folder)
 
 
 def _in_words(example: Example) -> str:

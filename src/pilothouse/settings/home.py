@@ -35,6 +35,11 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "config.json"
 
     @property
+    def policy_file(self) -> Path:
+        """Return the file with the rules about what may be done."""
+        return self.path / "policy.json"
+
+    @property
     def secrets(self) -> Path:
         """Return the folder for secrets."""
         return self.path / "secrets"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels, ModelInput
-from pilothouse.types.authority import Grant, Rule
+from pilothouse.types.authority import Example, Grant, PolicyCheck, PolicyReplay, Rule, RuleUse
 from pilothouse.types.conversations import ConversationSettings
-from pilothouse.types.models import ModelList, ModelTest, ModelView
+from pilothouse.types.models import FileProblem, ModelList, ModelTest, ModelView
 from pilothouse.types.ports import ModelSource
+from pilothouse.types.records import PastCall
 from pilothouse.types.servers import (
     ConsentGiven,
     ImportReport,
@@ -39,6 +40,44 @@ class Permissions(Protocol):
 
     async def add_rule(self, rule: Rule) -> None:
         """Keep a lasting rule beside the others; raise `bad_request` with why it cannot be kept."""
+        ...
+
+
+class AuthorityAdmin(Permissions, Protocol):
+    """The rules and the passing permissions, and changes to them."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules in force, or the last that could be read."""
+        ...
+
+    @property
+    def problem(self) -> FileProblem | None:
+        """Return what is wrong with the file of the rules."""
+        ...
+
+    async def replace_rules(self, rules: Sequence[Rule]) -> None:
+        """Put these rules in the place of all others; raise `bad_request` that names the one which cannot be kept."""
+        ...
+
+    def replay(self, rules: Sequence[Rule], calls: Sequence[PastCall]) -> PolicyReplay:
+        """Return what rules would have done about calls of the past."""
+        ...
+
+    def uses(self, calls: Sequence[PastCall]) -> tuple[RuleUse, ...]:
+        """Return how often rules decided about these calls."""
+        ...
+
+    def check(self, example: Example) -> PolicyCheck:
+        """Return what the rules in force say about a call."""
+        ...
+
+    async def grants(self, owner: str, conversation_id: str | None) -> Sequence[Grant]:
+        """Return the passing permissions of a conversation or of all that stand now, newest first."""
+        ...
+
+    async def revoke_grant(self, owner: str, grant_id: str) -> None:
+        """Withdraw a passing permission."""
         ...
 
 

@@ -111,6 +111,14 @@ class PolicyInput(msgspec.Struct, frozen=True, rename="camel", kw_only=True, for
     rules: tuple[Rule, ...]
 
 
+class PolicyCheck(Frozen, frozen=True):
+    """What the rules in force say about a call; no verdict when none of them speaks about it."""
+
+    verdict: Verdict | None = None
+    rule: str = ""
+    why: str = ""
+
+
 class ReplayedCall(Frozen, frozen=True):
     """What a policy would have done about a call of the past."""
 
@@ -196,6 +204,8 @@ class AuditReport(Frozen, frozen=True):
 
     entries: tuple[AuditEntry, ...]
     checks: tuple[AuditCheck, ...]
+    # Whether there are more calls than one report holds; ask for single conversations then.
+    more: bool = False
 
 
 class Seen(msgspec.Struct, frozen=True):
