@@ -13,8 +13,8 @@ from pilothouse.tools.files.desk import Desk
 from pilothouse.tools.files.tool import file_operations
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.search.indexes import Indexes
-from pilothouse.tools.search.last import LastSearches
-from pilothouse.tools.search.operation import Recall, Searching, recall_nothing
+from pilothouse.tools.search.last import LastSearches, Recall, recall_nothing
+from pilothouse.tools.search.operation import Searching
 from pilothouse.tools.search.operations import search_operations
 from pilothouse.types.json import JsonObject
 from tests.support.files import Hands

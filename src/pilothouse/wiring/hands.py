@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pilothouse.types.changes import KeptChange, UndoReport
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import PathGuard, Tool
-from pilothouse.types.terminals import TerminalSettings
+from pilothouse.types.terminals import Runner, TerminalSettings
 from pilothouse.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
     from pilothouse.tools.files.desk import Desk
+    from pilothouse.tools.sandbox.sandbox import Sandbox
     from pilothouse.tools.search.indexes import Indexes
     from pilothouse.tools.terminal.terminals import Terminals
 
@@ -28,12 +29,17 @@ class Hands:
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
         from pilothouse.tools.files.tool import file_operations
-        from pilothouse.tools.search.last import LastSearches
+        from pilothouse.tools.search.last import LastSearches, recall_from
         from pilothouse.tools.search.operation import Searching
         from pilothouse.tools.search.operations import search_operations
+        from pilothouse.tools.terminal.tool import terminal_operations
 
-        searching = Searching(self.desk, self._guard, self.indexes, LastSearches())
-        return (file_operations(self.desk, search_operations(searching)),)
+        recall = recall_from(self._base.opened.store.history)
+        searching = Searching(self.desk, self._guard, self.indexes, LastSearches(), recall)
+        return (
+            file_operations(self.desk, search_operations(searching, self.runner)),
+            terminal_operations(self.terminals, self.desk),
+        )
 
     @cached_property
     def desk(self) -> Desk:
@@ -52,14 +58,26 @@ class Hands:
     @cached_property
     def terminals(self) -> Terminals:
         """Return all terminals and background commands."""
-        from pilothouse.tools.sandbox.sandbox import Sandbox
         from pilothouse.tools.terminal.terminals import Terminals
 
-        home = self._base.home.path
-        return Terminals(Sandbox(home, self._settings), home / "recordings")
+        return Terminals(self.sandbox, self._base.home.path / "recordings")
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """Return what holds commands."""
+        from pilothouse.tools.sandbox.sandbox import Sandbox
+
+        return Sandbox(self._base.home.path, self._settings)
+
+    @cached_property
+    def runner(self) -> Runner:
+        """Return who runs programs that tools need."""
+        from pilothouse.tools.sandbox.runner import SandboxRunner
+
+        return SandboxRunner(self.terminals.sandbox)
 
     def _settings(self) -> TerminalSettings:
-        return TerminalSettings()
+        return self._base.config.config.terminal
 
     async def undo(self, changes: list[KeptChange]) -> tuple[UndoReport, tuple[str, ...]]:
         """Put files back as they were; the part of the port `Undoing`."""
@@ -71,6 +89,15 @@ class Hands:
         """End whatever was begun."""
         if "terminals" in self.__dict__:
             await self.terminals.close()
-            self.terminals.sandbox.close()
         if "indexes" in self.__dict__:
             await self.indexes.close()
+
+
+class LateTerminals:
+    """Stands for the terminals until someone asks for one."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hands.terminals, name)

@@ -3,9 +3,36 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
 
 from pilothouse.tools.search.found import Found
 from pilothouse.types import limits
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+
+# Returns the arguments of a conversation's last search, from its timeline; None when there was none.
+Recall = Callable[[str], Awaitable[JsonObject | None]]
+SEARCHES = frozenset({"file_search", "grep_search", "semantic_search", "list_usages", "search_index"})
+
+
+async def recall_nothing(_conversation_id: str) -> JsonObject | None:
+    """Remember no search but those of this process."""
+    return None
+
+
+def recall_from(history: Callable[[str], Awaitable[Sequence[Item]]]) -> Recall:
+    """Return who finds the last search among the items of a conversation."""
+
+    async def recall(conversation_id: str) -> JsonObject | None:
+        for item in reversed(await history(conversation_id)):
+            arguments = item.data.get("arguments")
+            if item.status != "completed" or not isinstance(arguments, dict):
+                continue
+            if arguments.get("operation") in SEARCHES:
+                return arguments
+        return None
+
+    return recall
 
 
 class LastSearches:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
 
@@ -17,7 +17,7 @@ from pilothouse.tools.files.places import Place
 from pilothouse.tools.files.walk import Folder, open_root
 from pilothouse.tools.search.found import Found, page_of
 from pilothouse.tools.search.indexes import Indexes
-from pilothouse.tools.search.last import LastSearches
+from pilothouse.tools.search.last import LastSearches, Recall, recall_nothing
 from pilothouse.tools.search.threads import in_thread
 from pilothouse.tools.search.tree import Protects
 from pilothouse.types import limits
@@ -27,14 +27,6 @@ from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, PathGua
 
 PATH: JsonObject = {"type": "string", "description": "A folder; the working directory when it is left out."}
 QUERY: JsonObject = {"type": "string", "description": "What to look for."}
-
-# Returns the arguments of a conversation's last search, from its timeline; None when there was none.
-Recall = Callable[[str], Awaitable[JsonObject | None]]
-
-
-async def recall_nothing(_conversation_id: str) -> JsonObject | None:
-    """Remember no search but those of this process."""
-    return None
 
 
 class Searching(msgspec.Struct, frozen=True):
