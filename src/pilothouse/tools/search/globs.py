@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Protocol
-
-import re2
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.types import limits
@@ -40,6 +39,8 @@ def path_test(pattern: str) -> PathTest:
         return lambda path: wanted in path.casefold()
     if "/" not in text:
         text = f"**/{text}"
+    import re2
+
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -79,15 +80,15 @@ def _piece(glob: str, at: int, depth: int) -> tuple[str, int]:
     if character == "[":
         return _class(glob, at)
     if character == "\\" and at + 1 < len(glob):
-        return re2.escape(glob[at + 1]), at + 2
+        return re.escape(glob[at + 1]), at + 2
     simple = {"*": "[^/]*", "?": "[^/]", "{": "(?:"} | ({"}": ")", ",": "|"} if depth else {})
-    return simple.get(character) or re2.escape(character), at + 1
+    return simple.get(character) or re.escape(character), at + 1
 
 
 def _class(glob: str, at: int) -> tuple[str, int]:
     end = glob.find("]", at + 2)
     if end < 0:
-        return re2.escape("["), at + 1
+        return re.escape("["), at + 1
     inner = glob[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
     if inner.startswith("!"):
         inner = f"^{inner[1:]}/"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from pilothouse.tools.search.globs import shown_path
 from pilothouse.types import limits
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 # In one folder, the later of these wins over the earlier.
 IGNORE_FILES = (".gitignore", ".ignore")
@@ -43,6 +45,8 @@ class Rules:
 
 def _spec(text: str) -> GitIgnoreSpec | None:
     """Return the rules of a text; a line that is no pattern is passed over, as git does."""
+    from pathspec import GitIgnoreSpec
+
     try:
         return GitIgnoreSpec.from_lines(text.splitlines())
     except ValueError:
@@ -50,6 +54,8 @@ def _spec(text: str) -> GitIgnoreSpec | None:
 
 
 def _spec_of_good_lines(text: str) -> GitIgnoreSpec | None:
+    from pathspec import GitIgnoreSpec
+
     good = []
     for line in text.splitlines():
         try:

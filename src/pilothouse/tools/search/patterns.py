@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-import re2
-
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.types import limits
 
@@ -54,7 +52,7 @@ def literal_pattern(text: str, *, case_sensitive: bool) -> Pattern:
     _check(text)
     literals = tuple(line for line in (text,) if len(line) >= _GRAM)
     if not case_sensitive and text.lower() != text.upper():
-        return Pattern(_compiled(re2.escape(text), text, case_sensitive=False), literals)
+        return Pattern(_compiled(re.escape(text), text, case_sensitive=False), literals)
     wanted = text.encode("utf-8", "replace")
     size = len(wanted)
 
@@ -83,6 +81,8 @@ def _check(text: str) -> None:
 
 
 def _compiled(expression: str, shown: str, *, case_sensitive: bool) -> Finder:
+    import re2
+
     options = re2.Options()
     options.log_errors = False
     options.never_nl = True

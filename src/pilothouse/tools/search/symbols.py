@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Parser, Query
 
 _QUERIES = Path(__file__).parent / "definitions"
 # The package, its function, and whose definitions are asked for.
@@ -71,6 +74,8 @@ def language_of(path: str) -> str:
 
 def definitions(source: bytes, language: str) -> list[Symbol]:
     """Return what a file defines, in its order; from a broken file what can be made out."""
+    from tree_sitter import QueryCursor
+
     parser, query = _tools(language)
     cursor = QueryCursor(query)
     spans: list[tuple[int, int, str, bool]] = []
@@ -154,6 +159,8 @@ def _text(node: Node) -> str:
 
 @cache
 def _language(language: str) -> tuple[Language, Query]:
+    from tree_sitter import Language, Query
+
     package, function, queries = _GRAMMARS[language]
     grammar = Language(getattr(importlib.import_module(package), function)())
     return grammar, Query(grammar, (_QUERIES / f"{queries}.scm").read_text())
@@ -161,5 +168,7 @@ def _language(language: str) -> tuple[Language, Query]:
 
 def _tools(language: str) -> tuple[Parser, Query]:
     """Return a parser of its own for each use: two threads must not share one."""
+    from tree_sitter import Parser
+
     grammar, query = _language(language)
     return Parser(grammar), query
