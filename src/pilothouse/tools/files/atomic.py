@@ -16,6 +16,8 @@ from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder, refusing
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Where there is no such flag this opens a folder for writing, which fails, as it does on file systems without it.
+_NAMELESS = os.O_WRONLY | os.O_CLOEXEC | getattr(os, "O_TMPFILE", 0)
 _PRIVATE = 0o600
 # File systems without hard links say so in one of these ways.
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
@@ -23,18 +25,18 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK
 
 def write_new(folder: Folder, name: str, content: bytes, mode: int | None = None) -> None:
     """Create a file with its whole content; refuse to do so over anything."""
-    with refusing(_path(folder, name)), _written(folder, content, usual_mode() if mode is None else mode) as written:
-        _place(folder, written, folder, name)
+    with refusing(_path(folder, name)), _written(folder, content, usual_mode() if mode is None else mode) as fresh:
+        fresh.become(name)
     _sync(folder)
 
 
 def write_over(folder: Folder, name: str, content: bytes, before: Snapshot) -> None:
     """Replace a file's content; refuse when it is not as it was read any more."""
     path = _path(folder, name)
-    with refusing(path), _written(folder, content, before.mode, before) as written:
+    with refusing(path), _written(folder, content, before.mode, before) as fresh:
         if not before.is_still(folder.stat(name)):
             raise changed_meanwhile(path)
-        os.rename(written, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
+        fresh.replace(name)
     _sync(folder)
 
 
@@ -84,24 +86,67 @@ def changed_meanwhile(path: str) -> PathRefused:
     return PathRefused(f"{path} was changed by someone else just now; read it again.", "CONFLICT")
 
 
+class _Fresh:
+    """A file of our own with its whole content, durable, that nobody else has a name for yet."""
+
+    def __init__(self, folder: Folder, descriptor: int, name: str) -> None:
+        self._folder = folder
+        self._descriptor = descriptor
+        # Empty where the file system gives files without names: then a crash leaves nothing behind.
+        self.name = name
+
+    def become(self, name: str) -> None:
+        """Take a name; never one that is taken."""
+        if self.name:
+            _place(self._folder, self.name, self._folder, name)
+        else:
+            os.link(f"/proc/self/fd/{self._descriptor}", name, dst_dir_fd=self._folder.descriptor)
+        self.name = ""
+
+    def replace(self, name: str) -> None:
+        """Take the name of another file."""
+        own = self.name or _random_name()
+        if not self.name:
+            self.become(own)
+        self.name = own
+        os.rename(own, name, src_dir_fd=self._folder.descriptor, dst_dir_fd=self._folder.descriptor)
+        self.name = ""
+
+
 @contextmanager
-def _written(folder: Folder, content: bytes, mode: int, owner: Snapshot | None = None) -> Iterator[str]:
-    """Write a content to a file of our own in the same folder, durable before it is used, gone if it is not."""
-    name = f".pilothouse-{secrets.token_hex(12)}"
-    descriptor = os.open(name, _NEW, _PRIVATE, dir_fd=folder.descriptor)
-    try:
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
+def _written(folder: Folder, content: bytes, mode: int, owner: Snapshot | None = None) -> Iterator[_Fresh]:
+    """Write a content to a file of our own in the same folder; it is gone if nothing becomes of it."""
+    descriptor, name = _new(folder)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        fresh = _Fresh(folder, descriptor, name)
+        try:
             rest = memoryview(content)
             while rest:
                 rest = rest[file.write(rest) or 0 :]
             if owner is not None:
-                _give_to(file.fileno(), owner)
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        yield name
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder.descriptor)
+                _give_to(descriptor, owner)
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+            yield fresh
+        finally:
+            if fresh.name:
+                with suppress(FileNotFoundError):
+                    os.unlink(fresh.name, dir_fd=folder.descriptor)
+
+
+def _new(folder: Folder) -> tuple[int, str]:
+    """Return a new private file: without a name where that is possible, else under a random one."""
+    with suppress(OSError):
+        nameless = os.open(".", _NAMELESS, _PRIVATE, dir_fd=folder.descriptor)
+        if os.path.exists(f"/proc/self/fd/{nameless}"):
+            return nameless, ""
+        os.close(nameless)
+    name = _random_name()
+    return os.open(name, _NEW, _PRIVATE, dir_fd=folder.descriptor), name
+
+
+def _random_name() -> str:
+    return f".pilothouse-{secrets.token_hex(12)}"
 
 
 def _give_to(descriptor: int, owner: Snapshot) -> None:
