@@ -25,11 +25,17 @@ def write_script(folder: Path) -> Path:
             arguments = {"operation": "insert_edit", "filePath": "notes.txt", "startLine": 1, "content": f"{step}\n"}
             turns.append([{"call": "file_operations", "arguments": arguments}])
         else:
-            arguments = {"operation": "run_command", "command": f"echo {step} >> notes.txt"}
+            arguments = {"operation": "run_command", "command": f"echo {step} >> ran.txt"}
             turns.append([{"call": "terminal_operations", "arguments": arguments}])
     path = folder / "hands.json"
     path.write_text(json.dumps({"turns": [*turns, ANSWER]}), encoding="utf-8")
     return path
+
+
+def lines_in(folder: Path) -> list[str]:
+    """Return what was written, by whichever way."""
+    files = [folder / "notes.txt", folder / "ran.txt"]
+    return [line for file in files if file.exists() for line in file.read_text(encoding="utf-8").split()]
 
 
 class Story:
@@ -62,18 +68,18 @@ class Story:
         items = server.get(f"/api/conversations/{self.conversation}?limit=200")["items"]
         calls = [item for item in items if item["kind"] == "tool_call" and not item["data"].get("cutOff")]
         assert len(calls) == STEPS
-        lines = (self.folder / "notes.txt").read_text(encoding="utf-8").split()
+        lines = lines_in(self.folder)
         for step, call in enumerate(calls, 1):
             times = lines.count(str(step))
             if call["status"] == "completed":
                 assert times == 1, f"step {step} of kill {self.number} happened {times} times: {call}"
             else:
-                assert call["status"] == "unknown", call
+                assert call["status"] == "unknown", call["text"]
                 assert times <= 1, f"step {step} of kill {self.number} happened {times} times"
                 assert "may or may not have happened" in call["text"]
         assert "begin" in lines
         assert [item["text"] for item in items if item["kind"] == "response"][-1] == ANSWER
-        left = [path.name for path in self.folder.iterdir() if path.name != "notes.txt"]
+        left = {path.name for path in self.folder.iterdir()} - {"notes.txt", "ran.txt"}
         assert not left, f"left behind: {left}"
 
 
