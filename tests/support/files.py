@@ -95,14 +95,14 @@ class Hands:
 
 
 @asynccontextmanager
-async def hands(home: Path, folder: Path) -> AsyncIterator[Hands]:
+async def hands(home: Path, folder: Path, person: Path | None = None) -> AsyncIterator[Hands]:
     """Open a store with a conversation and a run in it, and the tool on a folder."""
     opened = open_store(open_home(home).path, None, lambda *_told: None)
     try:
         conversation = await opened.store.add_conversation(a_conversation())
         posting = a_posting(conversation.id)
         await opened.store.post_message(posting)
-        tool = file_operations(Desk(Protected(home), opened.store))
+        tool = file_operations(Desk(Protected(home, person), opened.store))
         yield Hands(tool, opened.store, folder, (conversation.id, posting.run.id))
     finally:
         await opened.close()

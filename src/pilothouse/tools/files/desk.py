@@ -10,7 +10,7 @@ from typing import Literal
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.contents import Snapshot, read_whole
-from pilothouse.tools.files.places import PathRefused, Place, find_place
+from pilothouse.tools.files.places import PathRefused, Place, find_place, resolved
 from pilothouse.tools.files.readings import Readings
 from pilothouse.tools.files.restoring import put_back
 from pilothouse.tools.files.steps import MakeFolder, Move, Step, WriteFile
@@ -71,18 +71,22 @@ class Desk:
         """Refuse to touch anything that was not allowed, or that became something else since."""
         allowed = _allowed(context)
         for use in uses:
+            self._forbid(use.path, None)
             known = allowed.get((use.path, use.effect))
             if known is None or (use.protected and not known.protected):
                 raise PathRefused(f"{use.path} is not what the call was allowed to touch; ask again.", "CONFLICT")
 
     def hold_opened(self, context: CallContext, place: Place, effect: PathEffect, opened: Identity) -> None:
         """Refuse an opened file that is protected under whatever name, unless that was allowed."""
-        if never := self._guard.forbids(place.path, opened):
-            raise PathRefused(f"{place.name} is not to be touched: {never}", "PROTECTED")
+        self._forbid(place.path, opened)
         why = self._guard.protects(place.path, opened, effect)
         known = _allowed(context).get((place.path, effect))
         if why and (known is None or not known.protected):
             raise PathRefused(f"{place.name} is not to be touched without a word of its own: {why}", "PROTECTED")
+
+    def _forbid(self, path: str, opened: Identity | None) -> None:
+        if never := self._guard.forbids(path, opened):
+            raise PathRefused(f"{path} is not to be touched: {never}", "PROTECTED")
 
     def read(self, place: Place, context: CallContext) -> Snapshot:
         """Return a file that shall be changed, as it is now and as the conversation knows it."""
@@ -153,7 +157,7 @@ def folder_identity(context: CallContext) -> Identity | None:
     """Return the identity of the working directory as it is now."""
     if not context.working_directory:
         return None
-    with open_folder(os.path.realpath(context.working_directory)) as folder:
+    with open_folder(resolved(context.working_directory)) as folder:
         return folder.identity
 
 

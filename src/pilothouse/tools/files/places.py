@@ -69,11 +69,20 @@ def contains(folder: str, path: str) -> bool:
     return inner[: len(outer)] == outer
 
 
+def resolved(path: str) -> str:
+    """Return a path with every link on its way resolved, as it is now."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        # What was a link a moment ago is none any more.
+        raise PathRefused(f"{path} is being changed by someone else; try again.", "CONFLICT") from None
+
+
 def working_root(working_directory: str | None) -> str:
     """Return the working directory without links; raise when a conversation has none."""
     if not working_directory:
         raise PathRefused("This conversation has no working directory; give an absolute path.", "NO_WORKING_DIRECTORY")
-    return os.path.realpath(working_directory)
+    return resolved(working_directory)
 
 
 def find_place(text: str, working_directory: str | None) -> Place:
@@ -86,15 +95,15 @@ def find_place(text: str, working_directory: str | None) -> Place:
     if not text.startswith("/"):
         return Place(working_root(working_directory), _inner(text), True)
     if working_directory:
-        root = os.path.realpath(working_directory)
+        root = resolved(working_directory)
         for outer in (components(working_directory), components(root)):
             inner = components(text)
             if inner[: len(outer)] == outer:
                 return Place(root, inner[len(outer) :], True)
-        real = os.path.realpath(text)
+        real = resolved(text)
         if contains(root, real):
             return Place(root, components(real)[len(components(root)) :], True)
-    return Place("/", components(os.path.realpath(text)), False)
+    return Place("/", components(resolved(text)), False)
 
 
 def odd_name(name: str) -> str:

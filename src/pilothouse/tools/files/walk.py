@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from pilothouse.tools.files.places import PathRefused, Place, components, odd_name
+from pilothouse.tools.files.places import PathRefused, Place, components, odd_name, resolved
 
 Identity = tuple[int, int]
 
@@ -123,8 +123,7 @@ class Folder:
         except OSError as missing:
             return refusal(path, missing)
         if stat.S_ISLNK(found.st_mode):
-            leads = os.path.realpath(path)
-            return PathRefused(f"{path} is a link, and links are not followed; it leads to {leads}.", "LINK")
+            return PathRefused(f"{path} is a link, and links are not followed{_leads(path)}.", "LINK")
         if stat.S_ISDIR(found.st_mode) and wanted == "file":
             return PathRefused(f"{path} is a folder, not a file.", "NOT_A_FILE")
         if wanted == "folder":
@@ -132,6 +131,13 @@ class Folder:
         if not stat.S_ISREG(found.st_mode):
             return PathRefused(f"{path} is a pipe, a socket or a device; only regular files are used.", "NOT_A_FILE")
         return refusal(path, error)
+
+
+def _leads(path: str) -> str:
+    try:
+        return f"; it leads to {resolved(path)}"
+    except PathRefused:
+        return ""
 
 
 def identity(found: os.stat_result) -> Identity:
