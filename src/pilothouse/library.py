@@ -16,7 +16,7 @@ import msgspec
 
 from pilothouse.connection import connect_host
 from pilothouse.runs import selecting
-from pilothouse.runs.beginning import begin_conversation, model_name
+from pilothouse.runs.beginning import begin_conversation, chosen, model_name
 from pilothouse.runs.following import Following, Texts
 from pilothouse.runs.selecting import choose
 from pilothouse.types import limits
@@ -93,7 +93,7 @@ class Host:
 
         `servers` names the MCP servers it uses and no others, each as "name" or "name:tool,tool".
         """
-        conversation = await begin_conversation(self.api, model=model, system=system, title=title)
+        conversation = await begin_conversation(self.api, chosen(model=model, system=system), title=title)
         chat = Chat(self.api, conversation)
         if servers is not None:
             settings = msgspec.structs.replace(conversation.settings, selection=choose(servers))

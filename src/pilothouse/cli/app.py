@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pilothouse import __version__
+from pilothouse.cli.authority_app import audit_app, grants_app, policy_app
 from pilothouse.cli.command import perform
 from pilothouse.cli.conversations_app import conversations_app
 from pilothouse.cli.form_options import with_form
@@ -85,6 +86,8 @@ def run(
         model=form.model,
         conversation=form.conversation,
         system=form.system,
+        folder=form.folder,
+        mode=form.mode,
         server=tuple(form.server or ()),
         allow=tuple(form.allow or ()),
         json=json,
@@ -102,7 +105,10 @@ def answer(
         str | None, typer.Option(help="An answer in words, or why not, for the model.", show_default=False)
     ] = None,
     content: Annotated[
-        str | None, typer.Option(metavar="JSON", help="The fields of a form, or how long and for what it lasts.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="JSON", help="The fields of a form, or how long and for what it lasts.", show_default=False
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -114,6 +120,14 @@ def answer(
 
     given = command.GivenAnswer(choice=choice, text=text, content=content)
     perform(lambda: command.answer(question, given, as_json=json))
+
+
+@app.command()
+def approvals(json: AsJson = False) -> None:
+    """List every question that waits for you, in whichever conversation."""
+    from pilothouse.cli import grants as command
+
+    perform(lambda: command.approvals(as_json=json))
 
 
 @app.command()
@@ -169,3 +183,6 @@ def plugins(json: AsJson = False) -> None:
 app.add_typer(models_app, name="models")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(conversations_app, name="conversations")
+app.add_typer(policy_app, name="policy")
+app.add_typer(grants_app, name="grants")
+app.add_typer(audit_app, name="audit")

@@ -23,18 +23,19 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import Run
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-async def open_conversation(api: ClientApi, conversation_id: str, system: str | None = None) -> Conversation:
-    """Return a conversation, with this system prompt from now on if one is given."""
+async def open_conversation(api: ClientApi, conversation_id: str, settings: JsonObject | None = None) -> Conversation:
+    """Return a conversation, with what was chosen for it from now on."""
     now = (await api.snapshot(LOCAL_OWNER, conversation_id, limit=1)).conversation
-    if system is None or system == now.settings.system_prompt:
+    wanted = msgspec.structs.replace(now.settings, **settings) if settings else now.settings
+    if wanted == now.settings:
         return now
-    settings = msgspec.structs.replace(now.settings, system_prompt=system)
-    return await api.update_conversation(LOCAL_OWNER, now.id, ConversationPatch(settings=settings))
+    return await api.update_conversation(LOCAL_OWNER, now.id, ConversationPatch(settings=wanted))
 
 
 async def send(api: ClientApi, conversation: Conversation, message: NewMessage) -> Following:

@@ -17,11 +17,12 @@ from pilothouse.cli.tables import show_table
 from pilothouse.cli.talk_form import TalkForm
 from pilothouse.cli.terminal import one_line, output
 from pilothouse.connection import connect_host, data_folder
-from pilothouse.runs.beginning import begin_conversation, model_name
+from pilothouse.runs.beginning import begin_conversation, chosen, model_name
 from pilothouse.types.api import ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.json import JsonObject
 from pilothouse.types.selection import Selection
 
 # The line editor takes 0.3 s to import.
@@ -44,6 +45,10 @@ Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 /quit             leave"""
 
 
+def _settings(form: TalkForm) -> JsonObject:
+    return chosen(system=form.system, folder=form.folder, mode=form.mode)
+
+
 async def chat(form: TalkForm) -> int:
     """Talk until the person leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -51,7 +56,7 @@ async def chat(form: TalkForm) -> int:
     async with connect_host() as api:
         talk = Talk(api, form)
         if form.conversation is not None:
-            talk.conversation = await open_conversation(api, form.conversation, form.system)
+            talk.conversation = await open_conversation(api, form.conversation, _settings(form))
         talk.selection = await choose_servers(api, form.server or ())
         await talk.welcome()
         session = _session()
@@ -71,6 +76,7 @@ class Talk:
         self._api = api
         self._model = model_name(form.model)
         self._system = form.system
+        self._settings = _settings(form)
         self._allow = tuple(form.allow or ())
         self._out = output()
         self.conversation: Conversation | None = None
@@ -130,7 +136,8 @@ class Talk:
     async def _current(self) -> Conversation:
         """Return the conversation as it is now; it begins with its first message."""
         if self.conversation is None:
-            self.conversation = await begin_conversation(self._api, model=self._model, system=self._system)
+            settings = self._settings | chosen(model=self._model, system=self._system)
+            self.conversation = await begin_conversation(self._api, settings)
             return self.conversation
         self.conversation = await open_conversation(self._api, self.conversation.id)
         return self.conversation

@@ -10,7 +10,7 @@ import msgspec
 from pilothouse.cli.asking import Told, converse, open_conversation, send, verdict
 from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.connection import connect_host
-from pilothouse.runs.beginning import begin_conversation, model_name
+from pilothouse.runs.beginning import begin_conversation, chosen, model_name
 from pilothouse.types import limits
 from pilothouse.types.api import NewMessage
 from pilothouse.types.conversations import Conversation
@@ -26,6 +26,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     conversation: str | None = None
     system: str | None = None
+    folder: str | None = None
+    mode: str | None = None
     # As they were typed: NAME or NAME:TOOL,TOOL.
     server: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
@@ -69,9 +71,10 @@ async def _selection(api: ClientApi, servers: Sequence[str]) -> Selection | None
 
 
 async def _conversation(api: ClientApi, request: RunRequest, model: str | None) -> Conversation:
+    settings = chosen(system=request.system, folder=request.folder, mode=request.mode)
     if request.conversation is None:
-        return await begin_conversation(api, model=model, system=request.system)
-    return await open_conversation(api, request.conversation, request.system)
+        return await begin_conversation(api, settings | chosen(model=model))
+    return await open_conversation(api, request.conversation, settings)
 
 
 def _message(given: str | None) -> str:

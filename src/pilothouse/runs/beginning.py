@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
+from pilothouse.runs.modes import harmless
 from pilothouse.types.api import NewConversation
+from pilothouse.types.authority import Mode
 from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.json import JsonObject
 
 SCRIPTED = "scripted:"
+_MODES = ", ".join(get_args(Mode))
 
 
 def model_name(given: str | None) -> str | None:
@@ -20,19 +26,26 @@ def model_name(given: str | None) -> str | None:
     return SCRIPTED + str(Path(given.removeprefix(SCRIPTED)).expanduser().absolute())
 
 
+def chosen(
+    *, model: str | None = None, system: str | None = None, folder: str | None = None, mode: str | None = None
+) -> JsonObject:
+    """Return the settings that were named, as a conversation has them; raise one sentence for a mode that is none."""
+    if mode is not None and mode not in get_args(Mode):
+        raise PilothouseError("bad_request", f"There is no mode “{mode}”.", fix=f"Take one of: {_MODES}.")
+    where = str(Path(folder).expanduser().absolute()) if folder is not None else None
+    wanted = {"model_id": model_name(model), "system_prompt": system, "working_directory": where, "mode": mode}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
 async def begin_conversation(
-    api: ClientApi, *, model: str | None = None, system: str | None = None, title: str | None = None
+    api: ClientApi, settings: JsonObject | None = None, *, title: str | None = None
 ) -> Conversation:
-    """Start a conversation; what is not given here is as the active profile has it."""
-    settings = None
-    wanted = {"model_id": model_name(model), "system_prompt": system}
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if given:
-        settings = msgspec.structs.replace(await _usual_settings(api), **given)
-    return await api.create_conversation(LOCAL_OWNER, NewConversation(title=title, settings=settings))
+    """Start a conversation; what is not `chosen` is as the active profile has it."""
+    given = msgspec.structs.replace(await _usual_settings(api), **settings) if settings else None
+    return await api.create_conversation(LOCAL_OWNER, NewConversation(title=title, settings=given))
 
 
 async def _usual_settings(api: ClientApi) -> ConversationSettings:
     config = await api.config(LOCAL_OWNER)
-    chosen = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
-    return chosen[0] if chosen else ConversationSettings()
+    found = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
+    return harmless(found[0]) if found else ConversationSettings()

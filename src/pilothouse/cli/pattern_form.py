@@ -1,0 +1,92 @@
+"""What a rule or a permission is about, as options of a command and in words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pilothouse.cli.form_options import given
+from pilothouse.types.authority import Example, Pattern
+from pilothouse.types.errors import PilothouseError
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternForm:
+    """The options as they were given; examples are commands, hosts or paths, whichever the pattern is about."""
+
+    tool: str | None = None
+    path: Sequence[str] | None = None
+    command: str | None = None
+    destination: str | None = None
+    folder: str | None = None
+    match: Sequence[str] | None = None
+    not_match: Sequence[str] | None = None
+
+    @property
+    def pattern(self) -> Pattern:
+        """Return what the options mean."""
+        return Pattern(
+            tool=self.tool or "*",
+            paths=tuple(self.path or ()),
+            command=_words(self.command or ""),
+            destination=self.destination or "",
+            folder=self.folder or "",
+        )
+
+    @property
+    def examples(self) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+        """Return what the pattern must and must not be about."""
+        pattern = self.pattern
+        match, not_match = (
+            tuple(_example(said, pattern) for said in each or ()) for each in (self.match, self.not_match)
+        )
+        return match, not_match
+
+
+_PATH = "A pattern of paths, `src/**`; without a slash in front it begins at the working directory."
+
+# One for each field of the form that says what a permission is about; a rule has examples too.
+ABOUT = (
+    given(str | None, "--tool", metavar="NAME", help="`file_operations.create_file`, `github.*`; none means any."),
+    given(list[str] | None, "--path", metavar="GLOB", help=_PATH),
+    given(str | None, "--command", metavar="WORDS", help="A command; `*` at its end is for further plain words."),
+    given(str | None, "--destination", metavar="HOST", help="A host or a server, or `*.example.com`."),
+    given(str | None, "--folder", metavar="FOLDER", help="Only in this working directory."),
+)
+EXAMPLES = (
+    given(list[str] | None, "--match", metavar="EXAMPLE", help="A command, path or host that it must be about."),
+    given(list[str] | None, "--not-match", metavar="EXAMPLE", help="One that it must not be about."),
+)
+
+
+def _example(said: str, pattern: Pattern) -> Example:
+    name = pattern.tool
+    tool = "example" if name == "*" else f"{name.removesuffix('*')}example" if name.endswith(".*") else name
+    folder = pattern.folder or "/"
+    if pattern.command:
+        return Example(tool=tool, command=said, folder=folder)
+    if pattern.destination:
+        return Example(tool=tool, destination=said, folder=folder)
+    return Example(tool=tool, paths=(said,), folder=folder)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        raise PilothouseError("bad_request", f"“{text}” has a quote that is not closed.") from None
+
+
+def in_words(pattern: Pattern) -> str:
+    """Return a pattern as people read it."""
+    said = [pattern.tool]
+    if pattern.command:
+        said.append("runs " + " ".join(word if word == "*" else shlex.quote(word) for word in pattern.command))
+    if pattern.paths:
+        said.append("at " + ", ".join(pattern.paths))
+    if pattern.destination:
+        said.append(f"to {pattern.destination}")
+    if pattern.folder:
+        said.append(f"in {pattern.folder}")
+    return " ".join(said) + (" (exactly this definition)" if pattern.definition else "")

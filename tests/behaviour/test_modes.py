@@ -1,0 +1,246 @@
+"""How much a conversation may do unasked: chosen by the person, seen, and over by itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pilothouse.runs.beginning import begin_conversation, chosen
+from pilothouse.runs.modes import Modes
+from pilothouse.types import limits
+from pilothouse.types.api import Answer, ConversationPatch, NewConversation
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, ToolOutput
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.commands import pilothouse
+from tests.support.tools import ToolOf, give_tools
+
+WRITE = "write"
+
+
+def a_call(tool: str = WRITE, **arguments: Any) -> dict[str, Any]:
+    return {"call": tool, "arguments": arguments}
+
+
+def writer() -> ToolOf:
+    return ToolOf(WRITE, effects=frozenset({"writes"}))
+
+
+async def set_mode(chat: Chat, mode: str) -> ConversationSettings:
+    now = (await chat.snapshot()).conversation.settings
+    patch = ConversationPatch(settings=msgspec.structs.replace(now, mode=mode, mode_since=0.0))
+    return (await chat.api.update_conversation(ME, chat.id, patch)).settings
+
+
+def with_profile(home: Path, profile: dict[str, Any]) -> None:
+    """Write a settings file in which this profile is active."""
+    home.mkdir(parents=True)
+    config = {"version": "1.0", "profiles": [profile], "active_profile": "p", "mcps": []}
+    (home / "config.json").write_text(json.dumps(config))
+
+
+async def open_questions(chat: Chat) -> list[Item]:
+    return [item for item in await chat.items("question") if item.status == "waiting"]
+
+
+@pytest.mark.case("ATZ-11", "TST-10")
+async def test_auto_approve_asks_nothing_until_it_is_switched_off(home: Path) -> None:
+    tool = writer()
+    async with chatting(home, [[a_call(n=1)], "Done.", [a_call(n=2)], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        assert (await set_mode(chat, "auto_approve")).mode_since > 0
+        assert (await chat.say()).status == "completed"
+        [call] = await chat.items("tool_call")
+        assert (call.data["decision"]["authority"], call.data["decision"]["rule"]) == ("mode", "auto_approve")
+        await set_mode(chat, "ask")
+        assert (await chat.say("Again")).status == "waiting"
+        assert len(tool.calls) == 1
+
+
+@pytest.mark.case("ATZ-11", "AUTHZ-14")
+async def test_switching_off_counts_for_a_run_that_is_at_work(home: Path) -> None:
+    chats: list[Chat] = []
+
+    async def switches(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        await set_mode(chats[0], "ask")
+        return ToolOutput(text="done")
+
+    tool = ToolOf(WRITE, switches, effects=frozenset({"writes"}))
+    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
+        chats.append(chat)
+        give_tools(chat.host, tool)
+        await set_mode(chat, "auto_approve")
+        assert (await chat.say()).status == "waiting"
+        assert len(tool.calls) == 1
+
+
+@pytest.mark.case("AUTHZ-14")
+async def test_auto_approve_ends_with_the_program(home: Path) -> None:
+    tool = writer()
+    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        await set_mode(chat, "auto_approve")
+        conversation = chat.id
+    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        chat.id = conversation
+        # It is shown as it counts, and said where the calls are.
+        assert (await chat.snapshot()).conversation.settings.mode == "ask"
+        assert (await chat.say()).status == "waiting"
+        [notice] = await chat.items("notice")
+        assert (notice.data["code"], notice.text) == (
+            "mode_ended",
+            "Auto-approve has ended, as it does by itself. Calls are asked about again.",
+        )
+        kept = await chat.host.executor._parts.records.conversation(ME, chat.id)
+        assert (kept.settings.mode, tool.calls) == ("ask", [])
+
+
+@pytest.mark.case("AUTHZ-14")
+async def test_no_file_switches_asking_off(home: Path) -> None:
+    profile = {"id": "p", "name": "Quiet", "settings": {"mode": "auto_approve", "modeSince": 9e9}}
+    with_profile(home, profile)
+    async with chatting(home) as chat:
+        made = await chat.api.create_conversation(ME, NewConversation())
+        assert (made.settings.mode, made.settings.mode_since < 9e9) == ("ask", True)
+        begun = await begin_conversation(chat.api, chosen(system="Be brief."))
+        assert (begun.settings.mode, begun.settings.system_prompt) == ("ask", "Be brief.")
+
+
+async def test_a_profile_may_make_conversations_more_careful(home: Path) -> None:
+    profile = {"id": "p", "name": "Careful", "settings": {"mode": "read_only"}}
+    with_profile(home, profile)
+    async with chatting(home) as chat:
+        assert (await chat.api.create_conversation(ME, NewConversation())).settings.mode == "read_only"
+
+
+@pytest.mark.case("AUTHZ-14")
+async def test_nobody_but_the_clock_of_the_server_says_when_a_mode_began(home: Path) -> None:
+    async with chatting(home) as chat:
+        first = await set_mode(chat, "auto_approve")
+        other = msgspec.structs.replace(first, temperature=0.5)
+        kept = await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=other))
+        assert kept.settings.mode_since == first.mode_since
+        forged = msgspec.structs.replace(first, mode_since=9e9)
+        kept = await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=forged))
+        assert kept.settings.mode_since < 9e9
+
+
+class Clocks:
+    def __init__(self) -> None:
+        self.wall, self.steady = 1_000_000.0, 0.0
+
+    def pass_by(self, seconds: float) -> None:
+        self.wall += seconds
+        self.steady += seconds
+
+
+@pytest.mark.case("AUTHZ-14", "AUTHZ-07")
+def test_auto_approve_ends_after_a_working_day_whatever_the_clock_says() -> None:
+    clocks = Clocks()
+    modes = Modes(lambda: clocks.wall, lambda: clocks.steady)
+    settings = modes.begun(ConversationSettings(mode="auto_approve"))
+    assert modes.now(settings) == "auto_approve"
+    clocks.pass_by(limits.AUTO_APPROVE_SECONDS - 1)
+    assert modes.now(settings) == "auto_approve"
+    clocks.pass_by(2)
+    assert modes.now(settings) == "ask"
+    clocks.wall -= 3600
+    assert modes.now(settings) == "ask"
+    # Sent back together with another change it is not chosen anew; chosen again it is.
+    assert modes.now(modes.changed(settings, msgspec.structs.replace(settings, temperature=1.0))) == "ask"
+    again = modes.changed(settings, msgspec.structs.replace(settings, mode_since=0.0))
+    assert modes.now(again) == "auto_approve"
+
+
+def test_other_modes_do_not_end() -> None:
+    clocks = Clocks()
+    modes = Modes(lambda: clocks.wall, lambda: clocks.steady)
+    for mode in ("ask", "auto_edit", "read_only"):
+        assert modes.now(ConversationSettings(mode=mode)) == mode
+
+
+async def test_a_read_only_conversation_offers_and_executes_only_what_reads(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Hello\n")
+    turns = [
+        [{"call": "file_operations", "arguments": {"operation": "create_file", "filePath": "b.md", "content": "x"}}],
+        [{"call": "file_operations", "arguments": {"operation": "read_file", "filePath": "a.md"}}],
+        [a_call(n=1)],
+        "Done.",
+    ]
+    settings = {"working_directory": str(tmp_path), "mode": "read_only"}
+    async with chatting(home, turns, settings=settings) as chat:
+        assert (await chat.say(allow=("file_operations.*",))).status == "completed"
+        created, read, unknown = await chat.items("tool_call")
+        assert created.data["error"]["code"] == "INVALID_ARGUMENTS"
+        assert (read.status, "Hello" in read.text) == ("completed", True)
+        assert unknown.data["error"]["code"] == "TOOL_NOT_FOUND"
+        assert not (tmp_path / "b.md").exists()
+
+
+async def test_a_tool_that_was_offered_before_is_refused_once_the_conversation_is_read_only(home: Path) -> None:
+    chats: list[Chat] = []
+
+    async def switches(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        await set_mode(chats[0], "read_only")
+        return ToolOutput(text="done")
+
+    tool, first = writer(), ToolOf("first", switches)
+    async with chatting(home, [[a_call("first")], [a_call(n=1)], "Done."]) as chat:
+        chats.append(chat)
+        give_tools(chat.host, first, tool)
+        assert (await chat.say(allow=(WRITE,))).status == "completed"
+        call = (await chat.items("tool_call"))[-1]
+        assert (call.data["error"]["code"], call.data["decision"]["rule"]) == ("PERMISSION_DENIED", "read_only")
+        assert tool.calls == []
+
+
+# --- when nobody is there ------------------------------------------------------------------------
+
+
+@pytest.mark.case("FWK-15")
+async def test_an_unattended_run_stops_with_a_question_that_waits(home: Path) -> None:
+    tool = writer()
+    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        run = await chat.say(unattended=True)
+        assert run.status == "waiting"
+        [question] = await open_questions(chat)
+        assert (question.data["rule"], question.data["operation"]) == ("writes", WRITE)
+        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        assert (await chat.settled(run.id)).status == "completed"
+
+
+@pytest.mark.case("FWK-15")
+def test_a_command_without_a_terminal_ends_with_3_and_says_what_was_needed(home: Path, tmp_path: Path) -> None:
+    made = {"operation": "create_file", "filePath": "notes.md", "content": "Hello"}
+    turns = [[{"call": "file_operations", "arguments": made}], "Done."]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": turns}))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    asked = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(folder))
+    assert asked.code == 3, asked.err
+    for part in ("Creating", "notes.md", "asked by the rule “writes”", "pilothouse answer", "Deny"):
+        assert part in asked.err
+    assert not (folder / "notes.md").exists()
+    command = next(line for line in asked.err.splitlines() if line.endswith("Allow once")).split()
+    done = pilothouse(home, *command[1:4])
+    assert (done.code, (folder / "notes.md").read_text()) == (0, "Hello")
+
+
+def test_a_mode_that_is_none_is_refused_and_one_that_edits_needs_no_question(home: Path, tmp_path: Path) -> None:
+    made = {"operation": "create_file", "filePath": "notes.md", "content": "Hello"}
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [[{"call": "file_operations", "arguments": made}], "Done."]}))
+    talk = ("run", "go", "--model", f"scripted:{script}", "--folder", str(tmp_path), "--mode")
+    wrong = pilothouse(home, *talk, "yolo")
+    assert (wrong.code, "There is no mode “yolo”." in wrong.err) == (2, True)
+    done = pilothouse(home, *talk, "auto_edit")
+    assert (done.code, (tmp_path / "notes.md").read_text()) == (0, "Hello")
