@@ -60,6 +60,9 @@ class Access(Frozen, frozen=True):
     preview: JsonObject = msgspec.field(default_factory=dict)
     # The device and inode of the working directory when it was looked at; another one in its place is refused.
     folder_identity: tuple[int, int] | None = None
+    # A digest of what is to be kept for good, where that must be exactly what was shown: another content is asked
+    # about again.
+    content: str = ""
     # Never covered by a lasting permission and never grouped with others.
     dangerous: str = ""
 

@@ -79,6 +79,11 @@ class Background:
             exit_code=None if self.running else self._child.exit_code,
         )
 
+    async def wait(self) -> None:
+        """Wait until it has ended."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
     async def stop(self) -> None:
         """End it and everything that it started."""
         if self._task is not None:

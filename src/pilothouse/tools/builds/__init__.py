@@ -1,0 +1,1 @@
+"""git and the project's own tasks."""

@@ -1,0 +1,167 @@
+"""What a commit would contain, found out without touching the repository."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.builds.changed import STATUS
+from pilothouse.tools.builds.git import DIFF, Repository
+from pilothouse.tools.builds.status import Status, parse, printable
+from pilothouse.tools.files.contents import is_binary, read_whole
+from pilothouse.tools.files.diffs import Diff, diff
+from pilothouse.tools.files.places import Place
+from pilothouse.tools.files.walk import parent_of
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
+
+_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-index-change", "reference-transaction")
+_PATCH = re.compile(rb"^diff --git ", re.MULTILINE)
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What a commit would contain."""
+
+    changes: tuple[JsonObject, ...]
+    # Of all of it, also of what is too large to be shown.
+    digest: str
+    branch: str
+    # The programs of the repository that run along with it.
+    hooks: tuple[str, ...]
+    more: int = 0
+
+    @property
+    def shown(self) -> JsonObject:
+        """Return it for the card."""
+        about = {"branch": self.branch, "hooks": list(self.hooks)}
+        shown: JsonObject = {"changes": list(self.changes), "commit": about}
+        return shown | ({"moreChanges": self.more} if self.more else {})
+
+
+async def contents(repository: Repository, named: Sequence[str]) -> Contents:
+    """Return what is staged together with what is named; raise when that is nothing, or in conflict."""
+    status = parse(await repository.ask(*STATUS))
+    _refuse_conflicts(status)
+    base = "HEAD" if status.commit else await repository.line("hash-object", "-t", "tree", os.devnull)
+    new = [file.path for file in status.files if file.unstaged == "?" and _is_named(file.path, named)]
+    staged = [file.path for file in status.files if file.staged and not _is_named(file.path, named)]
+    if len(new) + len(staged) + len(named) > limits.COMMIT_FILES:
+        raise BadArgument(f"That is more than {limits.COMMIT_FILES} files; commit fewer at a time.")
+    found = _Gathered()
+    if staged:
+        await found.add(repository, "--cached", base, "--", *staged)
+    if named:
+        await found.add(repository, base, "--", *named)
+    await asyncio.to_thread(found.add_new, repository.root, new)
+    if not found.changes:
+        raise BadArgument(_nothing(status, named), "NOTHING_TO_COMMIT")
+    return Contents(
+        changes=tuple(found.changes[: limits.COMMIT_SHOWN]),
+        digest=found.hash.hexdigest(),
+        branch=status.branch,
+        hooks=await _hooks(repository),
+        more=max(0, len(found.changes) - limits.COMMIT_SHOWN),
+    )
+
+
+class _Gathered:
+    """Differences from several questions to git."""
+
+    def __init__(self) -> None:
+        self.changes: list[JsonObject] = []
+        self.hash = hashlib.sha256()
+        self._room = limits.DIFFS_CHARS
+
+    async def add(self, repository: Repository, *arguments: str) -> None:
+        """Ask for a difference and take it apart, file by file."""
+        counted = await repository.ask("diff", *DIFF, "--numstat", "-z", *arguments)
+        patch = await repository.ask("diff", *DIFF, "--full-index", *arguments)
+        self.hash.update(counted + patch)
+        diffs = [b"diff --git " + part for part in _PATCH.split(patch)[1:]]
+        for number, (path, added, removed) in enumerate(_counted(counted)):
+            patched = diffs[number].decode(errors="replace") if number < len(diffs) else ""
+            self.changes.append(
+                {
+                    "path": printable(path),
+                    "kind": _kind(patched),
+                    "diff": self._shown(patched),
+                    "added": added,
+                    "removed": removed,
+                }
+            )
+
+    def add_new(self, root: str, paths: Sequence[str]) -> None:
+        """Read files that git does not know yet."""
+        for path in paths:
+            content = _content(Place(root, tuple(part for part in path.split("/") if part), True))
+            self.hash.update(path.encode(errors="replace") + b"\0" + hashlib.sha256(content or b"").digest())
+            text = None if content is None or is_binary(content) else content.decode(errors="replace")
+            found = Diff("") if text is None else diff(None, text, "/dev/null", f"b/{path}", limits.DIFF_CHARS)
+            change = {"path": printable(path), "kind": "created", "diff": self._shown(found.text)}
+            self.changes.append(change | {"added": found.added, "removed": found.removed})
+
+    def _shown(self, patched: str) -> str:
+        """Return a difference from its first `---` on, as far as there is room."""
+        start = patched.find("\n--- ")
+        text = patched[start + 1 :] if start >= 0 else patched
+        room = max(0, min(self._room, limits.DIFF_CHARS))
+        self._room -= min(len(text), room)
+        return text if len(text) <= room else f"{text[:room]}\n… the rest is left out\n"
+
+
+def _content(place: Place) -> bytes | None:
+    """Return what is in a new file; None for what is no file, or too large to be looked at."""
+    try:
+        with parent_of(place, None) as folder:
+            return read_whole(folder, place.last, place.name).content
+    except (BadArgument, OSError):
+        return None
+
+
+def _counted(output: bytes) -> list[tuple[str, int, int]]:
+    """Read `--numstat -z`."""
+    records = (record.split("\t", 2) for record in output.decode(errors="replace").split("\0") if record)
+    return [(path, _number(added), _number(removed)) for added, removed, path in records]
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
+
+
+def _kind(patched: str) -> str:
+    head = patched[: limits.GIT_WORDS_CHARS].partition("\n@@")[0]
+    if "\nnew file mode" in head:
+        return "created"
+    return "deleted" if "\ndeleted file mode" in head else "modified"
+
+
+def _is_named(path: str, named: Sequence[str]) -> bool:
+    return any(path == name or path.startswith(f"{name.rstrip('/')}/") or name == "." for name in named)
+
+
+def _refuse_conflicts(status: Status) -> None:
+    unresolved = [printable(file.path) for file in status.files if file.conflict]
+    if unresolved:
+        raise BadArgument(f"Resolve the conflicts first: {', '.join(unresolved[:10])}.", "CONFLICT")
+
+
+def _nothing(status: Status, named: Sequence[str]) -> str:
+    if not status.files:
+        return "There is nothing to commit: no file has changed."
+    some = ", ".join(printable(file.path) for file in status.files[:10])
+    if named:
+        return f"Nothing has changed in {', '.join(map(printable, named))}; changed are {some}."
+    return f"Nothing is staged; name the `files` to commit. Changed are {some}."
+
+
+async def _hooks(repository: Repository) -> tuple[str, ...]:
+    """Return the hooks that a commit runs, where they are by the repository's own settings."""
+    folder = await repository.hooks_folder()
+    there = [name for name in _HOOKS if os.access(os.path.join(folder, name), os.X_OK)]
+    return tuple(there)

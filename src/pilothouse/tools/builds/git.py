@@ -1,0 +1,107 @@
+"""git, asked so that a repository's own settings run nothing: no hook, filter, pager, helper or other program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.types import limits
+from pilothouse.types.terminals import Ran, Runner
+
+# Settings that a repository may have and that name a program, or make git ask another machine.
+_HARMLESS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.pager": "cat",
+    "core.quotePath": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "log.showSignature": "false",
+}
+_NAMED = r"^(filter\..*\.(clean|smudge|process|required)|remote\..*\.promisor|extensions\.partialclone)$"
+_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    # None of that name exists: nothing is fetched, whatever a missing object's remote is.
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+# Of every comparison: nothing of the repository decides how it is made.
+DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
+
+
+class GitFailed(BadArgument):
+    """git says no; its own words are the reason."""
+
+    def __init__(self, what: str, ran: Ran) -> None:
+        words = (ran.errors or ran.output).decode(errors="replace").strip()
+        why = "it took too long" if ran.timed_out else words[: limits.GIT_WORDS_CHARS] or f"exit code {ran.exit_code}"
+        super().__init__(f"{what}: {why}", "GIT_FAILED")
+
+
+class Repository:
+    """The repository that a folder belongs to."""
+
+    def __init__(self, runner: Runner, folder: str) -> None:
+        """Find it, without asking git, which would take a folder that only looks like one."""
+        self._runner = runner
+        self.folder = folder
+        self.root = _root(folder)
+        self._settings: Mapping[str, str] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether all of it lies in the folder, so that it can be changed from there."""
+        return self.root == self.folder
+
+    async def ask(self, *arguments: str, codes: Sequence[int] = (0,)) -> bytes:
+        """Return what git answers; nothing of the repository is run or changed."""
+        if self._settings is None:
+            self._settings = await self._harmless()
+        ran = await self._git(arguments, self._settings)
+        if ran.exit_code not in codes or ran.timed_out:
+            raise GitFailed(f"git {arguments[0]} failed", ran)
+        return ran.output
+
+    async def line(self, *arguments: str) -> str:
+        """Return the one line that git answers; empty when it has no answer."""
+        return (await self.ask(*arguments, codes=(0, 1, 128))).decode(errors="replace").strip()
+
+    async def hooks_folder(self) -> str:
+        """Return where its hooks are, by its own settings."""
+        settings = {name: value for name, value in _HARMLESS.items() if name != "core.hooksPath"}
+        ran = await self._git(("rev-parse", "--git-path", "hooks"), settings)
+        return os.path.join(self.folder, ran.output.decode(errors="surrogateescape").strip())
+
+    async def run(self, *arguments: str) -> Ran:
+        """Run git as the person would, with the repository's hooks and filters."""
+        return await self._runner.run(("git", *arguments), self.root, limits.COMMIT_TIME)
+
+    async def _harmless(self) -> dict[str, str]:
+        """Return the settings under which nothing is run, whatever filters and remotes the repository has."""
+        ran = await self._git(("config", "--includes", "--name-only", "-z", "--get-regexp", _NAMED), _HARMLESS)
+        if ran.exit_code not in (0, 1):
+            raise GitFailed("git could not read its settings", ran)
+        names = [name for name in ran.output.decode(errors="surrogateescape").split("\0") if name]
+        return {**_HARMLESS, **{name: "false" if name.endswith(("required", "promisor")) else "" for name in names}}
+
+    async def _git(self, arguments: Sequence[str], settings: Mapping[str, str]) -> Ran:
+        given = {"GIT_DIR": os.path.join(self.root, ".git"), "GIT_WORK_TREE": self.root}
+        # By variables and not by `-c`: a name may have any character.
+        given["GIT_CONFIG_COUNT"] = str(len(settings))
+        for number, (name, value) in enumerate(settings.items()):
+            given |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        return await self._runner.run(
+            ("git", *arguments), self.folder, limits.GIT_TIME, environment={**_ENVIRONMENT, **given}
+        )
+
+
+def _root(folder: str) -> str:
+    found = folder
+    while not os.path.lexists(os.path.join(found, ".git")):
+        if found == os.path.dirname(found):
+            raise BadArgument(f"{folder} is not in a git repository.", "NOT_A_REPOSITORY")
+        found = os.path.dirname(found)
+    return found

@@ -1,0 +1,59 @@
+"""What the operations of `build_and_version_control` have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.builds.git import Repository
+from pilothouse.tools.files.desk import folder_identity
+from pilothouse.tools.files.places import working_root
+from pilothouse.tools.sandbox.runner import SandboxRunner
+from pilothouse.tools.terminal.operation import TerminalOperation
+from pilothouse.types.access import Access, CommandUse, PathUse, Shown
+from pilothouse.types.ports import CallContext
+
+TOOL = "build_and_version_control"
+
+
+class BuildOperation(TerminalOperation):
+    """An operation on the project: it runs programs like the terminal's, held in the same way."""
+
+    icon = "git"
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        """Return a call in words and with a picture."""
+        return msgspec.structs.replace(super().shown(arguments), icon=self.icon)
+
+    async def command_access(self, command: CommandUse, context: CallContext) -> Access:
+        """Return what running a command touches; one after the other with changes of files."""
+        access = await super().command_access(command, context)
+        return msgspec.structs.replace(access, operation=f"{TOOL}.{self.name}", lane="files")
+
+    async def reading_access(self, context: CallContext, *paths: PathUse) -> Access:
+        """Return what looking at the project touches."""
+        return Access(
+            operation=f"{TOOL}.{self.name}",
+            effects=frozenset({"reads"}),
+            paths=paths,
+            brings=frozenset({"private"}),
+            source="files",
+            folder_identity=await asyncio.to_thread(folder_identity, context),
+        )
+
+    async def repository(self, context: CallContext) -> Repository:
+        """Return the repository of the working directory."""
+        folder = await asyncio.to_thread(working_root, context.working_directory)
+        runner = SandboxRunner(self._terminals.sandbox, context.conversation_id)
+        return await asyncio.to_thread(Repository, runner, folder)
+
+    def hold_folder(self, context: CallContext) -> None:
+        """Refuse to work in another folder than the one that was looked at."""
+        allowed = context.access.folder_identity if context.access is not None else None
+        if allowed is not None and folder_identity(context) != allowed:
+            name = os.path.basename(context.working_directory or "")
+            raise BadArgument(f"{name} is another folder now than when the call was allowed.", "CONFLICT")
