@@ -64,6 +64,7 @@ class RemoteAuthority:
         """Return everything that waits for the person."""
         return await self._calling.ask("GET", "/api/approvals", PendingApprovals)
 
-    async def audit(self, owner: str, conversation_id: str | None) -> AuditReport:
+    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole."""
-        return await self._calling.ask("GET", "/api/audit", AuditReport, query={"conversation": conversation_id})
+        query = {"conversation": conversation_id, "until": until}
+        return await self._calling.ask("GET", "/api/audit", AuditReport, query=query)

@@ -99,13 +99,13 @@ class AuthorityCommands:
         """Return everything that waits for the person, oldest first."""
         return PendingApprovals(pending=tuple(await self._past.pending(owner)))
 
-    async def audit(self, owner: str, conversation_id: str | None) -> AuditReport:
+    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole."""
         wanted = [conversation_id] if conversation_id is not None else await self._past.audited(owner)
         entries: list[AuditEntry] = []
         checks: list[AuditCheck] = []
         for each in wanted:
-            found, check = await self._past.audit(owner, each)
+            found, check = await self._past.audit(owner, each, until)
             entries += found
             checks.append(check)
         kept = entries[: limits.AUDIT_ENTRIES]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
 from pilothouse.types.authority import (
@@ -33,6 +36,13 @@ class ConversationQuery(msgspec.Struct, frozen=True):
     """Of one conversation, or of all."""
 
     conversation: str | None = None
+
+
+class AuditQuery(msgspec.Struct, frozen=True):
+    """Of one conversation or of all; events after this number are left out."""
+
+    conversation: str | None = None
+    until: Annotated[int, Meta(ge=0)] | None = None
 
 
 async def get_policy(call: Call[None, NoQuery]) -> PolicyView:
@@ -83,9 +93,9 @@ async def list_approvals(call: Call[None, NoQuery]) -> PendingApprovals:
     return await call.host.approvals(call.owner)
 
 
-async def get_audit(call: Call[None, ConversationQuery]) -> AuditReport:
+async def get_audit(call: Call[None, AuditQuery]) -> AuditReport:
     """Return the record."""
-    return await call.host.audit(call.owner, call.query.conversation)
+    return await call.host.audit(call.owner, call.query.conversation, call.query.until)
 
 
 AUTHORITY_ROUTES: tuple[AnyRoute, ...] = (
@@ -156,7 +166,7 @@ AUTHORITY_ROUTES: tuple[AnyRoute, ...] = (
         method="GET",
         path="/api/audit",
         handler=get_audit,
-        query=ConversationQuery,
+        query=AuditQuery,
         reply=AuditReport,
         summary="Every call with who allowed it and why, and whether the record is as it was written.",
     ),

@@ -30,16 +30,21 @@ def conversations(connection: sa.Connection, owner: str) -> list[str]:
     return [str(each) for each in _CONVERSATIONS.column(connection, {"owner": owner})]
 
 
-def report(connection: sa.Connection, owner: str, conversation_id: str) -> tuple[list[AuditEntry], AuditCheck]:
-    """Return the calls of a conversation in order, and whether its events are whole."""
+def report(
+    connection: sa.Connection, owner: str, conversation_id: str, until: int | None = None
+) -> tuple[list[AuditEntry], AuditCheck]:
+    """Return the calls of a conversation in order, and whether its events are whole; of all, or of the first ones."""
     conversation = rows.owned_conversation(connection, owner, conversation_id, deleted=True)
     check = _Check(conversation_id)
     calls: dict[str, Item] = {}
+    last = conversation.last_seq if until is None else min(until, conversation.last_seq)
     for row in _rows(connection, conversation_id):
+        if until is not None and row[0] > until:
+            break
         check.take(row)
         if row[1] in _ABOUT_CALLS:
             _fold(calls, event_decoder.decode(row[3]))
-    return [_entry(call) for call in calls.values()], check.result(conversation.last_seq)
+    return [_entry(call) for call in calls.values()], check.result(last)
 
 
 def _rows(connection: sa.Connection, conversation_id: str) -> Iterator[tuple[Any, ...]]:

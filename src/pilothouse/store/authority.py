@@ -44,6 +44,8 @@ class AuthorityStore:
         """Return the conversations that an audit is about, deleted ones too."""
         return await self._database.read(lambda c: audit.conversations(c, owner))
 
-    async def audit(self, owner: str, conversation_id: str) -> tuple[Sequence[AuditEntry], AuditCheck]:
+    async def audit(
+        self, owner: str, conversation_id: str, until: int | None = None
+    ) -> tuple[Sequence[AuditEntry], AuditCheck]:
         """Return the calls of a conversation in order, and whether its events are as they were written."""
-        return await self._database.read(lambda c: audit.report(c, owner, conversation_id))
+        return await self._database.read(lambda c: audit.report(c, owner, conversation_id, until))

@@ -78,8 +78,13 @@ class AuthorityRecords(Protocol):
         """Return the conversations that an audit is about, deleted ones too."""
         ...
 
-    async def audit(self, owner: str, conversation_id: str) -> tuple[Sequence[AuditEntry], AuditCheck]:
-        """Return the calls of a conversation in order, and whether its events are as they were written."""
+    async def audit(
+        self, owner: str, conversation_id: str, until: int | None = None
+    ) -> tuple[Sequence[AuditEntry], AuditCheck]:
+        """Return the calls of a conversation in order, and whether its events are as they were written.
+
+        `until` leaves later events out, to compare with what was noted earlier.
+        """
         ...
 
 
