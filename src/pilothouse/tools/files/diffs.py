@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 import msgspec
 
@@ -49,12 +50,9 @@ def _lines(text: str | None) -> list[str]:
 
 def _compared(first: list[str], second: list[str]) -> tuple[list[list[_Step]], int, int]:
     """Return the hunks as steps, and the lines added and removed; only what differs is compared line by line."""
-    head = 0
-    while head < min(len(first), len(second)) and first[head] == second[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(first), len(second)) - head and first[-1 - tail] == second[-1 - tail]:
-        tail += 1
+    shorter = min(len(first), len(second))
+    head = _alike(zip(first, second, strict=False), shorter)
+    tail = _alike(zip(reversed(first), reversed(second), strict=False), shorter - head)
     inner = _steps(first[head : len(first) - tail], second[head : len(second) - tail])
     steps = [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in inner]
     if all(step[0] == "equal" for step in steps):
@@ -62,6 +60,11 @@ def _compared(first: list[str], second: list[str]) -> tuple[list[list[_Step]], i
     added = sum(d - c for tag, _a, _b, c, d in steps if tag != "equal")
     removed = sum(b - a for tag, a, b, _c, _d in steps if tag != "equal")
     return _grouped(steps, head, tail, (len(first), len(second))), added, removed
+
+
+def _alike(pairs: Iterable[tuple[str, str]], most: int) -> int:
+    """Return how many pairs of lines from the beginning are the same."""
+    return min(next((at for at, (one, two) in enumerate(pairs) if one != two), most), most)
 
 
 def _steps(first: list[str], second: list[str]) -> list[_Step]:
