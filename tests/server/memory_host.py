@@ -39,12 +39,13 @@ from pilothouse.types.json import encode
 from pilothouse.types.models import KeyState, ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run, RunOptions
 from tests.server.memory_servers import MemoryServers
+from tests.server.memory_terminals import MemoryTerminals
 from tests.server.memory_todos import MemoryTodos
 
 QUEUE = 100
 
 
-class MemoryHost(MemoryServers, MemoryTodos):
+class MemoryHost(MemoryServers, MemoryTodos, MemoryTerminals):
     """Implements HostApi; `calls` counts what reached it, so that a refusal can prove it did nothing."""
 
     def __init__(self) -> None:

@@ -23,6 +23,7 @@ from pilothouse.types.servers import (
     ToolTry,
     TrafficSwitch,
 )
+from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
 
 BODIES: dict[type, dict[str, Any]] = {
@@ -41,6 +42,8 @@ BODIES: dict[type, dict[str, Any]] = {
     ImportRequest: {"text": '{"mcpServers": {"far": {"url": "https://mcp.example/mcp"}}}'},
     TrafficSwitch: {"recording": True},
     TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
+    TerminalSize: {"columns": 80, "rows": 24},
+    TerminalSelection: {"text": "an error"},
 }
 QUERIES = {"/api/search": {"q": "hello"}}
 
@@ -49,7 +52,7 @@ def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:
     """Return the arguments of a client's `request` for a route."""
     request: dict[str, Any] = {
         "method": route.method,
-        "url": route.path.replace("{id}", item_id).replace("{index}", "0"),
+        "url": route.path.replace("{id}", item_id).replace("{index}", "0").replace("{process}", "p_none"),
     }
     if route.body is not type(None):
         request["json"] = BODIES[route.body]

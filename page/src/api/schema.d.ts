@@ -18,6 +18,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every question that waits for the person, in whichever conversation, oldest first. */
+        get: operations["list_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every call with who allowed it and why, and whether the record is as it was written. */
+        get: operations["get_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/calls/{id}/cancel": {
         parameters: {
             query?: never;
@@ -209,6 +243,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/conversations/{id}/processes/{process}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a background command wrote, from a byte on. */
+        get: operations["process_output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{id}/processes/{process}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a background command and everything that it started. */
+        post: operations["stop_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/conversations/{id}/restore": {
         parameters: {
             query?: never;
@@ -220,6 +288,76 @@ export interface paths {
         put?: never;
         /** Bring a deleted conversation back. */
         post: operations["restore_conversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{id}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A conversation's terminal session and background commands, and what holds them. */
+        get: operations["get_terminals"];
+        put?: never;
+        /** Open a conversation's terminal; the one that runs in its folder is used again. */
+        post: operations["open_terminal"];
+        /** End a conversation's terminal session and everything in it. */
+        delete: operations["close_terminal"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{id}/terminal/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The recording of a conversation's terminal, as an asciicast. */
+        get: operations["terminal_recording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{id}/terminal/selection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let the agent see what is selected in the terminal. */
+        post: operations["select_in_terminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{id}/terminal/socket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A conversation's terminal, live: TerminalCommand and TerminalFrame as text, output as binary frames. */
+        get: operations["terminal_socket"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -239,6 +377,41 @@ export interface paths {
         put: operations["put_todos"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The passing permissions that stand, of one conversation or of all, newest first. */
+        get: operations["list_grants"];
+        put?: never;
+        /** Allow something for a while in one conversation. */
+        post: operations["give_grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Withdraw a passing permission, at once. */
+        delete: operations["revoke_grant"];
         options?: never;
         head?: never;
         patch?: never;
@@ -444,6 +617,58 @@ export interface paths {
         get: operations["openapi"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rules in force, how often each decided lately, and what is wrong with their file. */
+        get: operations["get_policy"];
+        /** Replace all rules; each is tried on its own examples first. */
+        put: operations["set_policy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/policy/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the rules in force say about a call. */
+        get: operations["check_policy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/policy/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What these rules would have done about calls of the past; nothing is kept. */
+        post: operations["replay_policy"];
         delete?: never;
         options?: never;
         head?: never;
@@ -887,6 +1112,47 @@ export interface components {
             taken: boolean;
         };
         /**
+         * AuditCheck
+         * @description Whether a conversation's events are as they were written; `first_bad` is the number of the first that is not.
+         */
+        AuditCheck: {
+            conversationId: string;
+            events: number;
+            /** @default null */
+            firstBad: number | null;
+            head: string;
+            sound: boolean;
+        };
+        /**
+         * AuditEntry
+         * @description One action and its authority: who, what, why, and how it ended.
+         */
+        AuditEntry: {
+            arguments: {
+                [key: string]: unknown;
+            };
+            at: number;
+            conversationId: string;
+            decision: components["schemas"]["Decision"] | null;
+            /** @default  */
+            error: string;
+            itemId: string;
+            operation: string;
+            runId: string;
+            status: string;
+            tool: string;
+        };
+        /**
+         * AuditReport
+         * @description The decisions of one conversation or of all, and whether they can be believed.
+         */
+        AuditReport: {
+            checks: components["schemas"]["AuditCheck"][];
+            entries: components["schemas"]["AuditEntry"][];
+            /** @default false */
+            more: boolean;
+        };
+        /**
          * Catalogue
          * @description The cached lists of what the configured providers offer, and who did not answer.
          */
@@ -921,6 +1187,7 @@ export interface components {
             globalHotkey?: string | null;
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
+            terminal?: components["schemas"]["TerminalSettings"] | null;
         };
         /**
          * ConfigView
@@ -939,6 +1206,22 @@ export interface components {
             profiles: components["schemas"]["Profile"][];
             /** @enum {unknown} */
             resumeAfterRestart: "ask" | "auto";
+            /**
+             * @default {
+             *       "kind": "none",
+             *       "warning": ""
+             *     }
+             */
+            sandbox: components["schemas"]["SandboxView"];
+            /**
+             * @default {
+             *       "shell": "bash",
+             *       "sandbox": "on",
+             *       "network": false,
+             *       "timeout": 600
+             *     }
+             */
+            terminal: components["schemas"]["TerminalSettings"];
             version: string;
         };
         /**
@@ -1058,6 +1341,22 @@ export interface components {
             /** @enum {unknown} */
             type: "conversation.updated";
         };
+        /**
+         * Decision
+         * @description What was decided about a call, on whose word, and why; kept with the call.
+         */
+        Decision: {
+            at: number;
+            /** @enum {unknown} */
+            authority: "default" | "grant" | "harmless" | "mode" | "person" | "rule" | "run";
+            /** @default  */
+            by: string;
+            callHash: string;
+            rule: string;
+            /** @enum {unknown} */
+            verdict: "allow" | "ask" | "deny";
+            why: string;
+        };
         Event: components["schemas"]["ItemCreated"] | components["schemas"]["ItemDelta"] | components["schemas"]["ItemUpdated"] | components["schemas"]["ItemCompleted"] | components["schemas"]["RunUpdated"] | components["schemas"]["ConversationUpdated"];
         /**
          * EventsFrame
@@ -1068,6 +1367,17 @@ export interface components {
             events: (components["schemas"]["ItemCreated"] | components["schemas"]["ItemDelta"] | components["schemas"]["ItemUpdated"] | components["schemas"]["ItemCompleted"] | components["schemas"]["RunUpdated"] | components["schemas"]["ConversationUpdated"])[];
             /** @enum {unknown} */
             op: "events";
+        };
+        /**
+         * Example
+         * @description A call in short, to try a rule on.
+         */
+        Example: {
+            command?: string;
+            destination?: string;
+            folder?: string;
+            paths?: string[];
+            tool: string;
         };
         /**
          * FileChange
@@ -1124,6 +1434,35 @@ export interface components {
             cut: boolean;
             itemId: string;
             parts: components["schemas"]["ResultPart"][];
+        };
+        /**
+         * Grant
+         * @description A passing word of the person: for one conversation, until a time, once or as often as needed.
+         */
+        Grant: {
+            conversationId: string;
+            createdAt: number;
+            expiresAt: number;
+            id: string;
+            /** @default null */
+            lastUsedAt: number | null;
+            owner: string;
+            pattern: components["schemas"]["Pattern"];
+            /** @default  */
+            questionId: string;
+            /** @default null */
+            revokedAt: number | null;
+            /** @default true */
+            singleUse: boolean;
+            /** @default 0 */
+            uses: number;
+        };
+        /**
+         * GrantList
+         * @description The grants that stand, newest first.
+         */
+        GrantList: {
+            grants: components["schemas"]["Grant"][];
         };
         /**
          * Health
@@ -1513,6 +1852,16 @@ export interface components {
             title?: string | null;
         };
         /**
+         * NewGrant
+         * @description A grant that the person gives by hand; `duration` is like "5m", "1h 30m", "90s".
+         */
+        NewGrant: {
+            conversationId: string;
+            duration?: string;
+            pattern: components["schemas"]["Pattern"];
+            singleUse?: boolean;
+        };
+        /**
          * NewMessage
          * @description A message to send. The same `idempotency_key` again gives the first answer again.
          */
@@ -1548,6 +1897,20 @@ export interface components {
             version: string;
         };
         /**
+         * OpenTerminal
+         * @description Start the session or take the one that runs, and send its output from a byte on.
+         */
+        OpenTerminal: {
+            /** @default 80 */
+            columns: number;
+            /** @default 0 */
+            from: number;
+            /** @default 24 */
+            rows: number;
+            /** @enum {unknown} */
+            type: "open";
+        };
+        /**
          * Package
          * @description What is run or reached; `runtime_hint` replaces the usual starter (npx, uvx, docker).
          */
@@ -1576,6 +1939,39 @@ export interface components {
             snapshot: components["schemas"]["ConversationSnapshot"] | null;
         };
         /**
+         * Pattern
+         * @description Which calls a rule or a grant is about; every part that is given must match, whole components at a time.
+         */
+        Pattern: {
+            command?: string[];
+            definition?: string;
+            destination?: string;
+            folder?: string;
+            paths?: string[];
+            tool?: string;
+        };
+        /**
+         * PendingApproval
+         * @description A question that waits for the person, in whichever conversation.
+         */
+        PendingApproval: {
+            at: number;
+            conversationId: string;
+            data: {
+                [key: string]: unknown;
+            };
+            itemId: string;
+            text: string;
+            title: string;
+        };
+        /**
+         * PendingApprovals
+         * @description Everything that waits for the person, oldest first.
+         */
+        PendingApprovals: {
+            pending: components["schemas"]["PendingApproval"][];
+        };
+        /**
          * PluginView
          * @description A plugin as it was found; `problem` says why it is switched off.
          */
@@ -1587,6 +1983,47 @@ export interface components {
             /** @default  */
             problem: string;
             version: string;
+        };
+        /**
+         * PolicyCheck
+         * @description What the rules in force say about a call; no verdict when none of them speaks about it.
+         */
+        PolicyCheck: {
+            /** @default  */
+            rule: string;
+            /** @default null */
+            verdict: ("allow" | "ask" | "deny") | null;
+            /** @default  */
+            why: string;
+        };
+        /**
+         * PolicyInput
+         * @description All rules as they shall be.
+         */
+        PolicyInput: {
+            rules: components["schemas"]["Rule"][];
+        };
+        /**
+         * PolicyReplay
+         * @description What would be different: the calls looked at, and those that a policy would have decided otherwise.
+         */
+        PolicyReplay: {
+            allowed: number;
+            asked: number;
+            changed: components["schemas"]["ReplayedCall"][];
+            denied: number;
+            lookedAt: number;
+        };
+        /**
+         * PolicyView
+         * @description The rules as they are in force, how often each was used, and what is wrong with the file.
+         */
+        PolicyView: {
+            /** @default null */
+            problem: components["schemas"]["FileProblem"] | null;
+            rules: components["schemas"]["Rule"][];
+            /** @default [] */
+            uses: components["schemas"]["RuleUse"][];
         };
         /**
          * Problem
@@ -1622,6 +2059,35 @@ export interface components {
             startedAt: number;
         };
         /**
+         * ProcessOutput
+         * @description What a background command wrote, from an index on.
+         */
+        ProcessOutput: {
+            endIndex: number;
+            /** @default null */
+            exitCode: number | null;
+            output: string;
+            running: boolean;
+        };
+        /**
+         * ProcessView
+         * @description A command in the background.
+         */
+        ProcessView: {
+            command: string;
+            conversationId: string;
+            /** @default null */
+            endedAt: number | null;
+            /** @default null */
+            exitCode: number | null;
+            id: string;
+            itemId: string;
+            /** @default 0 */
+            outputBytes: number;
+            pid: number;
+            startedAt: number;
+        };
+        /**
          * Profile
          * @description A named bundle of conversation settings; the active one applies to new conversations.
          */
@@ -1652,6 +2118,32 @@ export interface components {
             start: number;
         };
         /**
+         * ReplayedCall
+         * @description What a policy would have done about a call of the past.
+         */
+        ReplayedCall: {
+            /** @enum {unknown} */
+            after: "allow" | "ask" | "deny";
+            at: number;
+            /** @enum {unknown} */
+            before: "allow" | "ask" | "deny";
+            conversationId: string;
+            itemId: string;
+            operation: string;
+            rule: string;
+            summary: string;
+        };
+        /**
+         * ResizeTerminal
+         * @description The window has another size now.
+         */
+        ResizeTerminal: {
+            columns: number;
+            rows: number;
+            /** @enum {unknown} */
+            type: "resize";
+        };
+        /**
          * ResultPart
          * @description One piece of a result; what has `bytes` and no `text` is fetched by its index.
          */
@@ -1669,6 +2161,30 @@ export interface components {
             text: string;
             /** @default  */
             uri: string;
+        };
+        /**
+         * Rule
+         * @description A lasting word of the person about calls, with examples that are tried before it is kept.
+         */
+        Rule: {
+            createdAt?: number;
+            id: string;
+            match?: components["schemas"]["Example"][];
+            note?: string;
+            notMatch?: components["schemas"]["Example"][];
+            pattern: components["schemas"]["Pattern"];
+            /** @enum {unknown} */
+            verdict: "allow" | "ask" | "deny";
+        };
+        /**
+         * RuleUse
+         * @description How often a rule decided, and when last.
+         */
+        RuleUse: {
+            /** @default null */
+            lastUsedAt: number | null;
+            ruleId: string;
+            uses: number;
         };
         /**
          * Run
@@ -1734,6 +2250,16 @@ export interface components {
             type: "run.updated";
         };
         /**
+         * SandboxView
+         * @description What holds commands here, and a warning where nothing does.
+         */
+        SandboxView: {
+            /** @enum {unknown} */
+            kind: "bubblewrap" | "landlock" | "none";
+            /** @default  */
+            warning: string;
+        };
+        /**
          * SearchHit
          * @description One found item (or a title, when `item_id` is None) with its words around the hit.
          */
@@ -1770,6 +2296,15 @@ export interface components {
             nativeTools: components["schemas"]["NativeTools"];
             /** @default null */
             servers: components["schemas"]["ServerChoice"][] | null;
+        };
+        /**
+         * SelectText
+         * @description The person selected something.
+         */
+        SelectText: {
+            text: string;
+            /** @enum {unknown} */
+            type: "select";
         };
         /**
          * ServerChoice
@@ -2057,6 +2592,101 @@ export interface components {
             done?: boolean;
             title: string;
         };
+        TerminalCommand: components["schemas"]["OpenTerminal"] | components["schemas"]["TypeInput"] | components["schemas"]["ResizeTerminal"] | components["schemas"]["SelectText"];
+        /**
+         * TerminalEnded
+         * @description The session has ended.
+         */
+        TerminalEnded: {
+            exitCode: number | null;
+            /** @enum {unknown} */
+            type: "ended";
+        };
+        TerminalFrame: components["schemas"]["TerminalOpened"] | components["schemas"]["TerminalEnded"] | components["schemas"]["TerminalProblem"];
+        /**
+         * TerminalList
+         * @description The sessions and background commands of a conversation, and what holds them.
+         */
+        TerminalList: {
+            processes: components["schemas"]["ProcessView"][];
+            sandbox: components["schemas"]["SandboxView"];
+            sessions: components["schemas"]["TerminalView"][];
+        };
+        /**
+         * TerminalOpened
+         * @description The session is there; binary frames follow, the first of them with the byte at this index.
+         */
+        TerminalOpened: {
+            index: number;
+            terminal: components["schemas"]["TerminalView"];
+            /** @enum {unknown} */
+            type: "opened";
+        };
+        /**
+         * TerminalProblem
+         * @description A command could not be carried out, and why.
+         */
+        TerminalProblem: {
+            message: string;
+            /** @enum {unknown} */
+            type: "problem";
+        };
+        /**
+         * TerminalSelection
+         * @description What a person selected in the terminal.
+         */
+        TerminalSelection: {
+            text: string;
+        };
+        /**
+         * TerminalSettings
+         * @description What a person sets about commands and terminals.
+         */
+        TerminalSettings: {
+            /** @default false */
+            network: boolean;
+            /**
+             * @default on
+             * @enum {unknown}
+             */
+            sandbox: "off" | "on";
+            /** @default bash */
+            shell: string;
+            /** @default 600 */
+            timeout: number;
+        };
+        /**
+         * TerminalSize
+         * @description How large a person's window is.
+         */
+        TerminalSize: {
+            columns?: number;
+            rows?: number;
+        };
+        /**
+         * TerminalView
+         * @description A terminal session of a conversation.
+         */
+        TerminalView: {
+            columns: number;
+            conversationId: string;
+            endIndex: number;
+            /** @default null */
+            exitCode: number | null;
+            pid: number;
+            rows: number;
+            running: boolean;
+            /**
+             * @default none
+             * @enum {unknown}
+             */
+            sandbox: "bubblewrap" | "landlock" | "none";
+            sessionId: string;
+            shell: string;
+            startedAt: number;
+            ttyName: string;
+            workingDirectory: string;
+        };
         /**
          * Todo
          * @description One thing to do.
@@ -2181,6 +2811,15 @@ export interface components {
             recording: boolean;
         };
         /**
+         * TypeInput
+         * @description What the person typed.
+         */
+        TypeInput: {
+            data: string;
+            /** @enum {unknown} */
+            type: "input";
+        };
+        /**
          * UndoConflict
          * @description A file that someone changed since; it is left as it is.
          */
@@ -2237,6 +2876,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnswersTaken"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_approvals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingApprovals"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_audit: {
+        parameters: {
+            query?: {
+                conversation?: string | null;
+                until?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditReport"];
                 };
             };
             /** @description What went wrong. */
@@ -2732,6 +3432,72 @@ export interface operations {
             };
         };
     };
+    process_output: {
+        parameters: {
+            query?: {
+                from?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+                process: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessOutput"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                process: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     restore_conversation: {
         parameters: {
             query?: never;
@@ -2751,6 +3517,194 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Conversation"];
                 };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_terminals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TerminalSize"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    close_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    terminal_recording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes, with their own type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    select_in_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TerminalSelection"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    terminal_socket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Text frames: TerminalCommand, TerminalFrame. Binary frames: output as it is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong. */
             default: {
@@ -2817,6 +3771,99 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TodoList"];
                 };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_grants: {
+        parameters: {
+            query?: {
+                conversation?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    give_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewGrant"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Grant"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong. */
             default: {
@@ -3244,6 +4291,136 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyInput"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_policy: {
+        parameters: {
+            query: {
+                command?: string;
+                destination?: string;
+                folder?: string;
+                path?: string;
+                tool: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replay_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyInput"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyReplay"];
                 };
             };
             /** @description What went wrong. */

@@ -8,10 +8,12 @@ from collections.abc import AsyncGenerator
 
 from pilothouse.net.client import Reply
 from pilothouse.net.errors import NetError
+from pilothouse.remote.authority import RemoteAuthority
 from pilothouse.remote.calling import Calling, Locate, at
 from pilothouse.remote.changes import RemoteChanges
 from pilothouse.remote.servers import RemoteServers
 from pilothouse.remote.sse import EventReader
+from pilothouse.remote.terminals import RemoteTerminals
 from pilothouse.remote.todos import RemoteTodos
 from pilothouse.types import limits
 from pilothouse.types.api import (
@@ -43,7 +45,7 @@ from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
 
 
-class RemoteHost(RemoteServers, RemoteTodos, RemoteChanges):
+class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, RemoteTerminals):
     """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
 
     def __init__(self, locate: Locate) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from pilothouse.types.admin import ConfigAdmin, ModelAdmin, ModelFinder, Permissions, ServerAdmin
+from pilothouse.types.admin import AuthorityAdmin, ConfigAdmin, ModelAdmin, ModelFinder, ServerAdmin
 from pilothouse.types.changes import ChangeKeeper, Undoing
+from pilothouse.types.terminals import TerminalHost
 from pilothouse.types.todos import TodoDesk
 
 
@@ -17,6 +18,7 @@ class Admins(msgspec.Struct, frozen=True):
     config: ConfigAdmin
     servers: ServerAdmin
     todos: TodoDesk
-    permissions: Permissions
+    permissions: AuthorityAdmin
     changes: ChangeKeeper
     undoing: Undoing
+    terminals: TerminalHost

@@ -16,6 +16,7 @@ from pilothouse.agent import leftovers, questions
 from pilothouse.runs import messages, results, selecting, titles
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.answer_commands import AnswerCommands
+from pilothouse.runs.authority_commands import AuthorityCommands
 from pilothouse.runs.change_commands import ChangeCommands
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
@@ -23,6 +24,7 @@ from pilothouse.runs.model_commands import ModelCommands
 from pilothouse.runs.modes import Modes, harmless
 from pilothouse.runs.notifications import Notifier
 from pilothouse.runs.server_commands import ServerCommands
+from pilothouse.runs.terminal_commands import TerminalCommands
 from pilothouse.runs.todo_commands import TodoCommands
 from pilothouse.types import limits
 from pilothouse.types.api import (
@@ -54,7 +56,9 @@ _log = logging.getLogger(__name__)
 _DAY = 86_400.0
 
 
-class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands, ChangeCommands):
+class HostService(
+    ModelCommands, ServerCommands, TodoCommands, AnswerCommands, AuthorityCommands, ChangeCommands, TerminalCommands
+):
     """The core as its clients see it; implements `HostApi`."""
 
     def __init__(
@@ -68,7 +72,9 @@ class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands, C
         ServerCommands.__init__(self, admins.servers, feed)
         TodoCommands.__init__(self, records, admins.todos)
         AnswerCommands.__init__(self, records, engine, admins.permissions)
+        AuthorityCommands.__init__(self, records, admins.permissions, feed)
         ChangeCommands.__init__(self, records, admins.changes, admins.undoing)
+        TerminalCommands.__init__(self, records, admins.terminals)
         self._records = records
         self._feed = feed
         self._engine = engine
@@ -160,6 +166,7 @@ class HostService(ModelCommands, ServerCommands, TodoCommands, AnswerCommands, C
         await self._records.change_conversation(
             owner, conversation_id, lambda c: msgspec.structs.replace(c, deleted_at=now)
         )
+        await self._admins.terminals.forget(conversation_id)
         await self._records.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def restore_conversation(self, owner: str, conversation_id: str) -> Conversation:

@@ -22,9 +22,12 @@ from pilothouse.server.routing import AnyRoute, endpoint
 from pilothouse.server.sessions import Access
 from pilothouse.server.socket import page_socket
 from pilothouse.server.streams import events_endpoint
+from pilothouse.server.terminal_socket import terminal_socket
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import HostApi
+
+_SOCKETS = {"page_socket": page_socket, "terminal_socket": terminal_socket}
 
 
 def make_app(host: HostApi, access: Access, origins: Origins, page: Mapping[str, PageFile]) -> ASGIApp:
@@ -41,7 +44,7 @@ def make_app(host: HostApi, access: Access, origins: Origins, page: Mapping[str,
 
 def _starlette_route(route: AnyRoute) -> BaseRoute:
     if route.kind == "socket":
-        return WebSocketRoute(route.path, page_socket)
+        return WebSocketRoute(route.path, _SOCKETS[route.name])
     make: Callable[[AnyRoute], Callable[..., object]] = events_endpoint if route.kind == "events" else endpoint
     return HttpRoute(route.path, make(route), methods=[route.method], name=route.name)
 

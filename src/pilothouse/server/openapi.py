@@ -14,12 +14,14 @@ from pilothouse.server.routes import ROUTES
 from pilothouse.server.routing import AnyRoute, NoQuery
 from pilothouse.types.api import Problem, SocketCommand, SocketFrame
 from pilothouse.types.events import Event
+from pilothouse.types.terminals import TerminalCommand, TerminalFrame
 
 Schema = dict[str, Any]
 
 _REF = "#/components/schemas/{name}"
 # Unions that a client wants by name; msgspec names only structs.
 _UNIONS: dict[str, Any] = {"Event": Event, "SocketFrame": SocketFrame, "SocketCommand": SocketCommand}
+_UNIONS |= {"TerminalCommand": TerminalCommand, "TerminalFrame": TerminalFrame}
 
 
 def document() -> Schema:
@@ -112,6 +114,8 @@ def _parameters(route: AnyRoute, components: Schema) -> list[Schema]:
     found: list[Schema] = []
     if "{id}" in route.path:
         found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string"}})
+    if "{process}" in route.path:
+        found.append({"name": "process", "in": "path", "required": True, "schema": {"type": "string"}})
     if "{index}" in route.path:
         found.append({"name": "index", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}})
     if route.query is not NoQuery:
@@ -130,6 +134,8 @@ def _parameters(route: AnyRoute, components: Schema) -> list[Schema]:
 
 def _answer(route: AnyRoute) -> Schema:
     """Describe what a route answers when all is well."""
+    if route.name == "terminal_socket":
+        return {"description": "Text frames: TerminalCommand, TerminalFrame. Binary frames: output as it is."}
     if route.kind == "socket":
         return {"description": "Text frames: SocketCommand from the client, SocketFrame from the server."}
     if route.kind == "empty":

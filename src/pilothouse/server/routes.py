@@ -7,10 +7,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from pilothouse.server.authority_routes import AUTHORITY_ROUTES
 from pilothouse.server.change_routes import CHANGE_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
+from pilothouse.server.terminal_routes import TERMINAL_ROUTES
 from pilothouse.server.todo_routes import TODO_ROUTES
 from pilothouse.server.watchdog import was_blocked
 from pilothouse.types import limits
@@ -432,7 +434,9 @@ ROUTES: tuple[AnyRoute, ...] = (
     *_CONVERSATIONS,
     *_RUNS,
     *TODO_ROUTES,
+    *AUTHORITY_ROUTES,
     *CHANGE_ROUTES,
+    *TERMINAL_ROUTES,
     *MODEL_ROUTES,
     *SERVER_ROUTES,
 )

@@ -46,6 +46,8 @@ class Call(Generic[BodyT, QueryT]):
     id: str
     # The route's `{index}`, for one piece of what the id names.
     index: int
+    # The route's `{process}`, for a background command of the conversation that the id names.
+    process: str
     query: QueryT
     body: BodyT
     headers: Mapping[str, str]
@@ -128,6 +130,7 @@ async def make_call(route: AnyRoute, request: Request) -> Call[Any, Any]:
         caller=request.scope["caller"],
         id=request.path_params.get("id", ""),
         index=decode_index(request),
+        process=request.path_params.get("process", ""),
         query=decode_query(route, request),
         body=await decode_body(route, request),
         headers=request.headers,

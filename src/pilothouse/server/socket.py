@@ -27,7 +27,8 @@ SIGNED_OUT = 4401
 TRY_AGAIN = 1013
 STOPPING = 1012
 
-_GONE = (WebSocketDisconnect, WebSocketDisconnected)
+# What sending to a window that is gone raises.
+GONE = (WebSocketDisconnect, WebSocketDisconnected)
 
 
 def events_frame(conversation_id: str, batch: FeedBatch) -> str:
@@ -50,7 +51,7 @@ async def page_socket(socket: WebSocket) -> None:
         tab.cancel()
         with suppress(asyncio.CancelledError):
             await tab
-    with suppress(*_GONE):
+    with suppress(*GONE):
         await socket.close(code)
 
 
@@ -76,7 +77,7 @@ class Tab:
         while True:
             try:
                 command = _commands.decode(await self._socket.receive_text())
-            except (*_GONE, KeyError):
+            except (*GONE, KeyError):
                 return
             except (msgspec.DecodeError, UnicodeEncodeError):
                 await self._problem(None, PilothouseError("bad_request", "The command was not understood."))
@@ -116,7 +117,7 @@ class Tab:
             await self._send(LaggedFrame(conversation_id))
         except PilothouseError as error:
             await self._problem(conversation_id, error)
-        except _GONE:
+        except GONE:
             return
         except Exception as error:
             internal_problem(log, self._socket.scope, error)
@@ -128,7 +129,7 @@ class Tab:
             async with aclosing(changes):
                 async for change in changes:
                     await self._send(change)
-        except (Lagged, *_GONE):
+        except (Lagged, *GONE):
             return
         except Exception as error:
             internal_problem(log, self._socket.scope, error)
@@ -137,5 +138,5 @@ class Tab:
         await self._send(ProblemFrame(conversation_id, error.code, error.message))
 
     async def _send(self, frame: object) -> None:
-        with suppress(*_GONE):
+        with suppress(*GONE):
             await self._socket.send_text(encode_text(frame))

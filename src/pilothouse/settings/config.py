@@ -16,6 +16,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.ports import ToolTimeouts
+from pilothouse.types.terminals import SHELLS, TerminalSettings
 
 VERSION = "1.0"
 DEFAULT_HOTKEY = "Cmd+Shift+Space"
@@ -32,6 +33,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     global_hotkey: str = DEFAULT_HOTKEY
     resume_after_restart: Literal["auto", "ask"] = "auto"
     tool_timeouts: ToolTimeouts = ToolTimeouts()
+    terminal: TerminalSettings = TerminalSettings()
     # How many rounds an agent may add to a run by itself; 0 to be asked instead.
     most_added_iterations: int = limits.ITERATIONS_ADDED
 
@@ -48,6 +50,7 @@ def parse_config(raw: JsonObject) -> Config:
         message = f"Version {config.version} of this file is not known here; this is version {VERSION}."
         raise BadField(("version",), message)
     _check_timeouts(config.tool_timeouts)
+    _check_terminal(config.terminal)
     if config.most_added_iterations < 0:
         raise BadField(("most_added_iterations",), "How many rounds may be added is a number from 0 on.")
     seen: set[str] = set()
@@ -72,6 +75,14 @@ def _check_timeouts(timeouts: ToolTimeouts) -> None:
     for path, seconds in given.items():
         if seconds is not None and not 0 < seconds < float("inf"):
             raise BadField(path, "A timeout is a number of seconds above 0.")
+
+
+def _check_terminal(terminal: TerminalSettings) -> None:
+    if terminal.shell not in SHELLS:
+        raise BadField(("terminal", "shell"), f"The shell is one of: {', '.join(SHELLS)}.")
+    if not 1 <= terminal.timeout <= limits.COMMAND_TIME_MOST:
+        hours = f"{limits.COMMAND_TIME_MOST / 3600:g} hours"
+        raise BadField(("terminal", "timeout"), f"A command's time is from 1 second to {hours}.")
 
 
 def initial_config() -> JsonObject:
@@ -112,6 +123,7 @@ class ConfigService:
             data_folder=str(self._home),
             database=self._database,
             problem=self.file.problem,
+            terminal=config.terminal,
         )
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
@@ -126,6 +138,8 @@ class ConfigService:
                 raw["global_hotkey"] = patch.global_hotkey
             if patch.resume_after_restart is not None:
                 raw["resume_after_restart"] = patch.resume_after_restart
+            if patch.terminal is not None:
+                raw["terminal"] = {**raw.get("terminal", {}), **msgspec.to_builtins(patch.terminal)}
 
         try:
             await asyncio.to_thread(self.file.update, change)

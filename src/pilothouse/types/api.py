@@ -16,6 +16,7 @@ from pilothouse.types.plugin_views import PluginView
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
+from pilothouse.types.terminals import SandboxView, TerminalSettings
 from pilothouse.types.todos import TodoList
 
 
@@ -264,6 +265,9 @@ class ConfigView(Frozen, frozen=True):
     problem: FileProblem | None = None
     # The installed plugins, and which of them do not work.
     plugins: tuple[PluginView, ...] = ()
+    terminal: TerminalSettings = TerminalSettings()
+    # What holds commands on this machine.
+    sandbox: SandboxView = SandboxView(kind="none")
 
 
 class ConfigPatch(_Body, frozen=True):
@@ -273,6 +277,7 @@ class ConfigPatch(_Body, frozen=True):
     active_profile: str | msgspec.UnsetType | None = msgspec.UNSET
     global_hotkey: str | None = None
     resume_after_restart: Literal["auto", "ask"] | None = None
+    terminal: TerminalSettings | None = None
 
 
 class PageState(Frozen, frozen=True):

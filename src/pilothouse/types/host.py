@@ -35,6 +35,18 @@ from pilothouse.types.api import (
     SearchResult,
     ServersFrame,
 )
+from pilothouse.types.authority import (
+    AuditReport,
+    Example,
+    Grant,
+    GrantList,
+    NewGrant,
+    PendingApprovals,
+    PolicyCheck,
+    PolicyInput,
+    PolicyReplay,
+    PolicyView,
+)
 from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.feed import FeedEvent
@@ -57,6 +69,14 @@ from pilothouse.types.servers import (
     ToolTry,
     TrafficPage,
     TrafficSwitch,
+)
+from pilothouse.types.terminals import (
+    ProcessOutput,
+    ProcessView,
+    TerminalList,
+    TerminalSelection,
+    TerminalSize,
+    TerminalView,
 )
 from pilothouse.types.todos import TodoInput, TodoList
 
@@ -186,6 +206,56 @@ class Changes(Protocol):
 
     async def undo_call(self, owner: str, item_id: str) -> UndoReport:
         """Put back what one call changed."""
+        ...
+
+
+class Terminals(Protocol):
+    """The terminals and background commands of conversations."""
+
+    async def terminals(self, owner: str, conversation_id: str) -> TerminalList:
+        """Return what runs in a conversation, and what holds it."""
+        ...
+
+    async def open_terminal(self, owner: str, conversation_id: str, body: TerminalSize) -> TerminalView:
+        """Return the conversation's session; started if there is none or the folder is another."""
+        ...
+
+    async def close_terminal(self, owner: str, conversation_id: str) -> None:
+        """End the session and everything in it."""
+        ...
+
+    async def terminal_recording(self, owner: str, conversation_id: str) -> PartData:
+        """Return the recording of the conversation's sessions as a file."""
+        ...
+
+    async def process_output(self, owner: str, conversation_id: str, process_id: str, start: int) -> ProcessOutput:
+        """Return what a background command wrote, from an index on."""
+        ...
+
+    async def stop_process(self, owner: str, conversation_id: str, process_id: str) -> ProcessView:
+        """End a background command and everything it started."""
+        ...
+
+
+class TerminalLine(Protocol):
+    """A terminal as someone sits at it; only the process that runs it can offer that."""
+
+    async def terminal_output(
+        self, owner: str, conversation_id: str, start: int
+    ) -> AsyncGenerator[tuple[int, bytes], None]:
+        """Open the output from an index on, until the session ends; awaiting it checks the ownership."""
+        ...
+
+    async def type_in_terminal(self, owner: str, conversation_id: str, data: bytes) -> None:
+        """Give input to the session."""
+        ...
+
+    async def resize_terminal(self, owner: str, conversation_id: str, body: TerminalSize) -> None:
+        """Tell the session how large its window is."""
+        ...
+
+    async def select_in_terminal(self, owner: str, conversation_id: str, body: TerminalSelection) -> None:
+        """Let the agent see what the person selected."""
         ...
 
 
@@ -341,9 +411,52 @@ class Watching(Protocol):
         ...
 
 
-class ClientApi(Conversations, Runs, Todos, Changes, Models, Servers, Settings, Protocol):
+class Authority(Protocol):
+    """Who may do what, what waits for the person, and who did what."""
+
+    async def policy(self, owner: str) -> PolicyView:
+        """Return the rules, how often each was used, and what is wrong with their file."""
+        ...
+
+    async def set_policy(self, owner: str, body: PolicyInput) -> PolicyView:
+        """Put these rules in the place of all others."""
+        ...
+
+    async def replay_policy(self, owner: str, body: PolicyInput) -> PolicyReplay:
+        """Return what rules would have done about calls of the past; nothing is kept."""
+        ...
+
+    async def check_policy(self, owner: str, example: Example) -> PolicyCheck:
+        """Return what the rules in force say about a call."""
+        ...
+
+    async def grants(self, owner: str, conversation_id: str | None) -> GrantList:
+        """Return the passing permissions of a conversation or of all that stand."""
+        ...
+
+    async def give_grant(self, owner: str, body: NewGrant) -> Grant:
+        """Allow something for a while, in one conversation."""
+        ...
+
+    async def revoke_grant(self, owner: str, grant_id: str) -> None:
+        """Withdraw a passing permission, at once."""
+        ...
+
+    async def approvals(self, owner: str) -> PendingApprovals:
+        """Return everything that waits for the person."""
+        ...
+
+    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
+        """Return the calls of a conversation or of all with who allowed them, and whether the record is whole.
+
+        `until` leaves the events of a conversation after this number out.
+        """
+        ...
+
+
+class ClientApi(Conversations, Runs, Authority, Todos, Changes, Terminals, Models, Servers, Settings, Protocol):
     """What commands and programs ask for, of a core of their own or of a running server."""
 
 
-class HostApi(ClientApi, Watching, Sessions, Protocol):
+class HostApi(ClientApi, Watching, TerminalLine, Sessions, Protocol):
     """The whole core, as the server sees it."""

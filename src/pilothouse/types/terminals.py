@@ -9,6 +9,8 @@ import msgspec
 
 from pilothouse.types.json import Frozen
 
+# The shells that a person may choose for terminals.
+SHELLS = ("bash", "zsh", "fish", "sh")
 SandboxMode = Literal["on", "off"]
 # What holds commands on this machine: a mount namespace, the kernel's own file rules, or nothing.
 SandboxKind = Literal["bubblewrap", "landlock", "none"]
@@ -89,6 +91,19 @@ class Recording(msgspec.Struct, frozen=True):
     data: bytes
 
 
+class TerminalSize(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """How large a person's window is."""
+
+    columns: int = 80
+    rows: int = 24
+
+
+class TerminalSelection(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """What a person selected in the terminal."""
+
+    text: str
+
+
 class Ran(msgspec.Struct, frozen=True):
     """How a program that was waited for ended, and what it wrote."""
 
@@ -122,6 +137,61 @@ class Runner(Protocol):
     def kind(self) -> SandboxKind:
         """Return what will hold it."""
         ...
+
+
+# --- a terminal's WebSocket ----------------------------------------------------------------------
+
+
+class OpenTerminal(msgspec.Struct, frozen=True, tag_field="type", tag="open", rename="camel"):
+    """Start the session or take the one that runs, and send its output from a byte on."""
+
+    columns: int = 80
+    rows: int = 24
+    start: int = msgspec.field(default=0, name="from")
+
+
+class TypeInput(msgspec.Struct, frozen=True, tag_field="type", tag="input", rename="camel"):
+    """What the person typed."""
+
+    data: str
+
+
+class ResizeTerminal(msgspec.Struct, frozen=True, tag_field="type", tag="resize", rename="camel"):
+    """The window has another size now."""
+
+    columns: int
+    rows: int
+
+
+class SelectText(msgspec.Struct, frozen=True, tag_field="type", tag="select", rename="camel"):
+    """The person selected something."""
+
+    text: str
+
+
+TerminalCommand = OpenTerminal | TypeInput | ResizeTerminal | SelectText
+
+
+class TerminalOpened(msgspec.Struct, frozen=True, tag_field="type", tag="opened", rename="camel"):
+    """The session is there; binary frames follow, the first of them with the byte at this index."""
+
+    terminal: TerminalView
+    index: int
+
+
+class TerminalEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", rename="camel"):
+    """The session has ended."""
+
+    exit_code: int | None
+
+
+class TerminalProblem(msgspec.Struct, frozen=True, tag_field="type", tag="problem", rename="camel"):
+    """A command could not be carried out, and why."""
+
+    message: str
+
+
+TerminalFrame = TerminalOpened | TerminalEnded | TerminalProblem
 
 
 class TerminalHost(Protocol):

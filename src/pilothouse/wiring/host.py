@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -43,11 +43,12 @@ from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import ToolSource
+from pilothouse.types.ports import JsonStore, ToolSource
+from pilothouse.types.terminals import TerminalHost
 from pilothouse.wiring.authority import Authority
 from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
 from pilothouse.wiring.foundation import Foundation
-from pilothouse.wiring.hands import Hands
+from pilothouse.wiring.hands import Hands, LateTerminals
 from pilothouse.wiring.servers import LateAdmin, Servers
 
 if TYPE_CHECKING:
@@ -71,13 +72,15 @@ class OpenHost:
 class _Settings:
     """The settings in the words of the `ConfigAdmin` port."""
 
-    def __init__(self, service: ConfigService, plugins: Plugins) -> None:
+    def __init__(self, service: ConfigService, plugins: Plugins, hands: Hands) -> None:
         self._service = service
         self._plugins = plugins
+        self._hands = hands
 
     def view(self) -> ConfigView:
-        """Return the settings, with the plugins."""
-        return msgspec.structs.replace(self._service.view(), plugins=self._plugins.views())
+        """Return the settings, with the plugins and what holds commands."""
+        sandbox = self._hands.terminals.sandbox.view()
+        return msgspec.structs.replace(self._service.view(), plugins=self._plugins.views(), sandbox=sandbox)
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
         """Change settings."""
@@ -148,12 +151,13 @@ async def open_host(
         admins = Admins(
             models,
             _Finder(folder, models),
-            _Settings(config, plugins),
+            _Settings(config, plugins, hands),
             cast(ServerAdmin, LateAdmin(servers)),
             todos,
-            authority,
+            authority.permissions,
             base.opened.store,
             hands,
+            cast(TerminalHost, LateTerminals(hands)),
         )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
@@ -166,7 +170,10 @@ async def open_host(
         stack.push_async_callback(engine.stop)
         if role == "server":
             await parts.records.tidy()
-            _watch_files(stack, models, config, service, servers)
+            service.policy_changed()
+            _watch_files(
+                stack, {"models": models.file, "config": config.file, "policy": authority.file}, service, servers
+            )
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor)
 
@@ -273,7 +280,7 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed, todos: TodoLists) 
 
 
 def _watch_files(
-    stack: AsyncExitStack, models: ModelCatalogue, config: ConfigService, service: HostService, servers: Servers
+    stack: AsyncExitStack, files: Mapping[str, JsonStore[Any]], service: HostService, servers: Servers
 ) -> None:
     """Pick up edits of the settings files while the server runs."""
     telling: set[asyncio.Task[None]] = set()
@@ -283,11 +290,13 @@ def _watch_files(
             task = asyncio.create_task(service.models_changed())
             telling.add(task)
             task.add_done_callback(telling.discard)
+        elif name == "policy":
+            service.policy_changed()
         else:
             servers.reconcile()
             service.servers_changed()
 
-    watcher = asyncio.create_task(watch({"models": models.file, "config": config.file}, changed), name="watch-files")
+    watcher = asyncio.create_task(watch(files, changed), name="watch-files")
     stack.push_async_callback(_ended, watcher)
 
 

@@ -14,7 +14,6 @@ _SESSIONS: dict[str, tuple[str, ...]] = {
     "sh": (),
 }
 _PROMPTS = {"bash": r"\w \$ ", "zsh": "%~ %# ", "sh": "$ "}
-SHELLS = tuple(_SESSIONS)
 
 
 def session_command(shell: str) -> tuple[str, ...]:

@@ -1,0 +1,137 @@
+"""A person at a conversation's terminal: what they type goes in, what it writes comes out as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing, suppress
+
+import msgspec
+from starlette.websockets import WebSocket
+
+from pilothouse.server.problems import internal_problem
+from pilothouse.server.sessions import Access, Caller
+from pilothouse.server.socket import GONE, SIGNED_OUT, STOPPING, TRY_AGAIN
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import HostApi
+from pilothouse.types.json import encode_text
+from pilothouse.types.terminals import (
+    OpenTerminal,
+    ResizeTerminal,
+    SelectText,
+    TerminalCommand,
+    TerminalEnded,
+    TerminalOpened,
+    TerminalProblem,
+    TerminalSelection,
+    TerminalSize,
+    TypeInput,
+)
+
+log = logging.getLogger(__name__)
+
+_commands = msgspec.json.Decoder(TerminalCommand)
+
+
+async def terminal_socket(socket: WebSocket) -> None:
+    """Serve one window until it leaves, its session ends, or the server stops."""
+    access: Access = socket.app.state.access
+    caller: Caller = socket.scope["caller"]
+    await socket.accept()
+    place = _Place(socket, socket.app.state.host, caller.owner, socket.path_params["id"])
+    seat = asyncio.ensure_future(place.sit())
+    try:
+        with access.streaming(caller, seat):
+            await asyncio.wait({seat})
+        code = TRY_AGAIN if not seat.cancelled() else STOPPING if access.closed else SIGNED_OUT
+    finally:
+        seat.cancel()
+        with suppress(asyncio.CancelledError):
+            await seat
+    with suppress(*GONE):
+        await socket.close(code)
+
+
+class _Place:
+    """One window at a terminal; several may look at the same one."""
+
+    def __init__(self, socket: WebSocket, host: HostApi, owner: str, conversation_id: str) -> None:
+        self._socket = socket
+        self._host = host
+        self._owner = owner
+        self._id = conversation_id
+        self._showing: asyncio.Task[None] | None = None
+        # Done when there is nothing more to show.
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def sit(self) -> None:
+        """Obey until the window is closed or its terminal has ended."""
+        obeying = asyncio.create_task(self._obey())
+        try:
+            await asyncio.wait({obeying, self._over}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            tasks = {obeying} if self._showing is None else {obeying, self._showing}
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _obey(self) -> None:
+        while True:
+            try:
+                command = _commands.decode(await self._socket.receive_text())
+            except (*GONE, KeyError):
+                return
+            except (msgspec.DecodeError, UnicodeEncodeError):
+                await self._send(TerminalProblem("The command was not understood."))
+                continue
+            try:
+                await self._do(command)
+            except PilothouseError as error:
+                await self._send(TerminalProblem(str(error)))
+            except Exception as error:
+                internal_problem(log, self._socket.scope, error)
+                await self._send(TerminalProblem("That did not work; the reason is in the log."))
+
+    async def _do(self, command: TerminalCommand) -> None:
+        if isinstance(command, OpenTerminal):
+            await self._open(command)
+        elif isinstance(command, TypeInput):
+            await self._host.type_in_terminal(self._owner, self._id, command.data.encode("utf-8", "replace"))
+        elif isinstance(command, ResizeTerminal):
+            size = TerminalSize(columns=command.columns, rows=command.rows)
+            await self._host.resize_terminal(self._owner, self._id, size)
+        elif isinstance(command, SelectText):
+            await self._host.select_in_terminal(self._owner, self._id, TerminalSelection(text=command.text))
+
+    async def _open(self, command: OpenTerminal) -> None:
+        if self._showing is not None:
+            raise PilothouseError("conflict", "This window shows the terminal already.")
+        size = TerminalSize(columns=command.columns, rows=command.rows)
+        terminal = await self._host.open_terminal(self._owner, self._id, size)
+        # Whoever comes anew, or from very long ago, is shown the newest part.
+        first = max(terminal.end_index - limits.TERMINAL_REPLAY, 0)
+        index = command.start if first <= command.start <= terminal.end_index else first
+        await self._send(TerminalOpened(terminal, index))
+        self._showing = asyncio.create_task(self._show(index))
+
+    async def _show(self, index: int) -> None:
+        """Send output as it comes; a window that takes none for long is let go and may come back."""
+        try:
+            async with aclosing(await self._host.terminal_output(self._owner, self._id, index)) as output:
+                async for _, piece in output:
+                    async with asyncio.timeout(limits.WRITE_TIMEOUT):
+                        await self._socket.send_bytes(piece)
+            sessions = (await self._host.terminals(self._owner, self._id)).sessions
+            await self._send(TerminalEnded(sessions[0].exit_code if sessions else None))
+        except (TimeoutError, *GONE):
+            return
+        except PilothouseError as error:
+            await self._send(TerminalProblem(str(error)))
+        finally:
+            if not self._over.done():
+                self._over.set_result(None)
+
+    async def _send(self, frame: object) -> None:
+        with suppress(*GONE):
+            await self._socket.send_text(encode_text(frame))
