@@ -176,7 +176,7 @@ def _exchange(one: Path, two: Path) -> None:
 # --- what is not a file ---
 
 
-@pytest.mark.case("FS-06")
+@pytest.mark.case("FS-06", "FIL-18")
 async def test_pipes_and_devices_are_neither_read_nor_written(at_work: Hands, work: Path) -> None:
     os.mkfifo(work / "pipe")
     for path in ("pipe", "/dev/zero", "/dev/full", "/dev/stdin"):
@@ -344,7 +344,7 @@ def _made(path: Path) -> Path:
 # --- writing ---
 
 
-@pytest.mark.case("FS-07")
+@pytest.mark.case("FS-07", "FIL-18")
 async def test_a_file_that_someone_writes_in_between_is_not_overwritten(work: Path) -> None:
     (work / "a.txt").write_text("one\n")
     place = find_place("a.txt", str(work))

@@ -7,7 +7,10 @@ import stat
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
 
+from pilothouse.types import limits
 from pilothouse.types.ports import ToolOutput
 from tests.support.files import Hands
 from tests.support.records import OWNER
@@ -51,7 +54,8 @@ def _umask() -> int:
 async def test_nothing_is_created_over_something_unasked(at_work: Hands, work: Path) -> None:
     (work / "a.txt").write_text("mine\n")
     assert (await at_work.fails("create_file", filePath="a.txt", content="x")).startswith("EXISTS: ")
-    assert (await at_work.fails("create_file", filePath=".", content="x")).startswith("NOT_A_FILE: ")
+    for folder in (".", "new/"):
+        assert (await at_work.fails("create_file", filePath=folder, content="x")).startswith("NOT_A_FILE: ")
     assert (await at_work.fails("create_file", filePath="a.txt/b", content="x")).startswith("NOT_A_FOLDER: ")
     assert (work / "a.txt").read_text() == "mine\n"
     await at_work.does("create_file", filePath="a.txt", content="new\n", overwrite=True)
@@ -223,6 +227,54 @@ async def test_an_edit_of_something_that_was_changed_since_it_was_read_is_a_conf
     # What the conversation wrote itself is no surprise to it.
     await at_work.does("replace_string", filePath="a.txt", oldString="more", newString="2")
     assert file.read_text() == "1\n2\n"
+
+
+@pytest.mark.case("FIL-18")
+async def test_names_that_are_no_text_are_not_taken_along(at_work: Hands, work: Path) -> None:
+    (work / "dir").mkdir()
+    (work / "dir" / os.fsdecode(b"bad\xff")).write_text("x")
+    for operation, arguments in (("delete_file", {"recursive": True}), ("rename_file", {"newPath": "other"})):
+        assert "name is no text" in await at_work.fails(operation, filePath="dir", **arguments)
+    (work / "link").symlink_to(os.fsdecode(b"nowhere\xff"))
+    await at_work.does("delete_file", filePath="link")
+    report = await at_work.undo()
+    assert report.conflicts == ()
+    assert os.readlink(os.fsencode(work / "link")) == b"nowhere\xff"
+
+
+@pytest.mark.case("FIL-18")
+async def test_what_could_not_be_brought_back_is_not_deleted(
+    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "dir" / "in").mkdir(parents=True)
+    (work / "dir" / "a.bin").write_bytes(b"x" * 2_000)
+    monkeypatch.setattr(limits, "TREE_BYTES", 1_000)
+    assert "more than could be brought back" in await at_work.fails("delete_file", filePath="dir", recursive=True)
+    monkeypatch.setattr(limits, "FILE_EDIT_BYTES", 1_000)
+    assert "TOO_LARGE" in await at_work.fails("delete_file", filePath="dir/a.bin")
+    monkeypatch.setattr(limits, "TREE_ENTRIES", 1)
+    assert "TOO_LARGE" in await at_work.fails("delete_file", filePath="dir", recursive=True)
+    assert sorted(os.listdir(work / "dir")) == ["a.bin", "in"]
+
+
+@pytest.mark.case("F-42")
+async def test_nothing_is_changed_when_what_was_there_cannot_be_kept(at_work: Hands, work: Path) -> None:
+    (work / "a.txt").write_text("one\n")
+    engine = at_work.store._database.engine
+
+    pages = 1
+
+    def bounded(connection: sa.Connection) -> None:
+        connection.connection.cursor().execute(f"PRAGMA max_page_count={pages}")
+
+    event.listen(engine, "begin", bounded, insert=True)
+    arguments = {"filePath": "a.txt", "oldString": "one", "newString": "x" * 1_000_000}
+    (work / "a.txt").write_text("one\n" + "y" * 1_000_000)
+    refused = await at_work.fails("replace_string", **arguments)
+    assert refused.startswith("DISK_FULL: Nothing was changed: The disk is full")
+    assert (work / "a.txt").read_text().startswith("one\n")
+    pages = 1_000_000
+    await at_work.does("replace_string", **arguments)
 
 
 async def test_what_would_fail_is_said_before_anyone_is_asked(at_work: Hands, work: Path) -> None:

@@ -47,7 +47,7 @@ class CreateFile(WriteOperation):
         content = arguments.get("content")
         if not isinstance(content, str):
             raise BadArgument("`content` is missing; it must be a text, and may be empty.")
-        if not place.parts:
+        if not place.parts or str(arguments["filePath"]).endswith("/"):
             raise PathRefused(f"{place.path} is a folder, not a file.", "NOT_A_FILE")
         found = look(place)
         if found is None:

@@ -72,10 +72,13 @@ def contains(folder: str, path: str) -> bool:
 def resolved(path: str) -> str:
     """Return a path with every link on its way resolved, as it is now."""
     try:
-        return os.path.realpath(path)
+        real = os.path.realpath(path)
     except OSError:
         # What was a link a moment ago is none any more.
         raise PathRefused(f"{path} is being changed by someone else; try again.", "CONFLICT") from None
+    if not is_text(real):
+        raise PathRefused(f"{path} leads to a name that is no text.")
+    return real
 
 
 def working_root(working_directory: str | None) -> str:
@@ -106,6 +109,11 @@ def find_place(text: str, working_directory: str | None) -> Place:
     return Place("/", components(resolved(text)), False)
 
 
+def is_text(name: str) -> bool:
+    """Return whether a name can be written down; the system takes others too."""
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+
+
 def odd_name(name: str) -> str:
     """Return what another system would take a name for; such a name is used only where it exists already."""
     if "\\" in name:
@@ -122,7 +130,7 @@ def _refuse_forms(text: str) -> None:
         raise PathRefused("The path is empty.")
     if "\0" in text:
         raise PathRefused("The path has a NUL character in it.")
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if not is_text(text):
         raise PathRefused("The path has characters in it that are no text.")
     if _SCHEME.match(text):
         raise PathRefused(f"{text} is an address; give the path of a file.")

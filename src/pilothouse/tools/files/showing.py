@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from pilothouse.tools.files.contents import as_text, is_binary
@@ -50,7 +51,7 @@ def _sides(step: Step) -> tuple[str, bytes | None, bytes | None]:
         return "modified", step.before.content, step.after
     if isinstance(step, RemoveFile):
         return "deleted", step.before.content, None
-    return "deleted", step.target.encode() if isinstance(step, RemoveLink) else None, None
+    return "deleted", os.fsencode(step.target) if isinstance(step, RemoveLink) else None, None
 
 
 def _diff(before: bytes | None, after: bytes | None, place: Place, room: int) -> Diff:

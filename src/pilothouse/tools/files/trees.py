@@ -7,7 +7,7 @@ import stat
 
 import msgspec
 
-from pilothouse.tools.files.places import PathRefused, Place
+from pilothouse.tools.files.places import PathRefused, Place, is_text
 from pilothouse.tools.files.walk import Folder, Identity, open_root
 from pilothouse.types import limits
 
@@ -45,6 +45,8 @@ def _gather(folder: Folder, place: Place, found: list[Found], depth: int) -> Non
         most = f"{limits.TREE_ENTRIES:,} files and folders, or folders more than {limits.TREE_DEPTH} deep"
         raise PathRefused(f"{place.name} holds more than {most}; use a command for that.", "TOO_LARGE")
     for name in sorted(names):
+        if not is_text(name):
+            raise PathRefused(f"{place.name} holds a file whose name is no text; use a command for that.")
         status = folder.stat(name)
         if status is None:
             continue
