@@ -22,7 +22,9 @@ from pilothouse.tools.files.places import PathRefused, find_place
 from pilothouse.tools.files.steps import WriteFile
 from pilothouse.tools.files.walk import open_folder, parent_of
 from pilothouse.types.access import Access, PathUse
+from pilothouse.types.api import ConversationPatch
 from tests.adversarial import swapping
+from tests.support.chatting import ME, chatting
 from tests.support.files import Hands, hands
 from tests.support.records import OWNER
 
@@ -334,6 +336,28 @@ async def test_our_own_settings_are_written_on_nobodys_word(at_work: Hands, work
         assert FORBIDDEN in output.text
     assert (home / "config.json").read_text() == "ours"
     assert sorted(os.listdir(home)) == before
+
+
+@pytest.mark.case("SPAWN-06")
+async def test_no_mode_lets_an_agent_write_our_settings(home: Path, work: Path) -> None:
+    (work / "a.txt").write_text("{}")
+    given = [
+        {"operation": "create_file", "filePath": str(home / "servers.json"), "content": "{}"},
+        {"operation": "rename_file", "filePath": "a.txt", "newPath": str(home / "plugins" / "evil.py")},
+        {"operation": "create_file", "filePath": "honest.txt", "content": "fine"},
+    ]
+    turns = [[{"call": "file_operations", "arguments": each}] for each in given]
+    async with chatting(home, [*turns, "Done."], settings={"working_directory": str(work)}) as chat:
+        settings = (await chat.snapshot()).conversation.settings
+        approving = msgspec.structs.replace(settings, mode="auto_approve")
+        await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=approving))
+        assert (await chat.say()).status == "completed"
+        calls = await chat.items("tool_call")
+        assert [call.status for call in calls] == ["failed", "failed", "completed"]
+        assert {call.data["error"]["code"] for call in calls[:2]} == {"PERMISSION_DENIED"}
+        assert all(call.data["decision"]["verdict"] == "deny" for call in calls[:2])
+    assert not (home / "servers.json").exists()
+    assert sorted(os.listdir(work)) == ["a.txt", "honest.txt"]
 
 
 def _made(path: Path) -> Path:

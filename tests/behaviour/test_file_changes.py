@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pilothouse.agent.history import history
+from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.messages import TextBlock
 from tests.support.chatting import ME, chatting
@@ -81,6 +82,37 @@ async def test_one_call_is_undone_and_what_the_person_changed_stays(home: Path, 
         assert report.conflicts[0].why == f"{work / 'a.txt'} was changed since."
         assert "-one\n-two\n+1\n+mine\n" in report.conflicts[0].diff
         assert (work / "a.txt").read_text() == "1\nmine\n"
+
+
+@pytest.mark.case("FIL-17", "ATZ-14")
+async def test_reading_is_free_and_a_write_asks_with_its_diff(home: Path, work: Path) -> None:
+    async with chatting(home, TURNS, settings={"working_directory": str(work)}) as chat:
+        run = await chat.say()
+        assert run.status == "waiting"
+        calls = await chat.items("tool_call")
+        assert [call.status for call in calls] == ["completed", "waiting"]
+        (question,) = await chat.items("question")
+        assert question.data["operation"] == "file_operations.replace_string"
+        assert question.data["preview"]["changes"][0]["diff"].endswith("-one\n+1\n two\n")
+        assert question.data["access"]["paths"][0]["path"] == str(work / "a.txt")
+        assert (work / "a.txt").read_text() == "one\ntwo\n"
+        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        await chat.settled(run.id)
+        assert (work / "a.txt").read_text() == "1\ntwo\n"
+        await chat.api.cancel_run(ME, run.id)
+
+
+@pytest.mark.case("FIL-18", "FS-07")
+async def test_what_changed_while_the_person_thought_about_it_is_said_to_the_model(home: Path, work: Path) -> None:
+    async with chatting(home, [*TURNS[:2], "Done."], settings={"working_directory": str(work)}) as chat:
+        run = await chat.say()
+        (question,) = await chat.items("question")
+        (work / "a.txt").write_text("one and more\n")
+        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        assert (await chat.settled(run.id)).status == "completed"
+        edit = (await chat.items("tool_call"))[1]
+        assert (edit.status, edit.data["error"]["code"]) == ("failed", "CONFLICT")
+        assert (work / "a.txt").read_text() == "one and more\n"
 
 
 async def test_strangers_and_wrong_ids_undo_nothing(home: Path, work: Path) -> None:
