@@ -53,7 +53,7 @@ class GitCommit(BuildOperation):
     async def look(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the command, with what the commit would contain."""
         command = await self._meant(arguments, context)
-        found = await self._contents(arguments, context)
+        _, found = await self._contents(arguments, context)
         access = await self.command_access(command, context)
         return msgspec.structs.replace(access, preview=found.shown, content=found.digest)
 
@@ -61,10 +61,9 @@ class GitCommit(BuildOperation):
         """Commit exactly what was shown; if that fails, nothing more is staged than before."""
         self.hold(context, await self._meant(arguments, context))
         await asyncio.to_thread(self.hold_folder, context)
-        found = await self._contents(arguments, context)
+        repository, found = await self._contents(arguments, context)
         if context.access is not None and context.access.content not in ("", found.digest):
             raise BadArgument(_CHANGED, "CONFLICT")
-        repository = await self.repository(context)
         before = (await repository.ask("write-tree")).decode().strip()
         done = False
         try:
@@ -85,7 +84,8 @@ class GitCommit(BuildOperation):
         named = self._files(arguments, context)
         if named:
             # Literally: a name with a star in it is a name.
-            added = await repository.run("add", "--all", "--", *(f":(top,literal){path}" for path in named))
+            paths = [":(top)" if path == "." else f":(top,literal){path}" for path in named]
+            added = await repository.run("add", "--all", "--", *paths)
             if added.exit_code or added.timed_out:
                 raise GitFailed("The files could not be staged", added)
         feedback.progress(None, None, "Committing")
@@ -94,15 +94,15 @@ class GitCommit(BuildOperation):
             raise GitFailed("Nothing was committed", ran)
         return ran
 
-    async def _contents(self, arguments: JsonObject, context: CallContext) -> Contents:
+    async def _contents(self, arguments: JsonObject, context: CallContext) -> tuple[Repository, Contents]:
         repository = await self.repository(context)
         if not repository.is_whole:
             raise BadArgument(
                 f"The repository begins at {repository.root}; make that the working directory to commit.", "OUTSIDE"
             )
-        if await repository.line("config", "--get", "core.worktree"):
+        if await repository.is_elsewhere():
             raise BadArgument(_ELSEWHERE, "OUTSIDE")
-        return await contents(repository, self._files(arguments, context))
+        return repository, await contents(repository, self._files(arguments, context))
 
     async def _meant(self, arguments: JsonObject, context: CallContext) -> CommandUse:
         message, files = self._message(arguments), self._files(arguments, context)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.terminal.text import plain, shortened
 from pilothouse.types import limits
 from pilothouse.types.terminals import Ran, Runner
 
@@ -19,7 +20,8 @@ _HARMLESS = {
     "maintenance.auto": "false",
     "log.showSignature": "false",
 }
-_NAMED = r"^(filter\..*\.(clean|smudge|process|required)|remote\..*\.promisor|extensions\.partialclone)$"
+_NAMED = r"^(filter\..*\.(clean|smudge|process|required)|remote\..*\.promisor|extensions\.partialclone|core\.worktree)$"
+_WORK_TREE = "core.worktree"
 _ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -33,12 +35,13 @@ DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignor
 
 
 class GitFailed(BadArgument):
-    """git says no; its own words are the reason."""
+    """git says no, or a hook does; the first line of what they say is the reason, `words` is all of it."""
 
     def __init__(self, what: str, ran: Ran) -> None:
-        words = (ran.errors or ran.output).decode(errors="replace").strip()
-        why = "it took too long" if ran.timed_out else words[: limits.GIT_WORDS_CHARS] or f"exit code {ran.exit_code}"
-        super().__init__(f"{what}: {why}", "GIT_FAILED")
+        self.words = shortened(plain((ran.errors + ran.output).decode(errors="replace"))).strip()
+        first = self.words.partition("\n")[0][: limits.GIT_WORDS_CHARS].rstrip(".")
+        why = "it took too long" if ran.timed_out else first or f"exit code {ran.exit_code}"
+        super().__init__(f"{what}: {why}.", "GIT_FAILED")
 
 
 class Repository:
@@ -58,9 +61,7 @@ class Repository:
 
     async def ask(self, *arguments: str, codes: Sequence[int] = (0,)) -> bytes:
         """Return what git answers; nothing of the repository is run or changed."""
-        if self._settings is None:
-            self._settings = await self._harmless()
-        ran = await self._git(arguments, self._settings)
+        ran = await self._git(arguments, await self._known())
         if ran.exit_code not in codes or ran.timed_out:
             raise GitFailed(f"git {arguments[0]} failed", ran)
         return ran.output
@@ -68,6 +69,10 @@ class Repository:
     async def line(self, *arguments: str) -> str:
         """Return the one line that git answers; empty when it has no answer."""
         return (await self.ask(*arguments, codes=(0, 1, 128))).decode(errors="replace").strip()
+
+    async def is_elsewhere(self) -> bool:
+        """Return whether its own settings place its files in another folder."""
+        return _WORK_TREE in await self._known()
 
     async def hooks_folder(self) -> str:
         """Return where its hooks are, by its own settings."""
@@ -79,8 +84,13 @@ class Repository:
         """Run git as the person would, with the repository's hooks and filters."""
         return await self._runner.run(("git", *arguments), self.root, limits.COMMIT_TIME)
 
-    async def _harmless(self) -> dict[str, str]:
+    async def _known(self) -> Mapping[str, str]:
         """Return the settings under which nothing is run, whatever filters and remotes the repository has."""
+        if self._settings is None:
+            self._settings = await self._harmless()
+        return self._settings
+
+    async def _harmless(self) -> dict[str, str]:
         ran = await self._git(("config", "--includes", "--name-only", "-z", "--get-regexp", _NAMED), _HARMLESS)
         if ran.exit_code not in (0, 1):
             raise GitFailed("git could not read its settings", ran)

@@ -1,0 +1,160 @@
+"""A repository that wants to be more than files: its settings run nothing, until the person agrees to a commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.repositories import building, git, make_repository
+from tests.support.terminals import AtTerminal
+
+MARK = "it-ran"
+PROGRAM = f"#!/bin/sh\necho x >> {MARK}\ncat\n"
+
+
+def hostile(folder: Path) -> Path:
+    """Make a repository with every setting that makes git run something when it is looked at."""
+    make_repository(folder, readme__md="Hello\n", code__py="print(1)\n")
+    program = folder / "evil.sh"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    for name in ("post-index-change", "pre-commit", "post-checkout", "fsmonitor-watchman", "reference-transaction"):
+        hook = folder / ".git" / "hooks" / name
+        hook.write_text(PROGRAM)
+        hook.chmod(0o755)
+    (folder / ".gitattributes").write_text("*.md filter=evil diff=evil merge=evil\n*.py filter=odd=name\n")
+    config = folder / ".git" / "config"
+    with config.open("a") as file:
+        file.write(
+            f"""
+[core]
+    fsmonitor = {program}
+    pager = {program}
+    editor = {program}
+    sshCommand = {program}
+    askPass = {program}
+    alternateRefsCommand = {program}
+[diff]
+    external = {program}
+[diff "evil"]
+    command = {program}
+    textconv = {program}
+[filter "evil"]
+    clean = {program}
+    smudge = {program}
+    process = {program}
+    required = true
+[filter "odd=name"]
+    clean = {program}
+    required = true
+[alias]
+    status = !{program}
+    diff = !{program}
+[pager]
+    status = {program}
+[credential]
+    helper = !{program}
+[gpg]
+    program = {program}
+[log]
+    showSignature = true
+[include]
+    path = {folder}/more.config
+"""
+        )
+    (folder / "more.config").write_text(f'[filter "included"]\n\tclean = {program}\n\trequired = true\n')
+    (folder / "changed.txt").write_text("changed\n")
+    (folder / "readme.md").write_text("Hello\nWorld\n")
+    (folder / "code.py").write_text("print(2)\n")
+    return folder
+
+
+async def look(builds: AtTerminal) -> None:
+    """Look at everything there is to look at."""
+    output = await builds.does("get_changed_files", include_diff=True)
+    assert "readme.md: modified" in output.text
+    assert "+World" in output.text
+    access = await builds.touched("git_commit", message="x", files=["readme.md", "code.py", "changed.txt"])
+    assert {change["path"] for change in access.preview["changes"]} == {"readme.md", "code.py", "changed.txt"}
+
+
+@pytest.mark.case("SPAWN-08", "BLD-05", "CMD-10")
+@pytest.mark.parametrize("kind", ["bubblewrap", "none"])
+async def test_looking_at_a_repository_runs_nothing_of_it(home: Path, tmp_path: Path, kind: str) -> None:
+    work = hostile(tmp_path / "work")
+    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+        await look(builds)
+    assert not (work / MARK).exists()
+
+
+@pytest.mark.case("SPAWN-08")
+async def test_the_same_settings_would_run_something_for_anyone_else(tmp_path: Path) -> None:
+    work = hostile(tmp_path / "work")
+    git(work, "status")
+    assert (work / MARK).exists(), "the repository of this test is not as hostile as it should be"
+
+
+@pytest.mark.case("SPAWN-08", "BLD-04")
+async def test_hooks_run_with_a_commit_that_the_person_agreed_to_and_are_named(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work")
+    hook = work / ".git" / "hooks" / "pre-commit"
+    hook.write_text(f"#!/bin/sh\necho ran >> {MARK}\n")
+    hook.chmod(0o755)
+    (work / "new.txt").write_text("new\n")
+    async with building(home, work) as builds:
+        access = await builds.touched("git_commit", message="x", files=["new.txt"])
+        assert access.preview["commit"]["hooks"] == ["pre-commit"]
+        assert not (work / MARK).exists()
+        await builds.does("git_commit", message="x", files=["new.txt"])
+        assert (work / MARK).read_text() == "ran\n"
+
+
+@pytest.mark.case("SPAWN-08")
+async def test_a_folder_that_only_looks_like_a_repository_is_none(home: Path, tmp_path: Path) -> None:
+    # git takes any folder with these names for a repository, with all its settings.
+    work = make_repository(tmp_path / "work")
+    bare = work / "inner"
+    (bare / "objects").mkdir(parents=True)
+    (bare / "refs").mkdir()
+    (bare / "HEAD").write_text("ref: refs/heads/main\n")
+    (bare / "config").write_text(f"[core]\n\tbare = false\n\tworktree = {bare}\n\tfsmonitor = touch {bare}/{MARK}\n")
+    async with building(home, bare, "none") as builds:
+        await builds.does("get_changed_files")
+    assert not (bare / MARK).exists()
+
+
+@pytest.mark.case("SPAWN-08", "FS-01")
+async def test_settings_cannot_move_the_files_of_a_repository_elsewhere(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work")
+    secret = tmp_path / "private"
+    secret.mkdir()
+    (secret / "diary.txt").write_text("dear diary\n")
+    git(work, "config", "core.worktree", str(secret))
+    (work / "new.txt").write_text("new\n")
+    async with building(home, work, "none") as builds:
+        output = await builds.does("get_changed_files", include_diff=True)
+        assert "diary" not in output.text
+        assert "new.txt: untracked" in output.text
+        said = await builds.fails("git_commit", message="x", files=["new.txt"])
+        assert said == "OUTSIDE: The repository's settings place its files elsewhere; commit by hand."
+
+
+@pytest.mark.case("SPAWN-08")
+async def test_a_missing_object_is_not_fetched_from_anywhere(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work")
+    program = work / "evil.sh"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    blob = git(work, "rev-parse", "HEAD:readme.md")
+    (work / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with (work / ".git" / "config").open("a") as file:
+        file.write(
+            f'[remote "far"]\n\turl = {work}\n\tuploadpack = {program}\n\tpromisor = true\n'
+            "[extensions]\n\tpartialClone = far\n[protocol]\n\tallow = always\n"
+        )
+    git(work, "config", "core.repositoryformatversion", "1")
+    (work / "readme.md").write_text("changed\n")
+    async with building(home, work, "none") as builds:
+        await builds.call("get_changed_files", include_diff=True)
+    assert not (work / MARK).exists()
