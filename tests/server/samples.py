@@ -7,6 +7,7 @@ from typing import Any
 from pilothouse.server.routing import AnyRoute
 from pilothouse.types.api import (
     Answer,
+    Answers,
     ConfigPatch,
     ConversationPatch,
     ModelInput,
@@ -14,6 +15,7 @@ from pilothouse.types.api import (
     NewMessage,
     SessionRequest,
 )
+from pilothouse.types.authority import NewGrant, PolicyInput
 from pilothouse.types.servers import (
     ConsentGiven,
     ImportRequest,
@@ -32,6 +34,9 @@ BODIES: dict[type, dict[str, Any]] = {
     ConversationPatch: {"title": "Renamed"},
     NewMessage: {"text": "Hello"},
     Answer: {"choice": "yes"},
+    Answers: {"itemIds": ["i_none"], "answer": {"choice": "yes"}},
+    PolicyInput: {"rules": [{"id": "no-push", "verdict": "deny", "pattern": {"command": ["git", "push"]}}]},
+    NewGrant: {"conversationId": "c_none", "pattern": {"tool": "file_operations.create_file"}},
     ModelInput: {"name": "Scripted", "provider": "scripted", "model": "script.json"},
     ConfigPatch: {"globalHotkey": "F1"},
     ServerInput: {"name": "Echo", "commandLine": "echo-server --stdio"},
@@ -45,7 +50,7 @@ BODIES: dict[type, dict[str, Any]] = {
     TerminalSize: {"columns": 80, "rows": 24},
     TerminalSelection: {"text": "an error"},
 }
-QUERIES = {"/api/search": {"q": "hello"}}
+QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}}
 
 
 def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:
