@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pilothouse.net.client import close_clients
+from pilothouse.remote.host import RemoteHost
+from pilothouse.runs.address import read_address
+from pilothouse.server.run import ServerOptions
 from pilothouse.types import limits
-from pilothouse.types.api import Answer
+from pilothouse.types.api import Answer, Answers
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
+from pilothouse.types.ports import CallContext, ToolOutput
+from tests.server.running import reach
 from tests.support.chatting import ME, Chat, chatting
-from tests.support.tools import ToolOf, give_tools
+from tests.support.tools import ToolOf, add_tools, give_tools
 
 READ = "files__read"
 
@@ -24,9 +32,9 @@ async def open_questions(chat: Chat) -> list[Item]:
     return [item for item in await chat.items("question") if item.status == "waiting"]
 
 
-async def answer(chat: Chat, question: Item, choice: str) -> str:
+async def answer(chat: Chat, question: Item, choice: str, **more: Any) -> str:
     """Answer, wait for the run to end or ask again, and return its state."""
-    await chat.api.answer(ME, question.id, Answer(choice=choice))
+    await chat.api.answer(ME, question.id, Answer(choice=choice, **more))
     return (await chat.settled(question.run_id or "")).status
 
 
@@ -224,3 +232,198 @@ async def test_an_open_question_survives_a_restart(home: Path) -> None:
         assert await answer(chat, question, "allow") == "completed"
         assert [item.run_id for item in await chat.items("tool_call")] == [run.id]
         assert len(tool.calls) == 1
+
+
+# --- answers that last ---------------------------------------------------------------------------
+
+
+def create(path: str, content: str = "x\n") -> dict[str, Any]:
+    return a_call("file_operations", operation="create_file", filePath=path, content=content)
+
+
+def working_in(folder: Path) -> dict[str, Any]:
+    return {"working_directory": str(folder)}
+
+
+@pytest.mark.case("ATZ-15")
+async def test_always_is_a_rule_that_other_conversations_know_too(home: Path, tmp_path: Path) -> None:
+    turns = [[create("notes/a.md")], "Done."]
+    async with chatting(home, turns, settings=working_in(tmp_path)) as chat:
+        await chat.say()
+        [question] = await open_questions(chat)
+        assert await answer(chat, question, "always") == "completed"
+        [rule] = json.loads((home / "policy.json").read_text())["rules"]
+        assert (rule["verdict"], rule["pattern"]["paths"]) == ("allow", ["notes/*"])
+    async with chatting(
+        home, [[create("notes/b.md")], [create("b.md")], "Done."], settings=working_in(tmp_path)
+    ) as chat:
+        assert (await chat.say()).status == "waiting"
+        first, second = await chat.items("tool_call")
+        assert first.data["decision"]["authority"] == "rule"
+        assert first.data["decision"]["rule"] == rule["id"]
+        assert second.data["decision"]["verdict"] == "ask"
+
+
+async def test_an_edited_pattern_counts_and_settles_no_other_question(home: Path, tmp_path: Path) -> None:
+    turn = [create("notes/a.md"), create("notes/b.md")]
+    async with chatting(home, [turn, [create("notes/a.md")], "Done."], settings=working_in(tmp_path)) as chat:
+        await chat.say()
+        first, second = await open_questions(chat)
+        assert first.data["group"] == second.data["group"]
+        narrower = {"tool": "file_operations.create_file", "paths": ["notes/a.md"], "folder": str(tmp_path)}
+        content = {"duration": "1h 30m", "pattern": narrower}
+        await chat.api.answer(ME, first.id, Answer(choice="conversation", content=content))
+        assert [item.id for item in await open_questions(chat)] == [second.id]
+        [grant] = await chat.host.executor._parts.records.grants(ME, chat.id)
+        assert (grant.pattern.paths, round(grant.expires_at - grant.created_at)) == (("notes/a.md",), 5400)
+        assert await answer(chat, second, "deny") == "completed"
+
+
+@pytest.mark.case("ATZ-12")
+@pytest.mark.parametrize(
+    ("choice", "content", "sentence"),
+    [
+        ("conversation", {"duration": "soon"}, "is not a duration"),
+        ("conversation", {"duration": "9d"}, "at most 24 hours"),
+        ("conversation", {"until": 3}, "until"),
+        ("conversation", {"pattern": {"tool": "x", "colour": "red"}}, "colour"),
+        ("always", {"pattern": {"tool": "*foo"}}, "a tool is named like"),
+        ("allow", {"duration": "5m"}, "Only a lasting answer has content."),
+        ("forever", None, "Choose one of: allow, conversation, always, deny."),
+    ],
+)
+async def test_an_answer_that_cannot_be_kept_leaves_the_question_open(
+    home: Path, tmp_path: Path, choice: str, content: Any, sentence: str
+) -> None:
+    async with chatting(home, [[create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
+        await chat.say()
+        [question] = await open_questions(chat)
+        with pytest.raises(PilothouseError, match=sentence) as refused:
+            await chat.api.answer(ME, question.id, Answer(choice=choice, content=content))
+        assert refused.value.code == "bad_request"
+        assert [item.id for item in await open_questions(chat)] == [question.id]
+        assert await answer(chat, question, "allow") == "completed"
+
+
+@pytest.mark.case("ATZ-06", "ATZ-07", "ATZ-08", "ATZ-09", "ATZ-13", "ATZ-14")
+async def test_what_the_agent_asked_leave_for_succeeds_when_it_is_tried_again(home: Path, tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    project.mkdir()
+    outside.mkdir()
+    asking = a_call(
+        "user_collaboration", prompt="May I create files there?", authorize_operation="file_operations.create_file"
+    )
+    turns = [
+        [create(str(outside / "a.md"))],
+        [asking],
+        [create(str(outside / "a.md"))],
+        [create(str(outside / "b.md"))],
+        [a_call("file_operations", operation="delete_file", filePath=str(outside / "a.md"))],
+        "Done.",
+    ]
+    async with chatting(home, turns, settings=working_in(project)) as chat:
+        await chat.say()
+        [question] = await open_questions(chat)
+        assert question.data["rule"] == "outside"
+        assert await answer(chat, question, "deny", text="Ask me first.") == "waiting"
+        denied = (await chat.items("tool_call"))[0]
+        for part in ("Ask me first.", "file_operations.create_file", "user_collaboration", "May I do this"):
+            assert part in denied.text
+        [asked] = await open_questions(chat)
+        assert (asked.data["kind"], asked.data["authorizes"]) == ("collaboration", "file_operations.create_file")
+        # Words are no leave; a button is.
+        with pytest.raises(PilothouseError, match="Choose one of: approve, decline"):
+            await chat.api.answer(ME, asked.id, Answer(text="Yes, go ahead!"))
+        assert await answer(chat, asked, "approve", text="Go ahead.") == "waiting"
+        assert ((outside / "a.md").exists(), (outside / "b.md").exists()) == (True, True)
+        [grant] = await chat.host.executor._parts.records.grants(ME, chat.id)
+        assert (grant.single_use, grant.uses, round(grant.expires_at - grant.created_at)) == (False, 2, 300)
+        [left] = await open_questions(chat)
+        assert left.data["operation"] == "file_operations.delete_file"
+        assert await answer(chat, left, "deny") == "completed"
+
+
+@pytest.mark.case("ATZ-09")
+async def test_declined_leave_gives_none(home: Path, tmp_path: Path) -> None:
+    asking = a_call("user_collaboration", prompt="May I?", authorize_operation="file_operations.create_file")
+    async with chatting(home, [[asking], [create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
+        await chat.say()
+        [asked] = await open_questions(chat)
+        assert await answer(chat, asked, "decline") == "waiting"
+        assert await chat.host.executor._parts.records.grants(ME, chat.id) == []
+
+
+# --- what the timeline tells ---------------------------------------------------------------------
+
+
+@pytest.mark.case("LOG-01")
+async def test_who_what_and_why_can_be_told_from_the_timeline_alone(home: Path, tmp_path: Path) -> None:
+    async def breaks(arguments: dict[str, Any], context: CallContext) -> ToolOutput:
+        raise RuntimeError("no such planet")
+
+    turns = [
+        [create("allowed.md")],
+        [create("denied.md")],
+        [create("granted.md")],
+        [create("expired.md")],
+        [a_call("breaks")],
+        "Done.",
+    ]
+    async with chatting(home, turns, settings=working_in(tmp_path)) as chat:
+        add_tools(chat.host, ToolOf("breaks", breaks))
+        run = await chat.say()
+        records = chat.host.executor._parts.records
+        for choice in ("allow", "deny", "conversation"):
+            [question] = await open_questions(chat)
+            if choice == "conversation":
+                # It covers the next call, and is over before the one after that.
+                content = {"pattern": {"tool": "*", "paths": ["granted.md"]}}
+                await answer(chat, question, choice, content=content)
+                [grant] = await records.grants(ME, chat.id)
+                await records.revoke_grant(ME, grant.id)
+            else:
+                await answer(chat, question, choice, text="Not that." if choice == "deny" else None)
+        [question] = await open_questions(chat)
+        assert await answer(chat, question, "allow") == "completed"
+        told = [
+            (call.status, call.data["decision"]["authority"], call.data["decision"]["by"], call.data["arguments"])
+            for call in await chat.items("tool_call")
+        ]
+        assert [(status, authority, by) for status, authority, by, _ in told] == [
+            ("completed", "person", ME),
+            ("failed", "person", ME),
+            ("completed", "person", ME),
+            ("completed", "person", ME),
+            ("failed", "harmless", ""),
+        ]
+        assert [given["filePath"] for *_, given in told[:4]] == [
+            "allowed.md",
+            "denied.md",
+            "granted.md",
+            "expired.md",
+        ]
+        for call in await chat.items("tool_call"):
+            decision = call.data["decision"]
+            assert all(decision[name] for name in ("verdict", "rule", "why", "callHash", "at"))
+            assert call.run_id == run.id
+        answers = [item.data["answer"] for item in await chat.items("question")]
+        assert [(one["choice"], one["by"], one["at"] > 0) for one in answers] == [
+            ("allow", ME, True),
+            ("deny", ME, True),
+            ("conversation", ME, True),
+            ("allow", ME, True),
+        ]
+
+
+@pytest.mark.case("AUTHZ-11")
+async def test_several_questions_are_answered_over_http_with_one_request(home: Path, tmp_path: Path) -> None:
+    async with chatting(home, [[create("a/1.md"), create("a/2.md")], "Done."], settings=working_in(tmp_path)) as chat:
+        run = await chat.say()
+        ids = [item.id for item in await open_questions(chat)]
+        body = Answers(item_ids=(*ids, "i_unknown"), answer=Answer(choice="allow"))
+        async with reach(chat.api, ServerOptions(home=home)):
+            taken = (await RemoteHost(lambda: read_address(home)).answer_many(ME, body)).answers
+        await close_clients()
+        assert [(one.item_id, one.taken) for one in taken] == [(ids[0], True), (ids[1], True), ("i_unknown", False)]
+        assert taken[-1].message
+        assert (await chat.settled(run.id)).status == "completed"

@@ -10,6 +10,9 @@ import msgspec
 
 from pilothouse.types.api import (
     Answer,
+    Answers,
+    AnswersTaken,
+    AnswerTaken,
     Catalogue,
     ConfigPatch,
     ConfigView,
@@ -38,6 +41,8 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 from pilothouse.types.models import KeyState, ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run, RunOptions
+from tests.server.memory_authority import MemoryAuthority
+from tests.server.memory_changes import MemoryChanges
 from tests.server.memory_servers import MemoryServers
 from tests.server.memory_terminals import MemoryTerminals
 from tests.server.memory_todos import MemoryTodos
@@ -45,12 +50,13 @@ from tests.server.memory_todos import MemoryTodos
 QUEUE = 100
 
 
-class MemoryHost(MemoryServers, MemoryTodos, MemoryTerminals):
+class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, MemoryAuthority):
     """Implements HostApi; `calls` counts what reached it, so that a refusal can prove it did nothing."""
 
     def __init__(self) -> None:
         MemoryServers.__init__(self)
         MemoryTodos.__init__(self)
+        MemoryAuthority.__init__(self)
         self.files: dict[int, PartData] = {}
         self.known: dict[str, Conversation] = {}
         self.runs: dict[str, Run] = {}
@@ -262,6 +268,12 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryTerminals):
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         return self._own_run(owner, item_id)
+
+    async def answer_many(self, owner: str, body: Answers) -> AnswersTaken:
+        taken = (
+            AnswerTaken(item_id=item_id, taken=self._own_run(owner, item_id) is not None) for item_id in body.item_ids
+        )
+        return AnswersTaken(answers=tuple(taken))
 
     # --- Models, Settings ---
 

@@ -141,11 +141,14 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     for call in calls:
         if call.status in CLOSED and not call.data.get("cutOff"):
             assert call.text or call.status == "completed", f"{call.id} has no result"
+    for call in calls:
+        if begun[call.id]:
+            assert call.data["decision"]["verdict"] == "allow", f"{call.id} ran and nobody decided so"
     for question in items:
         call_id = question.data.get("callItemId") if question.data.get("kind") == "approval" else None
         if call_id in begun:
             choice = question.data.get("answer", {}).get("choice")
-            assert choice in ("allow", "conversation"), f"{call_id} ran without leave"
+            assert choice in ("allow", "conversation", "always"), f"{call_id} ran without leave"
 
 
 def _came_to(phase: str, events: Sequence[Event]) -> Counter[str]:

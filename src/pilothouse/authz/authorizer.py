@@ -13,7 +13,6 @@ import time
 from pilothouse.authz import judging
 from pilothouse.authz.cards import card, question
 from pilothouse.authz.case import Case, Finding
-from pilothouse.authz.expiry import Expiry
 from pilothouse.authz.matching import covers
 from pilothouse.authz.permits import GivenPermit, call_hash
 from pilothouse.authz.ports import Rules, Ruling
@@ -38,7 +37,6 @@ class PersonAuthorizer:
         self._rules = rules
         self._grants = grants
         self._guard = guard
-        self._expiry = Expiry()
 
     async def decide(
         self, tool: Tool, arguments: JsonObject, context: CallContext, approval: Approval | None
@@ -93,7 +91,7 @@ class PersonAuthorizer:
         try:
             standing = await self._grants.standing_grants(context.owner, context.conversation_id)
             for grant in standing:
-                if self._expiry.stands(grant) and covers(grant.pattern, case.access, case.tool, context):
+                if covers(grant.pattern, case.access, case.tool, context):
                     return Finding("allow", "grant", grant.id, "The person allowed this for a while.")
         except Exception:
             _log.exception("the permissions of %s could not be looked at", context.conversation_id)

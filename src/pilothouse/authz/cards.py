@@ -10,7 +10,7 @@ from pilothouse.authz.proposals import told
 from pilothouse.types import limits
 from pilothouse.types.authority import Pattern
 from pilothouse.types.durations import words_of
-from pilothouse.types.json import JsonObject, plain, encode
+from pilothouse.types.json import JsonObject, encode, plain
 
 ALLOW = {"id": "allow", "label": "Allow once"}
 CONVERSATION = {

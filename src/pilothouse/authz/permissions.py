@@ -14,7 +14,7 @@ from pilothouse.authz.policy import Policy, RuleSet
 from pilothouse.authz.policy_file import checked_pattern, checked_rules, subject_of
 from pilothouse.authz.replay import replayed, uses
 from pilothouse.types import limits
-from pilothouse.types.authority import Example, Grant, PolicyCheck, PolicyReplay, Rule, RuleUse
+from pilothouse.types.authority import Example, Grant, Pattern, PolicyCheck, PolicyReplay, Rule, RuleUse
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, encode, plain
 from pilothouse.types.models import FileProblem
@@ -34,6 +34,11 @@ class PersonPermissions:
         self._expiry = expiry or Expiry()
         # Those that were seen to stand: using one asks the steady clock again.
         self._seen: dict[str, Grant] = {}
+
+    def vet(self, pattern: Pattern, *, lasting: bool) -> None:
+        """Raise `bad_request` with why a permission for such calls cannot be kept."""
+        rule = Rule(id="new", verdict="allow", pattern=pattern)
+        _plainly(lambda: checked_rules((rule,)) if lasting else checked_pattern(pattern))
 
     # --- passing permissions ---
 

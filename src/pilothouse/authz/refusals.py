@@ -27,8 +27,9 @@ def said_no(case: Case, approval: Approval) -> str:
 def _how_to_ask(case: Case, may_help: bool) -> str:
     if not may_help:
         return "Nobody can allow it; find another way."
-    operation, line = case.access.operation, case.tool.display(case.arguments)
-    return (
-        f"If it is needed, ask with user_collaboration, authorize_operation “{operation}”, "
-        f"and a prompt such as: “May I do this: {line}?”"
-    )
+    access, line = case.access, case.tool.display(case.arguments)
+    prompt = f"a prompt such as: “May I do this: {line}?”"
+    if case.tool.server or access.command or access.destination:
+        # Leave for these is given for exactly one call at a time, or by a rule.
+        return f"If it is needed, say why with user_collaboration, {prompt} Then call it again."
+    return f"If it is needed, ask with user_collaboration, authorize_operation “{access.operation}”, and {prompt}"

@@ -29,7 +29,7 @@ class AnswerCommands:
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
         question = await self._records.item(owner, item_id)
-        run, _ = await self._take_answer(owner, question, await answers.checked(question, body, owner))
+        run, _ = await self._take_answer(owner, question, await self._checked_answer(question, body, owner))
         return run
 
     async def answer_many(self, owner: str, body: Answers) -> AnswersTaken:
@@ -51,8 +51,17 @@ class AnswerCommands:
         question = await self._records.item(owner, item_id)
         if len(body.item_ids) > 1 and answers.alone(question, body.answer):
             raise PilothouseError("bad_request", "This question must be answered by itself.")
-        _, settled = await self._take_answer(owner, question, await answers.checked(question, body.answer, owner))
+        answer = await self._checked_answer(question, body.answer, owner)
+        _, settled = await self._take_answer(owner, question, answer)
         return settled
+
+    async def _checked_answer(self, question: Item, body: Answer, owner: str) -> JsonObject:
+        answer = await answers.checked(question, body, owner)
+        pattern = answers.pattern_of(question, answer)
+        if pattern is not None:
+            # Before anything is settled: an answer whose permission cannot be kept is no answer yet.
+            self._permissions.vet(pattern, lasting=answer["choice"] == "always")
+        return answer
 
     async def _take_answer(self, owner: str, question: Item, answer: JsonObject) -> tuple[Run, set[str]]:
         """Keep an answer with what it allows, and let the run go on; return which questions it settled."""

@@ -92,23 +92,29 @@ def _reach(question: Item, content: JsonObject) -> JsonObject:
     return {"content": kept, "edited": pattern != proposed}
 
 
+def pattern_of(question: Item, answer: JsonObject) -> Pattern | None:
+    """Return which calls an answer allows beyond the one that it is about; None when no others."""
+    data, choice = question.data, answer.get("choice")
+    if data.get("kind") == "approval" and choice in LASTING:
+        return convert(answer["content"]["pattern"], Pattern)
+    if data.get("kind") == "collaboration" and data.get("authorizes") and choice == "approve":
+        return Pattern(tool=str(data["authorizes"]))
+    return None
+
+
 def grant_of(question: Item, answer: JsonObject, owner: str) -> Grant | None:
-    """Return the passing permission that an answer gives: to a call of this kind, or to what the agent asked for."""
-    data, now = question.data, time.time()
-    if data.get("kind") == "approval" and answer.get("choice") == "conversation":
-        content = answer["content"]
-        pattern, seconds = convert(content["pattern"], Pattern), seconds_of(content["duration"])
-    elif data.get("kind") == "collaboration" and data.get("authorizes") and answer.get("choice") == "approve":
-        pattern, seconds = Pattern(tool=str(data["authorizes"])), seconds_of(str(data.get("duration") or _DEFAULT))
-    else:
+    """Return the passing permission that an answer gives: to calls of a kind, or to what the agent asked for."""
+    pattern, now = pattern_of(question, answer), time.time()
+    if pattern is None or answer["choice"] == "always":
         return None
+    said = (answer.get("content") or {}).get("duration") or question.data.get("duration") or _DEFAULT
     return Grant(
         id=new_id("g"),
         owner=owner,
         conversation_id=question.conversation_id,
         pattern=pattern,
         created_at=now,
-        expires_at=now + seconds,
+        expires_at=now + seconds_of(str(said)),
         single_use=False,
         question_id=question.id,
     )
@@ -116,9 +122,9 @@ def grant_of(question: Item, answer: JsonObject, owner: str) -> Grant | None:
 
 def rule_of(question: Item, answer: JsonObject) -> Rule | None:
     """Return the lasting rule that an answer makes."""
-    if question.data.get("kind") != "approval" or answer.get("choice") != "always":
+    pattern = pattern_of(question, answer)
+    if pattern is None or answer["choice"] != "always":
         return None
-    pattern = convert(answer["content"]["pattern"], Pattern)
     return Rule(id=new_id("u"), verdict="allow", pattern=pattern, created_at=time.time())
 
 

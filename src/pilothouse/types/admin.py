@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels, ModelInput
-from pilothouse.types.authority import Example, Grant, PolicyCheck, PolicyReplay, Rule, RuleUse
+from pilothouse.types.authority import Example, Grant, Pattern, PolicyCheck, PolicyReplay, Rule, RuleUse
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.models import FileProblem, ModelList, ModelTest, ModelView
 from pilothouse.types.ports import ModelSource
@@ -33,6 +33,10 @@ from pilothouse.types.servers import (
 
 class Permissions(Protocol):
     """Keeps what the person allows beyond one call."""
+
+    def vet(self, pattern: Pattern, *, lasting: bool) -> None:
+        """Raise `bad_request` with why a permission for such calls, passing or lasting, cannot be kept."""
+        ...
 
     async def add_grant(self, grant: Grant) -> None:
         """Keep a passing permission."""

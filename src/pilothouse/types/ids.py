@@ -10,5 +10,5 @@ Prefix = Literal["c", "r", "i", "s", "p", "f", "g", "u"]
 
 
 def new_id(prefix: Prefix) -> str:
-    """Return a fresh id: c conversation, r run, i item, s session, p replica process, f file change, g grant, u rule."""
+    """Return a fresh id: c conversation, r run, i item, s session, p replica process, f change, g grant, u rule."""
     return f"{prefix}_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(7)}"
