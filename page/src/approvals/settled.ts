@@ -48,7 +48,8 @@ export function decided(item: Item, count = 1): string {
 export function endings(items: readonly Item[]): string[] {
   const alike = new Map<string, Item[]>();
   for (const item of items) {
-    const key = `${item.status} ${JSON.stringify(item.data.answer ?? null)} ${askedOf(item.data).operation}`;
+    const { choice, text: reason, content, by } = record(item.data.answer);
+    const key = JSON.stringify([item.status, choice, reason, content, by, askedOf(item.data).operation]);
     alike.set(key, [...(alike.get(key) ?? []), item]);
   }
   return [...alike.values()].map((group) => decided(group[0] as Item, group.length));

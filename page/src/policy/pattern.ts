@@ -1,14 +1,7 @@
+import type { Pattern } from "../api/authority";
 import { record, text } from "../chat/data";
 
-/** Which calls a rule or a grant is about; an empty part says nothing. */
-export interface Pattern {
-  tool: string;
-  definition: string;
-  paths: string[];
-  command: string[];
-  destination: string;
-  folder: string;
-}
+export type { Pattern };
 
 export const anything: Pattern = { tool: "*", definition: "", paths: [], command: [], destination: "", folder: "" };
 

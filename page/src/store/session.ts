@@ -1,6 +1,6 @@
 import { api, ApiError, errorText } from "../api/client";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
-import { lookAgain } from "../approvals/waiting";
+import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { currentRoute, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
 import { foldAll } from "./fold";
@@ -33,6 +33,7 @@ function receive(frame: SocketFrame): void {
     case "events":
       return receiveEvents(frame);
     case "conversation":
+      hearOf(getState().conversations.find(({ id }) => id === frame.conversation.id), frame.conversation);
       return setState((now) => ({ conversations: listed(now.conversations, frame.conversation) }));
     case "models":
       return setState({ models: frame.models });
@@ -80,9 +81,17 @@ function lists(state: PageState) {
   };
 }
 
+/** Take over what is known of the open conversation: that a mode ended with the program is no event of its. */
+function current(open: ConversationState | null, { snapshot }: PageState): ConversationState | null {
+  const now = snapshot?.conversation;
+  return open && now?.id === open.conversation.id ? { ...open, conversation: now } : open;
+}
+
 async function refreshLists(): Promise<void> {
   try {
-    setState(lists(await askFor(api.state(null), (state) => state.servers)));
+    const state = await askFor(api.state(getState().open?.conversation.id ?? null), ({ servers }) => servers);
+    setState((now) => ({ ...lists(state), open: current(now.open, state) }));
+    await refreshWaiting();
   } catch (error) {
     if (signedOut(error)) setState({ phase: { name: "signed-out", message: errorText(error) } });
   }
@@ -145,6 +154,7 @@ export async function load(): Promise<void> {
     setState({ phase: { name: "ready" }, ...lists(state), open, openProblem });
     if (open) follow(open);
     socket.connect();
+    await refreshWaiting(true).catch(() => undefined);
   } catch (error) {
     setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });
   }
