@@ -468,6 +468,8 @@ DIFF_LINES = 20_000
 TREE_ENTRIES = 2_000
 TREE_DEPTH = 100
 TREE_BYTES = 64 * 1024 * 1024
+# A change can be undone this long; what was there is whole files.
+UNDO_CHANGE_DAYS = 30
 # Files that one patch or one list of replacements touches.
 PATCH_FILES = 200
 # Files of one conversation whose content is remembered, and conversations.
@@ -593,6 +595,8 @@ SELECTION_CHARS = 64 * 1024
 # A larger file is not indexed: it was generated, or is data. Grammars hold everyone up while they read, so less for them.
 INDEX_FILE_BYTES = 1024 * 1024
 SYMBOL_FILE_BYTES = 256 * 1024
+# A grammar needs milliseconds for a file; one that takes this long is given up, and its process with it.
+GRAMMAR_TIME = 3.0
 # Files of one index; more is a disk, not a project.
 INDEX_FILES = 200_000
 # Files, and seconds, that share one write.

@@ -189,7 +189,8 @@ async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: P
     plant(work, {"a.txt": "needle\n"})
     async with searcher(home, work) as one, searcher(tmp_path / "other", work) as other:
         assert await one.hits("search_index", query="needle") == ["a.txt:1"]
-        twin = Index(str(work), next((home / "cache" / "index").glob("*.sqlite")), lambda _path, _identity: "")
+        file = next((home / "cache" / "index").glob("*.sqlite"))
+        twin = Index(str(work), file, lambda _path, _identity: "", one.indexes.grammars)
         twin.begin()
         try:
             assert (await asyncio.to_thread(twin.catch_up, 10)).fresh

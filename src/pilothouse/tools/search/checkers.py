@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
 import os
 import shutil
-import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,6 +41,8 @@ class Setup:
 
     def tool(self, name: str) -> dict[str, Any] | None:
         """Return a tool's table in `pyproject.toml`."""
+        import tomllib
+
         if self._pyproject is None:
             try:
                 self._pyproject = tomllib.loads(self.text("pyproject.toml"))
@@ -54,6 +54,8 @@ class Setup:
 
     def section(self, file: str, name: str) -> dict[str, str] | None:
         """Return a section of an ini file."""
+        import configparser
+
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         try:
             parser.read_string(self.text(file))

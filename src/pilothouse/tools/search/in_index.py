@@ -133,9 +133,10 @@ class ListUsages(IndexOperation):
             defined=definitions_of(asked.connection, name),
             paths=sorted(paths),
             stop=asked.stop,
+            protects=self.protects(asked.index.root),
             notes=asked.notes,
         )
-        return usages(asked.folder, question, self.protects(asked.index.root))
+        return usages(asked.folder, question, self.searching.indexes.grammars)
 
 
 class SearchIndex(IndexOperation):

@@ -15,8 +15,9 @@ import msgspec
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
+from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.index_file import IndexFile
-from pilothouse.tools.search.indexing import Indexing
+from pilothouse.tools.search.indexing import Around, Indexing
 from pilothouse.tools.search.tree import Protects, Stopped
 from pilothouse.tools.search.watching import Watch, watch_is_there
 from pilothouse.types import limits
@@ -56,8 +57,9 @@ class Standing(msgspec.Struct, frozen=True):
 class Index:
     """Keeps the index of a folder until it is closed."""
 
-    def __init__(self, root: str, file: Path, protects: Protects) -> None:
+    def __init__(self, root: str, file: Path, protects: Protects, grammars: Grammars) -> None:
         self.root = root
+        self._grammars = grammars
         self._base = file
         self._protects = protects
         self._stop = Event()
@@ -138,7 +140,7 @@ class Index:
         try:
             with open_folder(self.root) as top:
                 file = IndexFile(self.file)
-                indexing = Indexing(top, file, self._protects, self._stop)
+                indexing = Indexing(top, file, Around(self._protects, self._grammars, self._stop))
                 try:
                     self._follow(indexing)
                 finally:

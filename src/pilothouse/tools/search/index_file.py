@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.tools.search.symbols import Symbol
-from pilothouse.tools.search.words import Passage, split_identifiers
+from pilothouse.tools.search.words import Passage, passages, split_identifiers
 
 # Another number means another shape; an index of another shape is made anew.
 _VERSION = "1"
@@ -33,7 +33,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A file as it is put into the index; without a text it is only known to be there."""
+    """A file as it is put into the index; without a content it is only known to be there."""
 
     path: str
     size: int
@@ -41,9 +41,7 @@ class Entry(msgspec.Struct, frozen=True):
     inode: int
     digest: bytes
     settled: bool
-    text: str | None = None
-    symbols: Sequence[Symbol] = ()
-    passages: Sequence[Passage] = ()
+    content: bytes | None = None
 
 
 class IndexFile:
@@ -76,23 +74,24 @@ class IndexFile:
             raise
         self._connection.execute("COMMIT")
 
-    def put(self, entry: Entry) -> Known:
+    def put(self, entry: Entry, symbols: Sequence[Symbol]) -> Known:
         """Put a file in, instead of what was there under its path."""
         self.drop([entry.path])
-        indexed = entry.text is not None
+        indexed = entry.content is not None
         row = (entry.path, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, indexed)
         run = self._connection.execute
         written = run(
             "INSERT INTO files (path, size, mtime, inode, digest, settled, indexed) VALUES (?, ?, ?, ?, ?, ?, ?)", row
         )
         file = written.lastrowid or 0
-        if entry.text is not None:
-            run("INSERT INTO grams (rowid, text) VALUES (?, ?)", (file, entry.text))
+        if entry.content is not None:
+            text = entry.content.decode("utf-8", "replace")
+            run("INSERT INTO grams (rowid, text) VALUES (?, ?)", (file, text))
             self._connection.executemany(
                 "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?)",
-                [(each.name, each.kind, file, each.line, each.last, each.container) for each in entry.symbols],
+                [(each.name, each.kind, file, each.line, each.last, each.container) for each in symbols],
             )
-            self._put_passages(file, entry)
+            self._put_passages(file, entry.path, passages(text, symbols))
         return Known(file, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, indexed)
 
     def touch(self, known: Known, entry: Entry) -> Known:
@@ -125,10 +124,10 @@ class IndexFile:
             self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
         self._connection = self._open()
 
-    def _put_passages(self, file: int, entry: Entry) -> None:
+    def _put_passages(self, file: int, path: str, found: Iterable[Passage]) -> None:
         run = self._connection.execute
-        path = f"{entry.path} {split_identifiers(entry.path)}"
-        for each in entry.passages:
+        path = f"{path} {split_identifiers(path)}"
+        for each in found:
             ident = run("INSERT INTO passages (file, first, last) VALUES (?, ?, ?)", (file, each.first, each.last))
             names = " ".join(each.names)
             run(

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path
 
+from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.index import Index, Standing
 from pilothouse.tools.search.index_file import reading
 from pilothouse.tools.search.queries import count_symbols
@@ -22,6 +23,7 @@ class Indexes:
     def __init__(self, folder: Path, guard: PathGuard) -> None:
         self._folder = folder
         self._guard = guard
+        self.grammars = Grammars()
         self._open: OrderedDict[str, Index] = OrderedDict()
         self._closing: set[asyncio.Future[None]] = set()
 
@@ -32,7 +34,7 @@ class Indexes:
             self._close(root)
             index = None
         if index is None:
-            index = Index(root, self._folder / f"{sha256(os.fsencode(root)).hexdigest()[:24]}.sqlite", self._for(root))
+            index = Index(root, self._file(root), self._for(root), self.grammars)
             index.begin()
             self._open[root] = index
         self._open.move_to_end(root)
@@ -68,12 +70,16 @@ class Indexes:
             self._close(root)
         if self._closing:
             await asyncio.wait(self._closing)
+        await asyncio.to_thread(self.grammars.close)
 
     def _close(self, root: str) -> None:
         index = self._open.pop(root)
         closing = asyncio.ensure_future(asyncio.to_thread(index.close))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
+
+    def _file(self, root: str) -> Path:
+        return self._folder / f"{sha256(os.fsencode(root)).hexdigest()[:24]}.sqlite"
 
     def _for(self, root: str) -> _Protects:
         return _Protects(self._guard, root)

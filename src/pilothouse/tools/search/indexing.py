@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import islice
 from threading import Event
+
+import msgspec
 
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
+from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, IGNORE_FILES, Rules
 from pilothouse.tools.search.index_file import Entry, IndexFile, Known
 from pilothouse.tools.search.reading import Reader
-from pilothouse.tools.search.symbols import definitions, language_of
+from pilothouse.tools.search.symbols import Symbol, language_of
 from pilothouse.tools.search.tree import Level, Protects, Stopped, Walk, Wanted
 from pilothouse.tools.search.watching import Changes, Watch
-from pilothouse.tools.search.words import passages
 from pilothouse.types import limits
+
+
+class Around(msgspec.Struct, frozen=True):
+    """What an index needs of others."""
+
+    protects: Protects
+    grammars: Grammars
+    stop: Event
 
 
 class Indexing:
     """Brings an index in line with its folder. Used by one thread."""
 
-    def __init__(self, top: Folder, file: IndexFile, protects: Protects, stop: Event) -> None:
+    def __init__(self, top: Folder, file: IndexFile, around: Around) -> None:
         self._top = top
         self._file = file
-        self._stop = stop
-        self._protects = protects
+        self._stop = around.stop
+        self._protects = around.protects
+        self._grammars = around.grammars
         self._reader = Reader()
         self._rules: dict[str, Rules] = {}
         self._known = file.known()
@@ -64,7 +75,8 @@ class Indexing:
         if self.watch is not None:
             self.watch.keep_only(self._rules, prefix)
         self.capped = self.capped or walk.seen.capped
-        self._drop([path for path in self._known if path.startswith(prefix) and path not in seen])
+        with self._file.writing():
+            self._drop([path for path in self._known if path.startswith(prefix) and path not in seen])
 
     def apply(self, changes: Changes) -> None:
         """Note what changes are about."""
@@ -76,14 +88,20 @@ class Indexing:
             self._changed(path)
 
     def work(self, until: float) -> None:
-        """Read what was noted, until a moment or the end; what was read is in the index then."""
-        with self._file.writing():
-            for path in _folders_together(self._todo, limits.INDEX_BATCH):
+        """Read some of what was noted, until a moment at the latest; what was read is in the index then."""
+        with self._file.writing(), self._grammars.turn() as grammars:
+            # While one file is written, the grammar of the next is at work.
+            parsing: Entry | None = None
+            for path in list(islice(self._todo, limits.INDEX_BATCH)):
+                entry = self._taken(path)
+                if entry is not None:
+                    parsing = self._put(entry, parsing, grammars)
                 if self._stop.is_set():
                     raise Stopped
-                self._take(path)
                 if time.monotonic() > until:
                     break
+            if parsing is not None:
+                self._write(parsing, grammars.definitions())
         if not self._todo:
             self.done = self.total = 0
 
@@ -138,8 +156,8 @@ class Indexing:
         else:
             self._note(path)
 
-    def _take(self, path: str) -> None:
-        """Bring one file up to date."""
+    def _taken(self, path: str) -> Entry | None:
+        """Read a file; return it if its content is new."""
         self._todo.pop(path, None)
         self.done += 1
         prefix, _, name = path.rpartition("/")
@@ -148,33 +166,39 @@ class Indexing:
                 is_text = self._reader.read(folder.descriptor, name, limits.INDEX_FILE_BYTES)
         except PathRefused:
             self._drop([path])
-            return
-        if self._reader.stat is None or self._protects(path, self._reader.identity):
+            return None
+        found = self._reader.stat
+        if found is None or self._protects(path, self._reader.identity):
             self._drop([path])
-        elif not _is_name(path):
+            return None
+        if not _is_name(path):
             self.unindexed.add(path)
-        else:
-            self._put(path, self._reader.stat, is_text)
-
-    def _put(self, path: str, found: os.stat_result, is_text: bool) -> None:
-        reader = self._reader
-        content = bytes(memoryview(reader.buffer)[: reader.size]) if is_text else b""
-        entry = Entry(
-            path=path,
-            size=found.st_size,
-            mtime=found.st_mtime_ns,
-            inode=found.st_ino,
-            digest=blake2b(content, digest_size=16).digest(),
-            settled=found.st_mtime < time.time() - limits.INDEX_SETTLED,
-            text=content.decode("utf-8", "replace") if is_text else None,
-        )
+            return None
+        entry = _entry(path, found, self._reader.content if is_text else None)
         known = self._known.get(path)
         if known is not None and known.digest == entry.digest and known.indexed == is_text:
-            self._known[path] = self._file.touch(known, entry)
-        else:
-            self._known[path] = self._file.put(_with_words(entry, content))
-        large = self.unindexed.add if _is_large(self._known[path]) else self.unindexed.discard
-        large(path)
+            self._remember(path, self._file.touch(known, entry))
+            return None
+        return entry
+
+    def _put(self, entry: Entry, parsing: Entry | None, grammars: Grammars) -> Entry | None:
+        """Write a file, or the one whose grammar is at work; return whose grammar is at work now."""
+        language = language_of(entry.path)
+        if entry.content is None or not language or entry.size > limits.SYMBOL_FILE_BYTES:
+            self._write(entry, [])
+            return parsing
+        symbols = grammars.definitions() if parsing is not None else []
+        grammars.ask_definitions(entry.content, language)
+        if parsing is not None:
+            self._write(parsing, symbols)
+        return entry
+
+    def _write(self, entry: Entry, symbols: list[Symbol]) -> None:
+        self._remember(entry.path, self._file.put(entry, symbols))
+
+    def _remember(self, path: str, known: Known) -> None:
+        self._known[path] = known
+        (self.unindexed.add if _is_large(known) else self.unindexed.discard)(path)
 
     def _drop(self, paths: list[str]) -> None:
         gone = [path for path in paths if self._known.pop(path, None) is not None]
@@ -182,22 +206,15 @@ class Indexing:
         self._file.drop(gone)
 
 
-def _with_words(entry: Entry, content: bytes) -> Entry:
-    if entry.text is None:
-        return entry
-    language = language_of(entry.path)
-    small = entry.size <= limits.SYMBOL_FILE_BYTES
-    symbols = definitions(content, language) if language and small else []
+def _entry(path: str, found: os.stat_result, content: bytes | None) -> Entry:
     return Entry(
-        path=entry.path,
-        size=entry.size,
-        mtime=entry.mtime,
-        inode=entry.inode,
-        digest=entry.digest,
-        settled=entry.settled,
-        text=entry.text,
-        symbols=symbols,
-        passages=passages(entry.text, symbols),
+        path=path,
+        size=found.st_size,
+        mtime=found.st_mtime_ns,
+        inode=found.st_ino,
+        digest=blake2b(content or b"", digest_size=16).digest(),
+        settled=found.st_mtime < time.time() - limits.INDEX_SETTLED,
+        content=content,
     )
 
 
@@ -224,12 +241,3 @@ def _is_name(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _folders_together(todo: Iterable[str], most: int) -> Iterator[str]:
-    batch = []
-    for path in todo:
-        batch.append(path)
-        if len(batch) == most:
-            break
-    yield from batch

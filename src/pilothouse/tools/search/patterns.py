@@ -11,6 +11,7 @@ from pilothouse.types import limits
 _PUNCTUATION = frozenset("\\.+*?()|[]{}^$/-_ \"'#&,:;<=>@`~!%")
 # Quoted stretches and octal numbers: what comes after them is not what it seems.
 _UNCLEAR = re.compile(r"\\[Q0-9]")
+_BRACED = re.compile(r"\{[\w,^]*\}")
 _LINE_END = re.compile(r"(?:\\[^nr]|[^\\])*\\[nr]")
 _OPTIONAL = frozenset("*?{")
 # Three characters make a key of the index.
@@ -163,22 +164,21 @@ def _literal(expression: str, at: int) -> tuple[str, int]:
     if character == "\\":
         after = expression[at + 1 : at + 2]
         if after in ("p", "P", "x"):
-            return "", _after_brace(expression, at + 2)
+            return "", _after_brace(expression, at + 2, 2 if after == "x" else 1)
         return (after if after in _PUNCTUATION else ""), at + 2
     if character == "[":
         return "", _after_class(expression, at)
     if character == "(":
         return "", _after_group(expression, at)
     if character == "{":
-        return "", _after_brace(expression, at)
+        return "", _after_brace(expression, at, 1)
     return ("" if character in "^$.*+?)" else character), at + 1
 
 
-def _after_brace(expression: str, at: int) -> int:
-    if expression[at : at + 1] != "{":
-        return at + 2
-    end = expression.find("}", at)
-    return len(expression) if end < 0 else end + 1
+def _after_brace(expression: str, at: int, otherwise: int) -> int:
+    """Return where something in braces ends, or so many characters further when there are none."""
+    braced = _BRACED.match(expression, at)
+    return braced.end() if braced else at + otherwise
 
 
 def _after_class(expression: str, at: int) -> int:

@@ -44,6 +44,11 @@ class Reader:
         return self.buffer.find(0, 0, self.size) < 0
 
     @property
+    def content(self) -> bytes:
+        """Return a copy of what was read last."""
+        return bytes(memoryview(self.buffer)[: self.size])
+
+    @property
     def too_large(self) -> bool:
         """Return whether the file was passed over for its size."""
         return self.stat is not None and self.stat.st_size > 0 and self.size == 0

@@ -1,8 +1,12 @@
-"""Symbols of a source file, by its grammar: where names are defined, and what a name is at a place."""
+"""Symbols of a source file, by its grammar: where names are defined, and what a name is at a place.
+
+Grammars are compiled code that reads what strangers wrote: only the process made for that calls this.
+"""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Parser, Query
+    from tree_sitter import Node, Parser, Query
 
 _QUERIES = Path(__file__).parent / "definitions"
 # The package, its function, and whose definitions are asked for.
@@ -51,6 +55,7 @@ _ENDINGS = {
     ".sh": "bash",
     ".bash": "bash",
 }
+_PART_OF_NAME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")
 _CONTAINERS = frozenset({"class", "struct", "interface", "trait", "enum", "module"})
 
 
@@ -97,27 +102,45 @@ def definitions(source: bytes, language: str) -> list[Symbol]:
     return _once(symbols)
 
 
-class Parsed:
-    """A file with its grammar, for questions about single places."""
+def roles(source: bytes, language: str, name: str) -> list[str]:
+    """Return what a name is at each place where it stands in a file, in order.
 
-    def __init__(self, source: bytes, language: str) -> None:
-        self._root = _tools(language)[0].parse(source).root_node
+    A call, an import, a reference; empty in comments and strings.
+    """
+    root = _tools(language)[0].parse(source).root_node
+    size = len(name.encode())
+    return [_role(root.descendant_for_byte_range(start, start + size)) for start in places_of(source, name)]
 
-    def role(self, start: int, end: int) -> str:
-        """Return what a name from byte to byte is: a call, an import, a reference; empty in comments and strings."""
-        node = self._root.descendant_for_byte_range(start, end)
-        if node is None or _is_text(node):
-            return ""
-        parent = node.parent
-        for _ in range(4):
-            if parent is None:
-                break
-            if "import" in parent.type or parent.type in ("use_declaration", "preproc_include", "use_list"):
-                return "import"
-            if "call" in parent.type or parent.type in ("new_expression", "object_creation_expression"):
-                return "call" if _is_called(parent, node) else "reference"
-            parent = parent.parent
-        return "reference"
+
+def places_of(source: bytes, name: str) -> Iterator[int]:
+    """Yield where a name stands by itself, as offsets in bytes."""
+    wanted = name.encode()
+    at = source.find(wanted)
+    while at >= 0:
+        after = at + len(wanted)
+        alone = at == 0 or not _belongs(source[at - 1])
+        if alone and (after == len(source) or not _belongs(source[after])):
+            yield at
+        at = source.find(wanted, after)
+
+
+def _belongs(byte: int) -> bool:
+    return byte in _PART_OF_NAME or byte > 127
+
+
+def _role(node: Node | None) -> str:
+    if node is None or _is_text(node):
+        return ""
+    parent = node.parent
+    for _ in range(4):
+        if parent is None:
+            break
+        if "import" in parent.type or parent.type in ("use_declaration", "preproc_include", "use_list"):
+            return "import"
+        if "call" in parent.type or parent.type in ("new_expression", "object_creation_expression"):
+            return "call" if _is_called(parent, node) else "reference"
+        parent = parent.parent
+    return "reference"
 
 
 def _is_called(call: Node, name: Node) -> bool:
@@ -158,17 +181,9 @@ def _text(node: Node) -> str:
 
 
 @cache
-def _language(language: str) -> tuple[Language, Query]:
-    from tree_sitter import Language, Query
+def _tools(language: str) -> tuple[Parser, Query]:
+    from tree_sitter import Language, Parser, Query
 
     package, function, queries = _GRAMMARS[language]
     grammar = Language(getattr(importlib.import_module(package), function)())
-    return grammar, Query(grammar, (_QUERIES / f"{queries}.scm").read_text())
-
-
-def _tools(language: str) -> tuple[Parser, Query]:
-    """Return a parser of its own for each use: two threads must not share one."""
-    from tree_sitter import Parser
-
-    grammar, query = _language(language)
-    return Parser(grammar), query
+    return Parser(grammar), Query(grammar, (_QUERIES / f"{queries}.scm").read_text())

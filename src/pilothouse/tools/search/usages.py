@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from threading import Event
 
 import msgspec
@@ -10,14 +10,14 @@ import msgspec
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.found import Found, Hit, cut
+from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.queries import Definition
 from pilothouse.tools.search.reading import Reader
-from pilothouse.tools.search.symbols import Parsed, language_of
+from pilothouse.tools.search.symbols import language_of, places_of
 from pilothouse.tools.search.tree import Protects, Stopped
 from pilothouse.types import limits
 
 _ORDER = {"definition": 0, "declaration": 0, "import": 2}
-_PART_OF_NAME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -27,13 +27,15 @@ class Question(msgspec.Struct, frozen=True):
     defined: Sequence[Definition]
     paths: Sequence[str]
     stop: Event
+    protects: Protects
     notes: tuple[str, ...] = ()
 
 
 class _Uses:
-    def __init__(self, question: Question) -> None:
-        self._name = question.name.encode()
-        self._defined = {(each.path, each.line): each for each in question.defined}
+    def __init__(self, question: Question, grammars: Grammars) -> None:
+        self._name = question.name
+        self._grammars = grammars
+        self._defined = {(each.path, each.line) for each in question.defined}
         self.hits: list[Hit] = []
         # In comments and texts, and in files without a grammar.
         self.mentions = 0
@@ -41,29 +43,27 @@ class _Uses:
     def take(self, path: str, source: bytes) -> None:
         """Keep the uses in one file."""
         language = language_of(path) if len(source) <= limits.SYMBOL_FILE_BYTES else ""
-        parsed = Parsed(source, language) if language else None
+        places = list(places_of(source, self._name))
+        roles = self._grammars.roles(source, language, self._name) if language and places else []
         shown: set[int] = set()
-        for start in _whole_words(source, self._name):
-            role = parsed.role(start, start + len(self._name)) if parsed is not None else ""
+        for start, role in zip(places, roles or [""] * len(places), strict=True):
             line = source.count(b"\n", 0, start) + 1
-            definition = self._defined.get((path, line))
-            if definition is not None:
-                role = "definition"
-            if not role:
+            label = "definition" if (path, line) in self._defined else role
+            if not label:
                 self.mentions += 1
             elif line not in shown:
                 shown.add(line)
-                self.hits.append(Hit(path=path, line=line, text=_line(source, start), label=role))
+                self.hits.append(Hit(path=path, line=line, text=_line(source, start), label=label))
 
 
-def usages(top: Folder, question: Question, protects: Protects) -> Found:
+def usages(top: Folder, question: Question, grammars: Grammars) -> Found:
     """Return the definitions and uses of a name: files that define it first."""
-    reader, uses = Reader(), _Uses(question)
+    reader, uses = Reader(), _Uses(question, grammars)
     for path in question.paths[: limits.USAGE_FILES]:
         if question.stop.is_set():
             raise Stopped
         source = _source(top, path, reader)
-        if source is not None and not protects(path, reader.identity):
+        if source is not None and not question.protects(path, reader.identity):
             uses.take(path, source)
     defining = {each.path for each in question.defined}
     hits = sorted(uses.hits, key=lambda hit: (hit.path not in defining, hit.path, _ORDER.get(hit.label, 1), hit.line))
@@ -92,20 +92,6 @@ def _source(top: Folder, path: str, reader: Reader) -> bytes | None:
     except PathRefused:
         return None
     return bytes(memoryview(reader.buffer)[: reader.size])
-
-
-def _whole_words(source: bytes, name: bytes) -> Iterator[int]:
-    at = source.find(name)
-    while at >= 0:
-        after = at + len(name)
-        before_ok = at == 0 or not _belongs(source[at - 1])
-        if before_ok and (after == len(source) or not _belongs(source[after])):
-            yield at
-        at = source.find(name, after)
-
-
-def _belongs(byte: int) -> bool:
-    return byte in _PART_OF_NAME or byte > 127
 
 
 def _line(source: bytes, at: int) -> str:

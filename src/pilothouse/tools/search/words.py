@@ -62,6 +62,8 @@ def passages(text: str, symbols: Sequence[Symbol]) -> list[Passage]:
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
+    if not lines:
+        return []
     starts = {symbol.line for symbol in symbols}
     cuts = [1]
     for number in range(2, len(lines) + 1):

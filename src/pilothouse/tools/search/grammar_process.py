@@ -1,0 +1,52 @@
+"""The process that reads source files by their grammars: one question at a time, on its standard input.
+
+It ends when nobody asks any more. What it is given may be made to break it; then it breaks alone.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import struct
+import sys
+from typing import BinaryIO
+
+import msgspec
+
+from pilothouse.tools.search.symbols import definitions, roles
+
+LENGTH = struct.Struct(">I")
+# A grammar that wants more for a file of this size went astray.
+_MEMORY = 2 * 1024**3
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True):
+    """A question: the definitions in a source, or the roles of a name in it."""
+
+    language: str
+    # Empty for the definitions.
+    name: str
+    source: bytes
+
+
+def serve(questions: BinaryIO, answers: BinaryIO) -> None:
+    """Answer until there are no more questions."""
+    while len(head := questions.read(LENGTH.size)) == LENGTH.size:
+        asked = msgspec.msgpack.decode(questions.read(LENGTH.unpack(head)[0]), type=Asked)
+        found = roles(asked.source, asked.language, asked.name) if asked.name else _defined(asked)
+        answer = msgspec.msgpack.encode(found)
+        answers.write(LENGTH.pack(len(answer)) + answer)
+        answers.flush()
+
+
+def _defined(asked: Asked) -> list[tuple[str, str, int, int, str]]:
+    found = definitions(asked.source, asked.language)
+    return [(each.name, each.kind, each.line, each.last, each.container) for each in found]
+
+
+if __name__ == "__main__":
+    # Who started it decides when it ends, not the keyboard.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    serve(sys.stdin.buffer, sys.stdout.buffer)
