@@ -44,6 +44,11 @@ def mark_undone(connection: sa.Connection, change_ids: Sequence[str], at: float)
     connection.execute(sa.update(_table).where(_table.c.id.in_(change_ids)).values(undone_at=at))
 
 
+def forget(connection: sa.Connection, before: float) -> None:
+    """Forget what was changed before a time."""
+    connection.execute(sa.delete(_table).where(_table.c.at < before))
+
+
 def _kept(row: sa.Row[tuple[object, ...]]) -> KeptChange:
     fields = {name: row._mapping[name] for name in _FIELDS}
     content = row._mapping["content"]

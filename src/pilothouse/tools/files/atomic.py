@@ -32,20 +32,16 @@ def write_new(folder: Folder, name: str, content: bytes, mode: int | None = None
 
 def write_over(folder: Folder, name: str, content: bytes, before: Snapshot) -> None:
     """Replace a file's content; refuse when it is not as it was read any more."""
-    path = _path(folder, name)
-    with refusing(path), _written(folder, content, before.mode, before) as fresh:
-        if not before.is_still(folder.stat(name)):
-            raise changed_meanwhile(path)
+    with refusing(_path(folder, name)), _written(folder, content, before.mode, before) as fresh:
+        _check_unchanged(folder, name, before)
         fresh.replace(name)
     _sync(folder)
 
 
 def remove(folder: Folder, name: str, before: Snapshot) -> None:
     """Delete a file; refuse when it is not as it was read any more."""
-    path = _path(folder, name)
-    if not before.is_still(folder.stat(name)):
-        raise changed_meanwhile(path)
-    with refusing(path):
+    _check_unchanged(folder, name, before)
+    with refusing(_path(folder, name)):
         os.unlink(name, dir_fd=folder.descriptor)
     _sync(folder)
 
@@ -79,6 +75,13 @@ def usual_mode() -> int:
         if found:
             return 0o666 & ~int(found[1], 8)
     return 0o644
+
+
+def _check_unchanged(folder: Folder, name: str, before: Snapshot) -> None:
+    """Refuse to touch what is not as it was read; by its content too, for clocks of file systems are coarse."""
+    path = _path(folder, name)
+    if not before.is_still(folder.stat(name)) or read_whole(folder, name, path).content != before.content:
+        raise changed_meanwhile(path)
 
 
 def changed_meanwhile(path: str) -> PathRefused:

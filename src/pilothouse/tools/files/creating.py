@@ -26,6 +26,7 @@ class CreateFile(WriteOperation):
     name = "create_file"
     doing = "Creating file"
     icon = "file"
+    _tells = False
     properties: ClassVar[JsonObject] = {
         "filePath": FILE_PATH,
         "content": CONTENT,

@@ -25,7 +25,7 @@ from pilothouse.tools.files.walk import (
     refusal,
 )
 from pilothouse.types.access import PathUse
-from pilothouse.types.changes import ChangeKeeper, FileChange, KeptChange
+from pilothouse.types.changes import FOLDER, ChangeKeeper, FileChange, KeptChange
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import CallContext, PathGuard
@@ -143,7 +143,7 @@ class Desk:
     def _remember(self, steps: Sequence[Step], context: CallContext) -> None:
         for step in steps:
             after = step.kept().after
-            self.readings.saw(context.conversation_id, step.place.path, after)
+            self.readings.saw(context.conversation_id, step.place.path, None if after == FOLDER else after)
             if isinstance(step, Move):
                 self.readings.saw(context.conversation_id, step.source.path, None)
 

@@ -26,6 +26,7 @@ class RenameFile(WriteOperation):
 
     name = "rename_file"
     doing = "Renaming file"
+    _tells = False
     properties: ClassVar[JsonObject] = {
         "filePath": FILE_PATH,
         "newPath": {"type": "string", "description": "The new name or place; one that ends in / is a folder for it."},
@@ -74,6 +75,7 @@ class DeleteFile(WriteOperation):
     name = "delete_file"
     doing = "Deleting file"
     icon = "trash"
+    _tells = False
     properties: ClassVar[JsonObject] = {
         "filePath": FILE_PATH,
         "recursive": {"type": "boolean", "description": "Delete a folder with everything in it."},

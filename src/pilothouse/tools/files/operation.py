@@ -33,6 +33,8 @@ class FileOperation(ABC):
     icon = "file"
     _effect: PathEffect
     _lane = ""
+    # Whether a result, or why there is none, tells what is in files.
+    _tells = True
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -56,8 +58,8 @@ class FileOperation(ABC):
             operation=f"{TOOL}.{self.name}",
             effects=self.effects,
             paths=tuple(uses),
-            brings=frozenset({"private"}),
-            source="files",
+            brings=frozenset({"private"}) if self._tells else frozenset(),
+            source="files" if self._tells else "",
             lane=self._lane,
             # Nothing is read of what was not allowed yet, not even to say that the call would fail.
             preview=self.preview(arguments, context) if plain else {},

@@ -194,10 +194,20 @@ class ListDir(ReadOperation):
             with folder.scan() as entries:
                 found, more = _scanned(entries)
         found.sort()
-        shown = [line for _rank, _name, line in found[: limits.FOLDER_SHOWN]]
+        shown = _fitting([line for _rank, _name, line in found[: limits.FOLDER_SHOWN]])
         left = len(found) - len(shown)
         notes = [f"… and {'at least ' if more else ''}{left} more; use file_search."] if left or more else []
         return success("\n".join(shown + notes) or "(The folder is empty.)", {"entries": len(found)})
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """Return as many lines as a result takes."""
+    room = limits.FILE_READ_CHARS
+    for number, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            return lines[:number]
+    return lines
 
 
 def _folder(arguments: JsonObject) -> str:
