@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pilothouse.types.changes import KeptChange, UndoReport
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import PathGuard, Tool
+from pilothouse.types.searching import IndexView
 from pilothouse.types.terminals import Runner, TerminalSettings
 from pilothouse.wiring.foundation import Foundation
 
@@ -28,6 +29,7 @@ class Hands:
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
+        from pilothouse.tools.builds.tool import build_and_version_control
         from pilothouse.tools.files.tool import file_operations
         from pilothouse.tools.search.last import LastSearches, recall_from
         from pilothouse.tools.search.operation import Searching
@@ -39,6 +41,7 @@ class Hands:
         return (
             file_operations(self.desk, search_operations(searching, self.runner)),
             terminal_operations(self.terminals, self.desk),
+            build_and_version_control(self.terminals, self.desk),
         )
 
     @cached_property
@@ -78,6 +81,12 @@ class Hands:
 
     def _settings(self) -> TerminalSettings:
         return self._base.config.config.terminal
+
+    async def view(self, root: str) -> IndexView:
+        """Return how the index of a folder stands; the part of the port `IndexHost`."""
+        if "indexes" not in self.__dict__:
+            return IndexView(working_directory=root, state="none")
+        return await self.indexes.view(root)
 
     async def undo(self, changes: list[KeptChange]) -> tuple[UndoReport, tuple[str, ...]]:
         """Put files back as they were; the part of the port `Undoing`."""
