@@ -39,7 +39,7 @@ async def test_changes_come_back_as_they_were_kept_oldest_first(store: Store) ->
     earlier = msgspec.structs.replace(
         change,
         id=new_id("f"),
-        item_id=an_item(change.conversation_id).id,
+        item_id=new_id("i"),
         at=change.at - 1,
         before=None,
         moved_from="x",
