@@ -209,6 +209,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/conversations/{id}/index": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the index of a conversation's working directory stands: what is in it, and how far it is. */
+        get: operations["get_index"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/conversations/{id}/items": {
         parameters: {
             query?: never;
@@ -1511,6 +1528,27 @@ export interface components {
             text: string;
         };
         /**
+         * IndexView
+         * @description How the index of a working directory stands.
+         */
+        IndexView: {
+            /** @default 0 */
+            done: number;
+            /** @default 0 */
+            files: number;
+            /** @default  */
+            problem: string;
+            /** @enum {unknown} */
+            state: "building" | "failed" | "fresh" | "none";
+            /** @default 0 */
+            symbols: number;
+            /** @default 0 */
+            total: number;
+            /** @default false */
+            watched: boolean;
+            workingDirectory: string;
+        };
+        /**
          * InputFrame
          * @description Somewhere the person is asked something, or was and has answered (`open` is false); the same may come twice.
          */
@@ -2325,6 +2363,7 @@ export interface components {
         ServerInput: {
             alwaysOn?: boolean;
             args?: string[];
+            cannotSend?: boolean;
             command?: string | null;
             commandLine?: string | null;
             cwd?: string | null;
@@ -2380,6 +2419,7 @@ export interface components {
          * @description Small changes; an absent field stays.
          */
         ServerPatch: {
+            cannotSend?: boolean | null;
             enabled?: boolean | null;
             offTools?: string[] | null;
             readOnly?: boolean | null;
@@ -2391,6 +2431,7 @@ export interface components {
         ServerSettings: {
             always_on?: boolean;
             args?: string[];
+            cannot_send?: boolean;
             connect_timeout?: number | null;
             cwd?: string | null;
             env?: {
@@ -3348,6 +3389,37 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_index: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IndexView"];
                 };
             };
             /** @description What went wrong. */

@@ -147,6 +147,12 @@ function Behaviour({ draft, onChange }: FieldsProps) {
         checked={draft.readOnly}
         onChange={(event) => onChange({ ...draft, readOnly: event.currentTarget.checked })}
       />
+      <Checkbox
+        label="Sends nothing on"
+        description="You vouch that nothing it is told leaves this machine; then private data may go there unasked."
+        checked={draft.cannotSend}
+        onChange={(event) => onChange({ ...draft, cannotSend: event.currentTarget.checked })}
+      />
     </>
   );
 }

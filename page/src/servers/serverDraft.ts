@@ -30,6 +30,7 @@ export interface ServerDraft {
   alwaysOn: boolean;
   perConversation: boolean;
   readOnly: boolean;
+  cannotSend: boolean;
   /** What the form does not show and must not lose. */
   rest: Pick<ServerInput, "enabled" | "offTools" | "toolTimes" | "trustedCertificate" | "roots" | "subprotocols">;
 }
@@ -62,6 +63,7 @@ export function newDraft(): ServerDraft {
     alwaysOn: false,
     perConversation: false,
     readOnly: false,
+    cannotSend: false,
     rest: { enabled: true },
   };
 }
@@ -96,6 +98,7 @@ export function draftOf(server: ServerView): ServerDraft {
     alwaysOn: settings.always_on ?? false,
     perConversation: settings.per_conversation ?? false,
     readOnly: settings.read_only ?? false,
+    cannotSend: settings.cannot_send ?? false,
     rest: {
       enabled: server.enabled,
       offTools: settings.off_tools ?? [],
@@ -193,6 +196,7 @@ export function toInput(draft: ServerDraft): ServerInput {
     alwaysOn: draft.alwaysOn,
     perConversation: draft.perConversation,
     readOnly: draft.readOnly,
+    cannotSend: draft.cannotSend,
     times: { idle: draft.idle === "" ? null : draft.idle, total: draft.total === "" ? null : draft.total },
   } as ServerInput;
 }

@@ -48,6 +48,7 @@ FORM = (
     given(bool | None, "--always-on/--when-needed", help="Keep it running, or stop it when nobody uses it."),
     given(bool | None, "--per-conversation/--shared", help="Start one for each conversation, or share one."),
     given(bool | None, "--read-only/--read-write", help="Offer only tools that say they change nothing."),
+    given(bool | None, "--cannot-send/--can-send", help="Nothing it is told leaves this machine: you vouch for that."),
     given(list[str] | None, "--root", metavar="FOLDER", help="A folder that it is told it may work in."),
     given(str | None, "--trust-certificate", metavar="SHA256", help="Accept exactly this certificate of the URL."),
 )

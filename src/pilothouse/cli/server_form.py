@@ -32,5 +32,6 @@ class ServerForm:
     always_on: bool | None = None
     per_conversation: bool | None = None
     read_only: bool | None = None
+    cannot_send: bool | None = None
     root: Sequence[str] | None = None
     trust_certificate: str | None = None

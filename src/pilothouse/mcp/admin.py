@@ -84,6 +84,7 @@ class McpAdmin:
             entry.config,
             off_tools=entry.config.off_tools if body.off_tools is None else body.off_tools,
             read_only=entry.config.read_only if body.read_only is None else body.read_only,
+            cannot_send=entry.config.cannot_send if body.cannot_send is None else body.cannot_send,
         )
         enabled = entry.enabled if body.enabled is None else body.enabled
         changed = msgspec.structs.replace(entry, enabled=enabled, config=config)

@@ -65,6 +65,7 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
         always_on=body.always_on,
         per_conversation=body.per_conversation,
         read_only=body.read_only,
+        cannot_send=body.cannot_send,
         off_tools=body.off_tools,
         times=body.times,
         tool_times=body.tool_times,

@@ -350,6 +350,7 @@ def _connecting(entry: ServerEntry) -> ServerEntry:
         entry.config,
         off_tools=(),
         read_only=False,
+        cannot_send=False,
         times=ToolTimes(),
         tool_times={},
         idle_stop=None,

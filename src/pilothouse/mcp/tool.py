@@ -63,11 +63,15 @@ class McpTool:
         return self if allowed >= _EFFECTS or self._safe else None
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access:
-        """Say that a stranger's tool may do anything, and that what it is told leaves this program."""
+        """Say that a stranger's tool may do anything, and that what it is told leaves this program.
+
+        Only the person's own word says that it goes no further.
+        """
+        kept_here = self._server.entry.config.cannot_send
         return Access(
             operation=self.qualified_name,
-            effects=_EFFECTS,
-            destination=self._server.name,
+            effects=_EFFECTS - {"sends"} if kept_here else _EFFECTS,
+            destination="" if kept_here else self._server.name,
             payload_bytes=len(encode(arguments)),
             brings=frozenset({"private", "untrusted"}),
             source=f"server:{self._server.name}",

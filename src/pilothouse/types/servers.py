@@ -81,6 +81,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     # One process or connection per conversation, for servers that keep state between calls.
     per_conversation: bool = False
     read_only: bool = False
+    # The person's word that nothing it is told leaves this machine; what it says is a stranger's text all the same.
+    cannot_send: bool = False
     off_tools: tuple[str, ...] = ()
     connect_timeout: float | None = None
     idle_stop: float | None = None
@@ -357,6 +359,7 @@ class ServerInput(_Body, frozen=True):
     always_on: bool = False
     per_conversation: bool = False
     read_only: bool = False
+    cannot_send: bool = False
     off_tools: tuple[str, ...] = ()
     times: ToolTimes = ToolTimes()
     tool_times: dict[str, ToolTimes] = {}
@@ -370,6 +373,7 @@ class ServerPatch(_Body, frozen=True):
     enabled: bool | None = None
     off_tools: tuple[str, ...] | None = None
     read_only: bool | None = None
+    cannot_send: bool | None = None
 
 
 class ConsentGiven(_Body, frozen=True):
