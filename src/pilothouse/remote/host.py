@@ -11,6 +11,7 @@ from pilothouse.net.errors import NetError
 from pilothouse.remote.authority import RemoteAuthority
 from pilothouse.remote.calling import Calling, Locate, at
 from pilothouse.remote.changes import RemoteChanges
+from pilothouse.remote.indexes import RemoteIndexes
 from pilothouse.remote.servers import RemoteServers
 from pilothouse.remote.sse import EventReader
 from pilothouse.remote.terminals import RemoteTerminals
@@ -45,7 +46,7 @@ from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
 
 
-class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, RemoteTerminals):
+class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, RemoteTerminals, RemoteIndexes):
     """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
 
     def __init__(self, locate: Locate) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from pilothouse.types.admin import AuthorityAdmin, ConfigAdmin, ModelAdmin, ModelFinder, ServerAdmin
 from pilothouse.types.changes import ChangeKeeper, Undoing
+from pilothouse.types.searching import IndexHost
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.types.todos import TodoDesk
 
@@ -22,3 +23,4 @@ class Admins(msgspec.Struct, frozen=True):
     changes: ChangeKeeper
     undoing: Undoing
     terminals: TerminalHost
+    indexes: IndexHost

@@ -20,6 +20,7 @@ from pilothouse.runs.authority_commands import AuthorityCommands
 from pilothouse.runs.change_commands import ChangeCommands
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
+from pilothouse.runs.index_commands import IndexCommands
 from pilothouse.runs.model_commands import ModelCommands
 from pilothouse.runs.modes import Modes, harmless
 from pilothouse.runs.notifications import Notifier
@@ -57,7 +58,14 @@ _DAY = 86_400.0
 
 
 class HostService(
-    ModelCommands, ServerCommands, TodoCommands, AnswerCommands, AuthorityCommands, ChangeCommands, TerminalCommands
+    ModelCommands,
+    ServerCommands,
+    TodoCommands,
+    AnswerCommands,
+    AuthorityCommands,
+    ChangeCommands,
+    TerminalCommands,
+    IndexCommands,
 ):
     """The core as its clients see it; implements `HostApi`."""
 
@@ -75,6 +83,7 @@ class HostService(
         AuthorityCommands.__init__(self, records, admins.permissions, feed)
         ChangeCommands.__init__(self, records, admins.changes, admins.undoing)
         TerminalCommands.__init__(self, records, admins.terminals)
+        IndexCommands.__init__(self, records, admins.indexes)
         self._records = records
         self._feed = feed
         self._engine = engine

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from pilothouse.server.authority_routes import AUTHORITY_ROUTES
 from pilothouse.server.change_routes import CHANGE_ROUTES
+from pilothouse.server.index_routes import INDEX_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
@@ -437,6 +438,7 @@ ROUTES: tuple[AnyRoute, ...] = (
     *AUTHORITY_ROUTES,
     *CHANGE_ROUTES,
     *TERMINAL_ROUTES,
+    *INDEX_ROUTES,
     *MODEL_ROUTES,
     *SERVER_ROUTES,
 )

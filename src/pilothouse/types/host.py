@@ -52,6 +52,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
+from pilothouse.types.searching import IndexView
 from pilothouse.types.servers import (
     ConsentGiven,
     ImportReport,
@@ -206,6 +207,14 @@ class Changes(Protocol):
 
     async def undo_call(self, owner: str, item_id: str) -> UndoReport:
         """Put back what one call changed."""
+        ...
+
+
+class Indexes(Protocol):
+    """The indexes of working directories."""
+
+    async def index(self, owner: str, conversation_id: str) -> IndexView:
+        """Return how the index of a conversation's working directory stands."""
         ...
 
 
@@ -454,7 +463,9 @@ class Authority(Protocol):
         ...
 
 
-class ClientApi(Conversations, Runs, Authority, Todos, Changes, Terminals, Models, Servers, Settings, Protocol):
+class ClientApi(
+    Conversations, Runs, Authority, Todos, Changes, Terminals, Indexes, Models, Servers, Settings, Protocol
+):
     """What commands and programs ask for, of a core of their own or of a running server."""
 
 

@@ -158,6 +158,7 @@ async def open_host(
             base.opened.store,
             hands,
             cast(TerminalHost, LateTerminals(hands)),
+            hands,
         )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
