@@ -6,12 +6,16 @@ import asyncio
 
 import pytest
 
+from pilothouse.authz.authorizer import PersonAuthorizer
+from pilothouse.authz.policy import Policy
+from pilothouse.authz.protected import Protected
 from pilothouse.types import limits
 from pilothouse.types.access import Access, PathUse, Shown
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, ToolOutput
+from pilothouse.types.ports import CallContext, Permit, Tool, ToolOutput
 from tests.agent.conftest import Bench
+from tests.support.deciding import NOWHERE, HeldGrants, HeldRules
 from tests.support.tools import ToolOf
 
 
@@ -157,3 +161,20 @@ async def test_the_question_has_the_call_first_and_the_models_words_apart(bench:
     assert question.data["modelSays"] == "A safe cleanup."
     assert "safe cleanup" not in question.text
     assert question.data["operation"] == "erase"
+
+
+@pytest.mark.case("AUTHZ-09", "LOG-01")
+async def test_leave_that_was_taken_back_before_the_call_began_is_kept_as_a_refusal(bench: Bench) -> None:
+    class TakenBack(PersonAuthorizer):
+        async def redeem(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> str:
+            return "It was withdrawn."
+
+    held = HeldRules()
+    bench.authorizer = TakenBack(Policy(held), HeldGrants(), Protected(NOWHERE, NOWHERE))
+    tool = ToolOf()
+    call = await bench.wish("echo", {})
+    await bench.calls(tool).execute([call])
+    data = bench.item(call.id).data
+    assert (data["decision"]["verdict"], data["decision"]["why"]) == ("deny", "It was withdrawn.")
+    assert (data["error"]["code"], tool.calls) == ("PERMISSION_DENIED", [])
+    assert "executing" not in data["phases"]

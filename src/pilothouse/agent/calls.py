@@ -13,7 +13,7 @@ from pilothouse.agent.deadline import call_times
 from pilothouse.agent.execution import Execution, failure
 from pilothouse.agent.lanes import arranged
 from pilothouse.agent.naming import Names
-from pilothouse.agent.preparing import Asked, CallSetting, Ended, Prepared, Preparing
+from pilothouse.agent.preparing import Asked, CallSetting, Ended, Prepared, Preparing, taken_back
 from pilothouse.agent.recording import Recorder, begun, decided, identity, words
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -142,11 +142,12 @@ class Calls:
         """Execute a call; return whether it now waits for the person."""
         call, tool, permit = ready.call, ready.tool, ready.permit
         withdrawn = await self._authorizer.redeem(permit, tool, ready.arguments, ready.context)
-        facts = begun(permit.decision, ready.access)
         if withdrawn:
-            facts = decided(permit.decision, ready.access) | {"withdrawn": True}
-            await self._recorder.conclude(call, failure("PERMISSION_DENIED", withdrawn), facts=facts)
+            await self._recorder.conclude(
+                call, failure("PERMISSION_DENIED", withdrawn), facts=taken_back(ready, withdrawn)
+            )
             return False
+        facts = begun(permit.decision, ready.access)
         times = call_times(tool, ready.arguments, self._setting.timeouts, self._setting.context_window)
         facts |= {"timeoutSeconds": times.idle, "deadlineAt": time.time() + times.idle, "paused": None}
         # The intent is written first: a call whose end is not in the timeline may have happened.

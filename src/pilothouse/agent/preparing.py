@@ -169,6 +169,12 @@ class Preparing:
         return Resumed(paused["state"], {ask: questions.reply(question) for ask, question in asked.items()})
 
 
+def taken_back(ready: Prepared, why: str) -> JsonObject:
+    """Return what a call's item keeps whose leave did not stand any more when it was to begin."""
+    now = msgspec.structs.replace(ready.permit.decision, verdict="deny", why=why, at=time.time())
+    return decided(now, ready.access)
+
+
 def _earlier(mine: Sequence[Item], call: Item) -> tuple[str, ...]:
     """Return the tools called before this call in its run."""
     calls = (item for item in mine if item.kind == "tool_call" and not item.data.get("cutOff"))
