@@ -10,7 +10,7 @@ from typing import Literal
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.contents import Snapshot, read_whole
-from pilothouse.tools.files.places import PathRefused, Place, find_place, resolved
+from pilothouse.tools.files.places import PathRefused, Place, components, find_place, resolved
 from pilothouse.tools.files.readings import Readings
 from pilothouse.tools.files.restoring import put_back
 from pilothouse.tools.files.steps import MakeFolder, Move, Step, WriteFile
@@ -59,6 +59,13 @@ class Desk:
             found = None
         protected = self._guard.protects(place.path, None if found is None else identity(found), effect)
         return PathUse(path=place.path, effect=effect, inside=place.inside, protected=protected)
+
+    def may_read(self, use: PathUse) -> bool:
+        """Return whether something may be read without anyone's word: inside, and no secret under any name."""
+        if not use.inside or not use.protected:
+            return use.inside
+        found = look(Place("/", components(use.path), False))
+        return not self._guard.protects(use.path, None if found is None else identity(found), "reads")
 
     def protected(self, place: Place, effect: PathEffect, found: os.stat_result | None) -> PathUse | None:
         """Return a place only if it needs a word of its own."""

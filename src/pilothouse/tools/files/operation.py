@@ -53,7 +53,7 @@ class FileOperation(ABC):
 
     def _access(self, arguments: JsonObject, context: CallContext) -> Access:
         uses = self.uses(arguments, context)
-        plain = all(use.inside and not use.protected for use in uses)
+        open_to_us = all(self.desk.may_read(use) for use in uses)
         return Access(
             operation=f"{TOOL}.{self.name}",
             effects=self.effects,
@@ -62,7 +62,7 @@ class FileOperation(ABC):
             source="files" if self._tells else "",
             lane=self._lane,
             # Nothing is read of what was not allowed yet, not even to say that the call would fail.
-            preview=self.preview(arguments, context) if plain else {},
+            preview=self.preview(arguments, context) if open_to_us else {},
             folder_identity=folder_identity(context),
         )
 
