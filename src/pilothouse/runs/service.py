@@ -168,8 +168,8 @@ class HostService(
 
     async def delete_conversation(self, owner: str, conversation_id: str) -> None:
         """Delete it; it can be restored for a while."""
-        for run in await self._records.runs_in(("queued", "running", "waiting")):
-            if run.conversation_id == conversation_id and run.owner == owner:
+        for run in await self._records.runs_in(("queued", "running", "waiting"), conversation_id):
+            if run.owner == owner:
                 await self.cancel_run(owner, run.id)
         now = time.time()
         await self._records.change_conversation(
@@ -219,8 +219,8 @@ class HostService(
 
     async def _withdraw_questions(self, owner: str, conversation_id: str) -> None:
         """Cancel a run that waits for an answer: a new message is the person's answer."""
-        for run in await self._records.runs_in(("waiting",)):
-            if run.conversation_id == conversation_id and run.owner == owner:
+        for run in await self._records.runs_in(("waiting",), conversation_id):
+            if run.owner == owner:
                 await self.cancel_run(owner, run.id)
 
     async def run(self, owner: str, run_id: str) -> Run:

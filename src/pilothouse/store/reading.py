@@ -24,6 +24,7 @@ _HISTORY = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND (position >= :since OR kind = 'question') ORDER BY position"
 )
 _RUNS_IN = Statement("SELECT body FROM runs WHERE status = :status")
+_RUNS_OF = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status = :status")
 _NEXT_QUEUED = Statement(
     "SELECT r.body FROM runs r LEFT JOIN items m ON m.run_id = r.id AND m.kind = 'user_message' "
     "WHERE r.conversation_id = :id AND r.status = 'queued' ORDER BY m.position, r.created_at, r.id LIMIT 1"
@@ -116,9 +117,11 @@ def events(connection: sa.Connection, conversation_id: str, after: int, limit: i
     return [FeedEvent(seq, kind, bytes(body)) for seq, kind, body in found]
 
 
-def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...]) -> list[Run]:
-    """Return the runs in these states, oldest first."""
-    bodies = [body for status in statuses for body in _RUNS_IN.column(connection, {"status": status})]
+def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...], conversation_id: str | None) -> list[Run]:
+    """Return the runs in these states, of one conversation or of all, oldest first."""
+    query = _RUNS_IN if conversation_id is None else _RUNS_OF
+    asked = ({"status": status, "id": conversation_id} for status in statuses)
+    bodies = [body for values in asked for body in query.column(connection, values)]
     return sorted(map(rows.run_decoder.decode, bodies), key=lambda run: (run.created_at, run.id))
 
 

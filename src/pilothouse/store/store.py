@@ -175,9 +175,9 @@ class Store(AuthorityStore):
         """Change a run together with what it left open."""
         return await self._writer.write(lambda tx: changes.settle_run(tx, run_id, rule))
 
-    async def runs_in(self, statuses: Sequence[RunStatus]) -> list[Run]:
-        """Return all runs in one of these states."""
-        return await self._database.read(lambda c: reading.runs_in(c, tuple(statuses)))
+    async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
+        """Return the runs in one of these states, of one conversation or of all."""
+        return await self._database.read(lambda c: reading.runs_in(c, tuple(statuses), conversation_id))
 
     async def next_queued(self, conversation_id: str) -> Run | None:
         """Return the oldest queued run of a conversation."""

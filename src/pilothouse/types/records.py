@@ -176,8 +176,8 @@ class Records(AuthorityRecords, Protocol):
         """Change a run together with what it left open, by a pure function of both; None leaves them."""
         ...
 
-    async def runs_in(self, statuses: Sequence[RunStatus]) -> list[Run]:
-        """Return all runs in one of these states, oldest first."""
+    async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
+        """Return the runs in one of these states, of one conversation or of all, oldest first."""
         ...
 
     async def next_queued(self, conversation_id: str) -> Run | None:
