@@ -1,0 +1,176 @@
+"""Writing under adverse circumstances: others who write too, full disks, calls that are cancelled halfway."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from pilothouse.tools.files import atomic
+from pilothouse.tools.files.contents import read_whole
+from pilothouse.tools.files.places import PathRefused, find_place
+from pilothouse.tools.files.steps import WriteFile
+from pilothouse.tools.files.walk import parent_of
+from tests.support.files import Hands, hands
+from tests.support.records import OWNER
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "proj"
+    folder.mkdir()
+    return folder
+
+
+@pytest_asyncio.fixture
+async def at_work(home: Path, work: Path) -> AsyncIterator[Hands]:
+    async with hands(home, work) as opened:
+        yield opened
+
+
+@pytest.mark.case("FS-07", "FIL-18")
+async def test_a_file_that_someone_writes_in_between_is_not_overwritten(work: Path) -> None:
+    (work / "a.txt").write_text("one\n")
+    place = find_place("a.txt", str(work))
+    with parent_of(place) as folder:
+        before = read_whole(folder, "a.txt", "a.txt")
+    for change in (lambda: (work / "a.txt").write_text("two\n"), lambda: _replaced(work / "a.txt")):
+        change()
+        with pytest.raises(PathRefused, match="changed by someone else just now"):
+            WriteFile(place, before, b"mine\n").take(None)
+    assert (work / "a.txt").read_text() == "one\n"
+    assert os.listdir(work) == ["a.txt"]
+
+
+def _replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_text("one\n")
+    other.rename(path)
+
+
+@pytest.mark.case("FS-08")
+@pytest.mark.parametrize("nameless", [True, False])
+async def test_new_content_is_private_until_it_is_in_place(
+    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    modes: list[int] = []
+    names: list[list[str]] = []
+    real = os.fchmod
+
+    def watched(descriptor: int, mode: int) -> None:
+        modes.append(os.fstat(descriptor).st_mode & 0o777)
+        names.append(sorted(os.listdir(work)))
+        real(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", watched)
+    if not nameless:
+        monkeypatch.setattr(atomic, "_NAMELESS", os.O_WRONLY)
+    await at_work.does("create_file", filePath="a.txt", content="one\n")
+    (work / "a.txt").chmod(0o640)
+    await at_work.does("replace_string", filePath="a.txt", oldString="one", newString="two")
+    assert modes == [0o600, 0o600]
+    assert ((work / "a.txt").stat().st_mode & 0o777, (work / "a.txt").read_text()) == (0o640, "two\n")
+    assert os.listdir(work) == ["a.txt"]
+    others = [name for listed in names for name in listed if name != "a.txt"]
+    assert len(set(others)) == (0 if nameless else 2)
+    assert "EXISTS" in await at_work.fails("create_file", filePath="a.txt", content="x")
+
+
+@pytest.fixture
+def small_disk(work: Path) -> Iterator[Path]:
+    """The working directory as a file system with little room, where this account may make one."""
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", work], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("only root may make a file system")
+    yield work
+    subprocess.run(["umount", work], check=True)
+
+
+def _fill(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
+    with os.fdopen(descriptor, "wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"x" * 4_096)
+
+
+@pytest.mark.case("F-42")
+async def test_on_a_full_disk_nothing_is_half_written(small_disk: Path, at_work: Hands) -> None:
+    work = small_disk
+    (work / "a.txt").write_text("one\n" * 50_000)
+    (work / "b.txt").write_text("two\n")
+    _fill(work / "ballast")
+    before = {name: (work / name).read_bytes() for name in ("a.txt", "b.txt")}
+    edits = [
+        {"filePath": "b.txt", "oldString": "two", "newString": "2"},
+        {"filePath": "a.txt", "oldString": "one", "newString": "three", "replaceAll": True},
+    ]
+    for operation, arguments in (
+        ("create_file", {"filePath": "new.txt", "content": "x" * 300_000}),
+        ("replace_string", {"filePath": "a.txt", "oldString": "one", "newString": "three", "replaceAll": True}),
+        ("multi_replace_string", {"replacements": edits}),
+    ):
+        assert (await at_work.fails(operation, **arguments)).startswith("DISK_FULL: ")
+    assert {name: (work / name).read_bytes() for name in before} == before
+    assert sorted(os.listdir(work)) == ["a.txt", "b.txt", "ballast"]
+    assert await at_work.store.changes(OWNER, run_id=at_work.run_id) == []
+    (work / "ballast").unlink()
+    await at_work.does("multi_replace_string", replacements=edits)
+    assert (work / "a.txt").read_text().startswith("three\n")
+
+
+@pytest.mark.case("F-42")
+async def test_steps_that_were_taken_before_one_failed_are_taken_back(
+    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (work / name).write_text(f"{name}\n")
+    synced = 0
+    real = os.fsync
+
+    def full_at_the_third(descriptor: int) -> None:
+        nonlocal synced
+        synced += 1
+        # Each file is made durable, and then its folder.
+        if synced == 5:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full_at_the_third)
+    edits = [{"filePath": name, "oldString": ".txt", "newString": ""} for name in ("a.txt", "b.txt", "c.txt")]
+    assert "DISK_FULL" in await at_work.fails("multi_replace_string", replacements=edits)
+    assert {name: (work / name).read_text() for name in os.listdir(work)} == {
+        name: f"{name}\n" for name in ("a.txt", "b.txt", "c.txt")
+    }
+    assert await at_work.store.changes(OWNER, run_id=at_work.run_id) == []
+
+
+@pytest.mark.case("F-52")
+async def test_a_call_that_is_cancelled_while_it_writes_leaves_everything_as_it_was(
+    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "a.txt").write_text("one\n")
+    begun, go_on = threading.Event(), threading.Event()
+    real = os.fsync
+
+    def slow(descriptor: int) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    call = asyncio.ensure_future(at_work.call("replace_string", filePath="a.txt", oldString="one", newString="two"))
+    assert await asyncio.to_thread(begun.wait, 10)
+    call.cancel()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert (work / "a.txt").read_text() == "one\n"
+    assert await at_work.store.changes(OWNER, run_id=at_work.run_id) == []
+    assert os.listdir(work) == ["a.txt"]
