@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { TerminalView } from "../src/api/hands";
+import type { TerminalView } from "../src/api/types";
 import { handlesKey } from "../src/terminal/keys";
 import { joinedOutput } from "../src/terminal/output";
 import { TerminalSocket, type Wire } from "../src/terminal/socket";
@@ -36,14 +36,15 @@ class FakeWire implements Wire {
   }
 }
 
-const view = (sessionId: string) => ({ sessionId }) as TerminalView;
+const view = (startedAt: number) => ({ sessionId: "c_1", startedAt }) as TerminalView;
 
 describe("the line to a terminal", () => {
   let wires: FakeWire[];
   let drawn: string;
   let states: string[];
-  let opened: [string, boolean][];
+  let opened: { isOther: boolean; isGap: boolean }[];
   let ended: (number | null)[];
+  let problems: string[];
   let socket: TerminalSocket;
   const wire = () => wires[wires.length - 1] as FakeWire;
 
@@ -54,16 +55,17 @@ describe("the line to a terminal", () => {
     states = [];
     opened = [];
     ended = [];
+    problems = [];
     socket = new TerminalSocket({
       open: () => {
         wires.push(new FakeWire());
         return wire();
       },
-      onOpened: (terminal, isNew) => opened.push([terminal.sessionId, isNew]),
+      onOpened: (_, news) => opened.push(news),
       onBytes: (bytes) => (drawn += new TextDecoder().decode(bytes)),
       onState: (state) => states.push(state),
       onEnded: (code) => ended.push(code),
-      onProblem: () => undefined,
+      onProblem: (message) => problems.push(message),
       random: () => 1,
     });
   });
@@ -73,7 +75,7 @@ describe("the line to a terminal", () => {
     socket.resize(100, 30);
     socket.connect();
     wire().open();
-    wire().tell({ type: "opened", terminal: view("s_1"), index: 0 });
+    wire().tell({ type: "opened", terminal: view(1), index: 0 });
   };
 
   it("opens the session with the size of the window, and gives what is typed", () => {
@@ -90,6 +92,15 @@ describe("the line to a terminal", () => {
     ]);
   });
 
+  it("gives what was pasted in pieces, whole characters at a time", () => {
+    begin();
+    const pasted = "🚢".repeat(40_000);
+    socket.input(pasted);
+    const sent = wire().sent.slice(1).map(({ data }) => String(data));
+    expect(sent.join("")).toBe(pasted);
+    expect(sent.every((piece) => new TextEncoder().encode(piece).length <= 64_000)).toBe(true);
+  });
+
   it("goes on where it was when it broke, and drops what was typed meanwhile", () => {
     begin();
     wire().bytes("héllo");
@@ -98,28 +109,31 @@ describe("the line to a terminal", () => {
     vi.advanceTimersByTime(400);
     wire().open();
     expect(wire().sent).toEqual([{ type: "open", columns: 100, rows: 30, from: 6 }]);
-    wire().tell({ type: "opened", terminal: view("s_1"), index: 6 });
+    wire().tell({ type: "opened", terminal: view(1), index: 6 });
     wire().bytes(" again");
     expect(drawn).toBe("héllo again");
     expect(opened).toEqual([
-      ["s_1", true],
-      ["s_1", false],
+      { isOther: false, isGap: false },
+      { isOther: false, isGap: false },
     ]);
     expect(states).toEqual(["connecting", "connected", "lost", "lost", "connected"]);
   });
 
-  it("begins anew with another session, or where something is missing", () => {
+  it("knows another session, and where something is missing", () => {
     begin();
     wire().bytes("old");
     wire().lose();
     vi.advanceTimersByTime(400);
     wire().open();
-    wire().tell({ type: "opened", terminal: view("s_2"), index: 0 });
+    wire().tell({ type: "opened", terminal: view(2), index: 3 });
     wire().lose();
     vi.advanceTimersByTime(400);
     wire().open();
-    wire().tell({ type: "opened", terminal: view("s_2"), index: 900 });
-    expect(opened.map(([, isNew]) => isNew)).toEqual([true, true, true]);
+    wire().tell({ type: "opened", terminal: view(2), index: 900 });
+    expect(opened.slice(1)).toEqual([
+      { isOther: true, isGap: false },
+      { isOther: false, isGap: true },
+    ]);
   });
 
   it("rests when the session ended, and when it was hung up", () => {
@@ -134,6 +148,14 @@ describe("the line to a terminal", () => {
     vi.advanceTimersByTime(60_000);
     expect(wires).toHaveLength(2);
     expect(wire().isClosed).toBe(true);
+  });
+
+  it("rests when there can be no session, and says why", () => {
+    socket.connect();
+    wire().open();
+    wire().tell({ type: "problem", message: "Too many." });
+    expect(problems).toEqual(["Too many."]);
+    expect(states.at(-1)).toBe("ended");
   });
 
   it("hears nothing of a line that it gave up, and nothing that it does not understand", () => {

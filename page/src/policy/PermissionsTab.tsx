@@ -1,13 +1,9 @@
-import { useState } from "react";
-import { authority, type PolicyView } from "../api/authority";
-import { usePolled } from "../servers/usePolled";
+import type { PolicyView } from "../api/authority";
 import { Failure, Place, Warning } from "../settings/Warning";
 import { Audit } from "./Audit";
 import { Grants } from "./Grants";
 import { Rules } from "./Rules";
-
-/** Often enough for a file that is edited by hand. */
-const EVERY_MS = 5_000;
+import { usePolicy } from "./usePolicy";
 
 function Problem({ problem }: { problem: NonNullable<PolicyView["problem"]> }) {
   return (
@@ -20,15 +16,12 @@ function Problem({ problem }: { problem: NonNullable<PolicyView["problem"]> }) {
 
 /** Who may do what: rules, permissions for a while, and the record of what was decided. */
 export default function PermissionsTab() {
-  const { data, problem } = usePolled(authority.policy, EVERY_MS);
-  const [kept, setKept] = useState<{ over: PolicyView | null; policy: PolicyView } | null>(null);
-  // What was just saved shows at once; the next answer of the server has the last word.
-  const policy = kept && kept.over === data ? kept.policy : data;
+  const { policy, problem, keep } = usePolicy();
   return (
     <>
       <Failure message={problem} />
       {policy?.problem && <Problem problem={policy.problem} />}
-      {policy && <Rules policy={policy} onChange={(next) => setKept({ over: data, policy: next })} />}
+      {policy && <Rules policy={policy} onChange={keep} />}
       <Grants />
       <Audit />
     </>

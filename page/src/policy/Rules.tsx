@@ -47,9 +47,35 @@ function Row({ rule, use, onEdit, onDelete }: RowProps) {
   );
 }
 
+/** Which rules are listed, and what is said about them. */
+export interface Topic {
+  title: string;
+  explained: string;
+  none: string;
+  isAbout: (rule: Rule) => boolean;
+  first: () => RuleDraft;
+}
+
+const everything: Topic = {
+  title: "Rules",
+  explained:
+    "Rules hold in all conversations. Where several speak about a call, the strictest counts: deny, then ask, then allow. " +
+    "No rule allows settings, secrets, dangerous calls, or private data on its way out.",
+  none: "No rules yet. “Always for this pattern” on a question adds one too.",
+  isAbout: () => true,
+  first: newRule,
+};
+
+interface RulesProps {
+  policy: PolicyView;
+  onChange: (policy: PolicyView) => void;
+  topic?: Topic;
+}
+
 /** The person's rules: what each is about, why it is there, how old it is and how often it decided. */
-export function Rules({ policy, onChange }: { policy: PolicyView; onChange: (policy: PolicyView) => void }) {
+export function Rules({ policy, onChange, topic = everything }: RulesProps) {
   const [draft, setDraft] = useState<RuleDraft | null>(null);
+  const rules = policy.rules.filter(topic.isAbout);
   const remove = async (id: string) => {
     const now = (await authority.policy()).rules;
     onChange(await authority.keepPolicy(now.filter((rule) => rule.id !== id)));
@@ -59,20 +85,17 @@ export function Rules({ policy, onChange }: { policy: PolicyView; onChange: (pol
     setDraft(null);
   };
   return (
-    <section aria-label="Rules">
+    <section aria-label={topic.title}>
       <div className={settings.sectionHead}>
-        <h2 className={settings.sectionTitle}>Rules</h2>
-        <Button size="compact-sm" leftSection={<PlusIcon size={15} />} onClick={() => setDraft(newRule())}>
+        <h2 className={settings.sectionTitle}>{topic.title}</h2>
+        <Button size="compact-sm" leftSection={<PlusIcon size={15} />} onClick={() => setDraft(topic.first())}>
           Add a rule
         </Button>
       </div>
-      <p className={settings.explained}>
-        Rules hold in all conversations. Where several speak about a call, the strictest counts: deny, then ask, then
-        allow. No rule allows settings, secrets, dangerous calls, or private data on its way out.
-      </p>
-      {policy.rules.length > 0 ? (
+      <p className={settings.explained}>{topic.explained}</p>
+      {rules.length > 0 ? (
         <ul className={classes.list}>
-          {policy.rules.map((rule) => (
+          {rules.map((rule) => (
             <Row
               key={rule.id}
               rule={rule}
@@ -83,7 +106,7 @@ export function Rules({ policy, onChange }: { policy: PolicyView; onChange: (pol
           ))}
         </ul>
       ) : (
-        <p className={classes.none}>No rules yet. “Always for this pattern” on a question adds one too.</p>
+        <p className={classes.none}>{topic.none}</p>
       )}
       <RuleForm draft={draft} rules={policy.rules} onKept={kept} onClose={() => setDraft(null)} />
     </section>

@@ -12,6 +12,7 @@ import classes from "./Settings.module.css";
 import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
+const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
 
 const names: Record<SettingsTab, string> = {
   general: "General",
@@ -42,7 +43,11 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
         </Suspense>
       );
     case "terminal":
-      return <Later>The shell, the size and the limits of the terminals that tools use will be set here.</Later>;
+      return (
+        <Suspense fallback={<Loading />}>
+          <TerminalSettingsTab />
+        </Suspense>
+      );
     case "skills":
       return <Later>The skills that a model can read when a task calls for them will be listed here.</Later>;
   }

@@ -1,7 +1,8 @@
 import { Button } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { errorText } from "../api/client";
-import { hands, type ProcessView } from "../api/hands";
+import { hands } from "../api/hands";
+import type { ProcessView } from "../api/types";
 import { Elapsed } from "../chat/Elapsed";
 import { Fold } from "../chat/Fold";
 import { LongText } from "../chat/LongText";

@@ -3,7 +3,7 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { useEffect, useRef } from "react";
-import type { TerminalView } from "../api/hands";
+import type { TerminalView } from "../api/types";
 import { theme } from "../theme/theme";
 import { takeFocus } from "./focus";
 import { handlesKey } from "./keys";
@@ -18,7 +18,7 @@ const SELECTED_AFTER_MS = 250;
 
 export interface ScreenProps {
   conversationId: string;
-  onOpened: (terminal: TerminalView, isNew: boolean) => void;
+  onOpened: (terminal: TerminalView, news: { isOther: boolean }) => void;
   onState: (state: LineState) => void;
   onEnded: (exitCode: number | null) => void;
   onProblem: (message: string) => void;
@@ -71,9 +71,9 @@ function start(place: HTMLElement, scheme: "light" | "dark", props: () => Screen
   const draw = drawing(terminal, () => socket);
   const socket: TerminalSocket = new TerminalSocket({
     open: () => openWire(props().conversationId),
-    onOpened: (view, isNew) => {
-      if (isNew) terminal.reset();
-      props().onOpened(view, isNew);
+    onOpened: (view, news) => {
+      if (news.isGap) terminal.reset();
+      props().onOpened(view, news);
     },
     onBytes: draw,
     onState: (state) => props().onState(state),

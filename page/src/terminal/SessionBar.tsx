@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
-import { hands, type SandboxView } from "../api/hands";
+import { hands } from "../api/hands";
+import type { SandboxView } from "../api/types";
 import { Confirm } from "../settings/Confirm";
 import { CheckIcon, CopyIcon, DownloadIcon, StopIcon } from "../shell/icons";
 import { sandboxName } from "./sandbox";
@@ -25,12 +26,25 @@ interface SessionBarProps {
   conversationId: string;
   session: Session;
   sandbox: SandboxView;
-  onOpen: () => void;
 }
 
-/** What the session is, what happened to it, and what can be done with it. */
-export function SessionBar({ conversationId, session, sandbox, onOpen }: SessionBarProps) {
-  const { terminal, state, news, selected } = session;
+/** What happened to the session, below what it wrote. */
+export function SessionNews({ session, onOpen }: { session: Session; onOpen: () => void }) {
+  return (
+    <div className={classes.newsLine} role="status" hidden={!session.news}>
+      <span>{session.news}</span>
+      {session.state === "ended" && (
+        <Button size="compact-xs" variant="default" onClick={onOpen}>
+          Start a new one
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** What the session is, and what can be done with it. */
+export function SessionBar({ conversationId, session, sandbox }: SessionBarProps) {
+  const { terminal, state, selected } = session;
   const held = sandboxName(terminal?.sandbox ?? sandbox.kind);
   const facts = [terminal?.shell, held, stateWords[state]].filter(Boolean).join(" · ");
   const recording = `/api/conversations/${encodeURIComponent(conversationId)}/terminal/recording`;
@@ -38,13 +52,7 @@ export function SessionBar({ conversationId, session, sandbox, onOpen }: Session
     <div className={classes.bar}>
       <span className={classes.facts} role="status">
         {facts}
-        {news && <span className={classes.news}>{news}</span>}
       </span>
-      {state === "ended" && (
-        <Button size="compact-xs" variant="default" onClick={onOpen}>
-          Start a new one
-        </Button>
-      )}
       <CopySelection text={selected} />
       <Tooltip label="Download the recording">
         <ActionIcon size="sm" component="a" href={recording} download aria-label="Download the recording">

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { lazy, Suspense, useCallback, useState } from "react";
-import { hands, type SandboxView, type TerminalList } from "../api/hands";
+import { hands } from "../api/hands";
+import type { SandboxView, TerminalList, TerminalView } from "../api/types";
 import { usePolled } from "../servers/usePolled";
 import { FolderForm } from "../shell/FolderForm";
 import { Loading } from "../shell/Standstill";
@@ -9,9 +10,9 @@ import { useFolder } from "../shell/useFolder";
 import { useApp } from "../store/store";
 import { wantFocus } from "./focus";
 import { Processes } from "./Processes";
-import { SessionBar } from "./SessionBar";
+import { SessionBar, SessionNews } from "./SessionBar";
 import classes from "./Terminal.module.css";
-import { useSession } from "./useSession";
+import { endedWords, useSession } from "./useSession";
 
 const Screen = lazy(() => import("./Screen"));
 
@@ -30,10 +31,11 @@ function Sandbox({ sandbox }: { sandbox: SandboxView }) {
   return null;
 }
 
-function Start({ onStart }: { onStart: () => void }) {
+function Start({ last, onStart }: { last: TerminalView | undefined; onStart: () => void }) {
   const folder = useFolder();
   return (
     <div className={classes.start}>
+      {last && <p>{endedWords(last.exitCode)} What it wrote is kept; a new one goes on below it.</p>}
       <p>
         No terminal is open. It starts in <code>{folder}</code>, and the agent uses the same one.
       </p>
@@ -47,28 +49,28 @@ function Start({ onStart }: { onStart: () => void }) {
 function Attached({ conversationId, list, refresh }: { conversationId: string; list: TerminalList; refresh: () => void }) {
   const running = list.sessions.some((session) => session.running);
   const [isWanted, setWanted] = useState(false);
-  const session = useSession(() => {
-    setWanted(false);
-    refresh();
-  });
+  const session = useSession(refresh);
+  const last = list.sessions[0];
   const open = () => {
     wantFocus();
-    session.begin();
+    session.begin(last ? "What earlier sessions wrote is restored above." : "");
     setWanted(true);
   };
+  // One that has ended stays in sight, with its last words.
   const isShown = running || isWanted || session.state === "ended";
   return (
     <>
       <Sandbox sandbox={list.sandbox} />
       {isShown ? (
         <>
-          <SessionBar conversationId={conversationId} session={session} sandbox={list.sandbox} onOpen={open} />
+          <SessionBar conversationId={conversationId} session={session} sandbox={list.sandbox} />
           <Suspense fallback={<Loading />}>
             <Screen key={`${conversationId} ${session.generation}`} conversationId={conversationId} {...session.handlers} />
           </Suspense>
+          <SessionNews session={session} onOpen={open} />
         </>
       ) : (
-        <Start onStart={open} />
+        <Start last={last} onStart={open} />
       )}
       <Processes conversationId={conversationId} processes={list.processes} onChange={refresh} />
     </>

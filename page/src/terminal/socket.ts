@@ -1,4 +1,4 @@
-import type { TerminalView } from "../api/hands";
+import type { TerminalFrame, TerminalView } from "../api/types";
 
 /** What of a WebSocket is used; a test gives its own. */
 export interface Wire {
@@ -13,8 +13,8 @@ export type LineState = "connecting" | "connected" | "lost" | "ended";
 
 export interface TerminalOptions {
   open: () => Wire;
-  /** A session is there; `isNew` when what was drawn so far is not its beginning. */
-  onOpened: (terminal: TerminalView, isNew: boolean) => void;
+  /** A session is there. `isOther`: not the one that was there before; `isGap`: what comes does not follow what was drawn. */
+  onOpened: (terminal: TerminalView, news: { isOther: boolean; isGap: boolean }) => void;
   onBytes: (bytes: Uint8Array) => void;
   onState: (state: LineState) => void;
   onEnded: (exitCode: number | null) => void;
@@ -22,18 +22,25 @@ export interface TerminalOptions {
   random?: () => number;
 }
 
-type Told =
-  | { type: "opened"; terminal: TerminalView; index: number }
-  | { type: "ended"; exitCode: number | null }
-  | { type: "problem"; message: string };
-
 const FIRST_WAIT_MS = 400;
 const MAX_WAIT_MS = 10_000;
 
-function parsed(text: string): Partial<Told> | null {
+/** What one message may hold: the server takes 64 KB, and a character has up to four bytes. */
+const PIECE_CHARS = 16_000;
+
+/** Cut what was pasted into pieces; no character is cut in two. */
+function pieces(text: string): string[] {
+  const characters = text.length > PIECE_CHARS ? Array.from(text) : null;
+  if (!characters) return [text];
+  const cut: string[] = [];
+  for (let at = 0; at < characters.length; at += PIECE_CHARS) cut.push(characters.slice(at, at + PIECE_CHARS).join(""));
+  return cut;
+}
+
+function parsed(text: string): Partial<TerminalFrame> | null {
   try {
     const told: unknown = JSON.parse(text);
-    return typeof told === "object" && told !== null ? (told as Partial<Told>) : null;
+    return typeof told === "object" && told !== null ? (told as Partial<TerminalFrame>) : null;
   } catch {
     return null;
   }
@@ -46,7 +53,8 @@ export class TerminalSocket {
   private isOver = false;
   private failures = 0;
   private timer: ReturnType<typeof setTimeout> | null = null;
-  private session = "";
+  /** When the session began that is shown; 0 before there is one. */
+  private startedAt = 0;
   /** How many bytes of the session's output were drawn. */
   private index = 0;
   private columns = 80;
@@ -58,7 +66,7 @@ export class TerminalSocket {
   connect(): void {
     this.drop();
     this.isOver = false;
-    this.options.onState(this.session ? "lost" : "connecting");
+    this.options.onState(this.startedAt ? "lost" : "connecting");
     const wire = this.options.open();
     this.wire = wire;
     wire.onopen = () => this.ask(wire);
@@ -68,7 +76,7 @@ export class TerminalSocket {
 
   /** Give what was typed. What is typed while the line is broken is not kept: nobody could see what it would do. */
   input(data: string): void {
-    this.say({ type: "input", data });
+    for (const piece of pieces(data)) this.say({ type: "input", data: piece });
   }
 
   /** Say how large the window is. */
@@ -113,26 +121,33 @@ export class TerminalSocket {
     const told = typeof data === "string" ? parsed(data) : null;
     if (told?.type === "opened" && told.terminal) this.opened(told.terminal, told.index ?? 0);
     else if (told?.type === "ended") this.ended(told.exitCode ?? null);
-    else if (told?.type === "problem") this.options.onProblem(told.message ?? "");
+    else if (told?.type === "problem") this.refused(told.message ?? "");
   }
 
   private opened(terminal: TerminalView, index: number): void {
-    const isNew = terminal.sessionId !== this.session || index !== this.index;
-    this.session = terminal.sessionId;
+    const news = { isOther: this.startedAt !== 0 && this.startedAt !== terminal.startedAt, isGap: index !== this.index };
+    this.startedAt = terminal.startedAt;
     this.index = index;
     this.failures = 0;
     this.isOpen = true;
     this.options.onState("connected");
-    this.options.onOpened(terminal, isNew);
+    this.options.onOpened(terminal, news);
   }
 
   private ended(exitCode: number | null): void {
     this.isOver = true;
     this.isOpen = false;
-    this.session = "";
-    this.index = 0;
     this.options.onState("ended");
     this.options.onEnded(exitCode);
+  }
+
+  /** What was asked cannot be done; without a session there is nothing to wait for. */
+  private refused(message: string): void {
+    if (!this.isOpen) {
+      this.isOver = true;
+      this.options.onState("ended");
+    }
+    this.options.onProblem(message);
   }
 
   private lost(wire: Wire): void {

@@ -1,5 +1,5 @@
-import { useRef, useState } from "react";
-import type { TerminalView } from "../api/hands";
+import { useState } from "react";
+import type { TerminalView } from "../api/types";
 import type { ScreenProps } from "./Screen";
 import type { LineState } from "./socket";
 
@@ -11,12 +11,14 @@ export interface Session {
   selected: string;
   /** Counts the screens: a new session begins with an empty one. */
   generation: number;
-  begin: () => void;
+  /** Show a screen for a new session, with a word about it. */
+  begin: (words: string) => void;
   handlers: Omit<ScreenProps, "conversationId">;
 }
 
-const endedWords = (exitCode: number | null) =>
-  exitCode === null ? "The session ended." : `The session ended with exit code ${exitCode}.`;
+/** Return how a session ended, in words. */
+export const endedWords = (exitCode: number | null) =>
+  exitCode === null ? "The session has ended." : `The session has ended with exit code ${exitCode}.`;
 
 /** Follow the session that a screen shows. */
 export function useSession(onChange: () => void): Session {
@@ -25,22 +27,17 @@ export function useSession(onChange: () => void): Session {
   const [news, setNews] = useState("");
   const [selected, setSelected] = useState("");
   const [generation, setGeneration] = useState(0);
-  const known = useRef("");
-  const opened = (view: TerminalView) => {
-    const isOther = known.current !== "" && known.current !== view.sessionId;
-    known.current = view.sessionId;
+  const opened = (view: TerminalView, { isOther }: { isOther: boolean }) => {
     setTerminal(view);
-    setNews(isOther ? "The earlier session is gone; this is a new one." : "");
+    if (isOther) setNews("The session before has ended; this is a new one.");
     onChange();
   };
   const ended = (exitCode: number | null) => {
-    known.current = "";
     setNews(endedWords(exitCode));
     onChange();
   };
-  const begin = () => {
-    known.current = "";
-    setNews("");
+  const begin = (words: string) => {
+    setNews(words);
     setState("connecting");
     setGeneration((now) => now + 1);
   };
