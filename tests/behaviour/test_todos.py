@@ -13,9 +13,11 @@ from pilothouse.types.api import ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Model
 from pilothouse.types.todos import Todo, TodoInput
+from pilothouse.wiring import open_host
 from tests.behaviour.test_prefix import check_extends
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
+from tests.support.waiting import eventually
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
 
 PLAN = [{"title": "Look around", "status": "in-progress"}, {"title": "Write it"}]
@@ -76,6 +78,28 @@ async def test_a_person_changes_the_list_and_every_reader_learns_of_it(home: Pat
         with pytest.raises(PilothouseError) as refused:
             await chat.api.put_todos("someone-else", chat.id, TodoInput(todos=()))
         assert refused.value.code == "not_found"
+
+
+@pytest.mark.case("TOD-21")
+async def test_what_another_process_writes_is_seen_here(home: Path, postgres_url: str) -> None:
+    async with (
+        chatting(home, [[call("write", todoList=PLAN)], "Planned."], database_url=postgres_url) as chat,
+        open_host(home.parent / "other", postgres_url) as other,
+    ):
+        assert (await other.api.todos(ME, chat.id)).todos == ()
+        assert (await chat.say()).status == "completed"
+
+        async def seen() -> bool:
+            return len((await other.api.todos(ME, chat.id)).todos) == 2
+
+        await eventually(seen, "the list in the other process")
+        done = [Todo(id=1, title="Look around", status="completed"), Todo(id=2, title="Write it")]
+        await other.api.put_todos(ME, chat.id, TodoInput(todos=tuple(done)))
+
+        async def heard() -> bool:
+            return (await chat.api.todos(ME, chat.id)).todos[0].status == "completed"
+
+        await eventually(heard, "the person's change in the first process")
 
 
 # --- what models are sent ---
