@@ -17,7 +17,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import call_pictures, server_pictures  # noqa: E402
+from scripts import approval_pictures, call_pictures, server_pictures  # noqa: E402
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
@@ -209,6 +209,11 @@ async def pictures_of_calls(studies: Studies) -> None:
         await call_pictures.take(chat, FOLDER / "calls", keep, PHONE)
 
 
+async def pictures_of_authority(studies: Studies) -> None:
+    async with studies.chat(TALL) as chat:
+        await approval_pictures.take(chat, FOLDER / "authority", keep, PHONE)
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -222,6 +227,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "phone": picture_of_a_phone,
     "servers": pictures_of_servers,
     "calls": pictures_of_calls,
+    "authority": pictures_of_authority,
 }
 
 
