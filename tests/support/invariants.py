@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.agent.history import history
-from pilothouse.store import rows, schema
+from pilothouse.store import audit, rows, schema
 from pilothouse.store.database import make_engine
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.events import (
@@ -37,6 +37,8 @@ def check(engine_or_url: str, *, at_rest: bool = True) -> None:
                 assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
             for row in connection.execute(sa.select(schema.conversations)).all():
                 check_conversation(connection, row.id, row.last_seq, at_rest=at_rest)
+                _, sealed = audit.report(connection, row.owner, row.id)
+                assert sealed.sound, f"the record of {row.id} is broken at {sealed.first_bad}"
             check_receipts(connection)
     finally:
         engine.dispose()

@@ -74,7 +74,7 @@ class Policy:
         # In this order: an edit that breaks the file between the two must not let anything pass.
         rules, broken = self._file.value, self._file.problem is not None
         ruling = ruling_of(rules.strictest(subject, allows=not broken))
-        if broken and ruling is None and subject.access.effects:
+        if broken and ruling is None and (subject.access.effects or subject.access.destination):
             return Ruling("ask", UNREADABLE, "The file of your rules cannot be read, so nothing is allowed by rule.")
         return ruling
 
