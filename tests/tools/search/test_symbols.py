@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pilothouse.tools.search.grammar_process import Source
 from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.symbols import definitions, language_of, places_of, roles
 from pilothouse.tools.search.words import passages, query_words, split_identifiers
@@ -89,28 +90,27 @@ def grammars() -> Iterator[Grammars]:
 
 
 def test_a_grammar_that_dies_or_hangs_takes_nothing_along(grammars: Grammars, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert grammars.roles(b"foo()\n", "python", "foo") == ["call"]
+    assert grammars.roles(Source("python", b"foo()\n"), "foo") == ["call"]
     first = grammars._process
     assert first is not None
     os.kill(first.pid, signal.SIGKILL)
-    assert grammars.roles(b"foo()\n", "python", "foo") == []
-    assert grammars.roles(b"foo()\n", "python", "foo") == ["call"]
+    assert grammars.roles(Source("python", b"foo()\n"), "foo") == []
+    assert grammars.roles(Source("python", b"foo()\n"), "foo") == ["call"]
     second = grammars._process
     assert second is not None
     os.kill(second.pid, signal.SIGSTOP)
     monkeypatch.setattr(limits, "GRAMMAR_TIME", 0.05)
+    # Half a minute of work for the grammar of JavaScript.
+    sources = [Source("python", b"def f(): pass\n"), Source("javascript", b"(" * 100_000)]
     with grammars.turn() as turn:
-        turn.ask_definitions(b"def f(): pass\n", "python")
-        assert turn.definitions() == []
-        # Half a minute of work for the grammar of JavaScript.
-        turn.ask_definitions(b"(" * 100_000, "javascript")
-        assert turn.definitions() == []
-    monkeypatch.undo()
-    with grammars.turn() as turn:
-        turn.ask_definitions(b"def f(): pass\n", "python")
-        assert [each.name for each in turn.definitions()] == ["f"]
-        turn.ask_definitions(b"def g(): pass\n", "python")
-    assert grammars.roles(b"foo\n", "python", "foo") == ["reference"]
+        turn.ask_definitions(sources[:1])
+        assert turn.definitions(sources[:1]) == [[]]
+        monkeypatch.setattr(limits, "GRAMMAR_TIME", 1.0)
+        turn.ask_definitions(sources)
+        found = turn.definitions(sources)
+        assert [[each.name for each in file] for file in found] == [["f"], []]
+        turn.ask_definitions(sources[:1])
+    assert grammars.roles(Source("python", b"foo\n"), "foo") == ["reference"]
 
 
 def test_words_of_identifiers_and_passages_of_files() -> None:

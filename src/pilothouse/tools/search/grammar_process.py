@@ -20,27 +20,34 @@ LENGTH = struct.Struct(">I")
 _MEMORY = 2 * 1024**3
 
 
-class Asked(msgspec.Struct, frozen=True, array_like=True):
-    """A question: the definitions in a source, or the roles of a name in it."""
+class Source(msgspec.Struct, frozen=True, array_like=True):
+    """A file's content and its language."""
 
     language: str
+    content: bytes
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True):
+    """A question: the definitions in each source, or the roles of a name in each."""
+
     # Empty for the definitions.
     name: str
-    source: bytes
+    sources: list[Source]
 
 
 def serve(questions: BinaryIO, answers: BinaryIO) -> None:
     """Answer until there are no more questions."""
     while len(head := questions.read(LENGTH.size)) == LENGTH.size:
         asked = msgspec.msgpack.decode(questions.read(LENGTH.unpack(head)[0]), type=Asked)
-        found = roles(asked.source, asked.language, asked.name) if asked.name else _defined(asked)
-        answer = msgspec.msgpack.encode(found)
+        answer = msgspec.msgpack.encode([_found(source, asked.name) for source in asked.sources])
         answers.write(LENGTH.pack(len(answer)) + answer)
         answers.flush()
 
 
-def _defined(asked: Asked) -> list[tuple[str, str, int, int, str]]:
-    found = definitions(asked.source, asked.language)
+def _found(source: Source, name: str) -> list[str] | list[tuple[str, str, int, int, str]]:
+    if name:
+        return roles(source.content, source.language, name)
+    found = definitions(source.content, source.language)
     return [(each.name, each.kind, each.line, each.last, each.container) for each in found]
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from pilothouse.tools.search.grammar_process import LENGTH, Asked
+from pilothouse.tools.search.grammar_process import LENGTH, Asked, Source
 from pilothouse.tools.search.symbols import Symbol
 from pilothouse.types import limits
 
@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 _PIECE = 256 * 1024
 # All that it gets of our environment: it needs no secrets.
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
+_Definitions = list[list[tuple[str, str, int, int, str]]]
 _Answer = TypeVar("_Answer")
 
 
@@ -48,20 +49,29 @@ class Grammars:
                 if self._waiting:
                     self._stop()
 
-    def ask_definitions(self, source: bytes, language: str) -> None:
-        """Ask what a file defines; the answer is fetched later, before anything else is asked."""
-        self._ask(Asked(language, "", source))
+    def ask_definitions(self, sources: list[Source]) -> None:
+        """Ask what files define; the answer is fetched later, before anything else is asked."""
+        self._ask(Asked("", sources))
 
-    def definitions(self) -> list[Symbol]:
-        """Return what was asked for; nothing when the file was too much for its grammar."""
-        rows = self._answer(list[tuple[str, str, int, int, str]])
-        return [Symbol(*row) for row in rows or ()]
+    def definitions(self, sources: list[Source]) -> list[list[Symbol]]:
+        """Return what was asked for, file by file; of what is too much for its grammar nothing."""
+        rows = self._answer(_Definitions)
+        if rows is not None:
+            return [[Symbol(*row) for row in each] for each in rows]
+        if len(sources) == 1:
+            _log.warning("A file was too much for its grammar; it is indexed without symbols.")
+            return [[]]
+        found = []
+        for source in sources:
+            self.ask_definitions([source])
+            found += self.definitions([source])
+        return found
 
-    def roles(self, source: bytes, language: str, name: str) -> list[str]:
-        """Return what a name is at each of its places; nothing when the file was too much for its grammar."""
+    def roles(self, source: Source, name: str) -> list[str]:
+        """Return what a name is at each of its places; nothing when the file is too much for its grammar."""
         with self._turns:
-            self._ask(Asked(language, name, source))
-            return self._answer(list[str]) or []
+            self._ask(Asked(name, [source]))
+            return (self._answer(list[list[str]]) or [[]])[0]
 
     def close(self) -> None:
         """End the process."""
@@ -82,12 +92,11 @@ class Grammars:
         process, self._waiting = self._process, False
         try:
             if process is None:
-                raise _Lost("it does not run")
+                raise _Lost
             until = time.monotonic() + limits.GRAMMAR_TIME
             (length,) = LENGTH.unpack(_read(process, LENGTH.size, until))
             return msgspec.msgpack.decode(_read(process, length, until), type=kind)
-        except _Lost as lost:
-            _log.warning("A file was too much for its grammar (%s); it is indexed without symbols.", lost)
+        except _Lost:
             self._stop()
             return None
 
@@ -130,9 +139,9 @@ def _read(process: subprocess.Popen[bytes], size: int, until: float) -> bytes:
         left = max(0.0, until - time.monotonic())
         ready, _, _ = select.select([process.stdout], [], [], left)
         if not ready:
-            raise _Lost(f"it took more than {limits.GRAMMAR_TIME:.0f} s")
+            raise _Lost
         piece = os.read(process.stdout.fileno(), min(_PIECE, size - len(data)))
         if not piece:
-            raise _Lost("its process ended")
+            raise _Lost
         data += piece
     return bytes(data)

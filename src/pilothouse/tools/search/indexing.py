@@ -12,6 +12,7 @@ import msgspec
 
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
+from pilothouse.tools.search.grammar_process import Source
 from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, IGNORE_FILES, Rules
 from pilothouse.tools.search.index_file import Entry, IndexFile, Known
@@ -20,6 +21,9 @@ from pilothouse.tools.search.symbols import Symbol, language_of
 from pilothouse.tools.search.tree import Level, Protects, Stopped, Walk, Wanted
 from pilothouse.tools.search.watching import Changes, Watch
 from pilothouse.types import limits
+
+# Files whose grammars are asked at once: one by one, two processes would mostly wait for each other.
+_GROUP = 16
 
 
 class Around(msgspec.Struct, frozen=True):
@@ -90,18 +94,22 @@ class Indexing:
     def work(self, until: float) -> None:
         """Read some of what was noted, until a moment at the latest; what was read is in the index then."""
         with self._file.writing(), self._grammars.turn() as grammars:
-            # While one file is written, the grammar of the next is at work.
-            parsing: Entry | None = None
+            # While some files are written, the grammars of the next are at work.
+            parsing: list[Entry] = []
+            group: list[Entry] = []
             for path in list(islice(self._todo, limits.INDEX_BATCH)):
                 entry = self._taken(path)
-                if entry is not None:
-                    parsing = self._put(entry, parsing, grammars)
+                if entry is not None and _source(entry) is not None:
+                    group.append(entry)
+                elif entry is not None:
+                    self._write(entry, [])
+                if _is_enough(group):
+                    parsing, group = self._parse(group, parsing, grammars), []
                 if self._stop.is_set():
                     raise Stopped
                 if time.monotonic() > until:
                     break
-            if parsing is not None:
-                self._write(parsing, grammars.definitions())
+            self._parse([], self._parse(group, parsing, grammars), grammars)
         if not self._todo:
             self.done = self.total = 0
 
@@ -181,17 +189,14 @@ class Indexing:
             return None
         return entry
 
-    def _put(self, entry: Entry, parsing: Entry | None, grammars: Grammars) -> Entry | None:
-        """Write a file, or the one whose grammar is at work; return whose grammar is at work now."""
-        language = language_of(entry.path)
-        if entry.content is None or not language or entry.size > limits.SYMBOL_FILE_BYTES:
-            self._write(entry, [])
-            return parsing
-        symbols = grammars.definitions() if parsing is not None else []
-        grammars.ask_definitions(entry.content, language)
-        if parsing is not None:
-            self._write(parsing, symbols)
-        return entry
+    def _parse(self, group: list[Entry], parsing: list[Entry], grammars: Grammars) -> list[Entry]:
+        """Set the grammars to work on a group, and write the one that they are done with."""
+        found = grammars.definitions(_sources(parsing)) if parsing else []
+        if group:
+            grammars.ask_definitions(_sources(group))
+        for entry, symbols in zip(parsing, found, strict=True):
+            self._write(entry, symbols)
+        return group
 
     def _write(self, entry: Entry, symbols: list[Symbol]) -> None:
         self._remember(entry.path, self._file.put(entry, symbols))
@@ -204,6 +209,22 @@ class Indexing:
         gone = [path for path in paths if self._known.pop(path, None) is not None]
         self.unindexed.difference_update(paths)
         self._file.drop(gone)
+
+
+def _source(entry: Entry) -> Source | None:
+    """Return what a grammar reads; None when there is none for it, or it is too large."""
+    language = language_of(entry.path)
+    if entry.content is None or not language or entry.size > limits.SYMBOL_FILE_BYTES:
+        return None
+    return Source(language, entry.content)
+
+
+def _sources(group: list[Entry]) -> list[Source]:
+    return [source for entry in group if (source := _source(entry)) is not None]
+
+
+def _is_enough(group: list[Entry]) -> bool:
+    return len(group) >= _GROUP or sum(entry.size for entry in group) >= limits.SYMBOL_FILE_BYTES
 
 
 def _entry(path: str, found: os.stat_result, content: bytes | None) -> Entry:

@@ -10,6 +10,7 @@ import msgspec
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.found import Found, Hit, cut
+from pilothouse.tools.search.grammar_process import Source
 from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.queries import Definition
 from pilothouse.tools.search.reading import Reader
@@ -44,7 +45,7 @@ class _Uses:
         """Keep the uses in one file."""
         language = language_of(path) if len(source) <= limits.SYMBOL_FILE_BYTES else ""
         places = list(places_of(source, self._name))
-        roles = self._grammars.roles(source, language, self._name) if language and places else []
+        roles = self._grammars.roles(Source(language, source), self._name) if language and places else []
         shown: set[int] = set()
         for start, role in zip(places, roles or [""] * len(places), strict=True):
             line = source.count(b"\n", 0, start) + 1
