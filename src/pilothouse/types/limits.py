@@ -560,7 +560,7 @@ RUN_OUTPUT_BYTES = 16 * 1024**2
 # The last line of a command's output is shown this often while it runs.
 COMMAND_TOLD = 0.5
 COMMAND_TOLD_CHARS = 200
-# A command as text; longer ones belong in a file.
+# A command as text, in bytes; longer ones belong in a file, and the kernel takes no more than 128 KiB as one word.
 COMMAND_CHARS = 100_000
 # Commands of a conversation that run in the background side by side.
 BACKGROUND_COMMANDS = 8
@@ -610,6 +610,8 @@ INDEX_NARROW_WAIT = 0.25
 INDEX_GATHER = 0.5
 # Working directories whose indexes are open; the one that nobody asked for longest is closed.
 INDEXES_OPEN = 4
+# An index that nobody has used for this long is deleted.
+INDEX_DAYS = 30
 # A file that was changed this recently may change again within one tick of the clock.
 INDEX_SETTLED = 2.0
 # Below this a search reads every file sooner than an index is made.

@@ -43,6 +43,8 @@ async def test_words_are_run_without_a_shell(terminal: AtTerminal) -> None:
         ({"argv": "ls"}, "a list of texts"),
         ({"command": "a\0b"}, "NUL"),
         ({"command": "x" * 100_001}, "too long"),
+        ({"argv": ["€" * 40_000]}, "too long"),
+        ({"command": "echo \ud800"}, "no text"),
         ({"command": "ls", "timeout": 0}, "above 0"),
         ({"command": "ls", "timeout": 601}, "at most 600 seconds"),
         ({"command": "ls", "timeout": "soon"}, "must be a number"),

@@ -19,6 +19,8 @@ class Caps(msgspec.Struct, frozen=True):
     memory_bytes: int = 0
     # What of the disk a command must leave free.
     disk_reserve: int = limits.COMMAND_DISK_RESERVE
+    # The same as a part of what is free at its start, for a disk that is nearly full.
+    disk_share: float = 0.5
 
     @property
     def memory(self) -> int:

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 
+from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.launch import descendants, send
 from pilothouse.tools.sandbox.sandbox import Order, Prepared, Sandbox
 from pilothouse.types import limits
@@ -109,15 +110,45 @@ class Child:
 
 async def start(sandbox: Sandbox, order: Order, *, apart: bool = False) -> Child:
     """Start a command without input, its output and errors together or apart."""
+    pipe = asyncio.subprocess.PIPE
+    return await _started(
+        sandbox, order, (asyncio.subprocess.DEVNULL, pipe, pipe if apart else asyncio.subprocess.STDOUT)
+    )
+
+
+async def start_at(sandbox: Sandbox, order: Order, terminal: int) -> Child:
+    """Start a command that reads and writes a terminal."""
+    return await _started(sandbox, order, (terminal, terminal, terminal))
+
+
+async def _started(sandbox: Sandbox, order: Order, streams: tuple[int, int, int]) -> Child:
+    """Start a command as a whole: one who is cancelled meanwhile leaves no half-started process behind."""
+    spawning = asyncio.ensure_future(_spawn(sandbox, order, streams))
+    try:
+        return await asyncio.shield(spawning)
+    except asyncio.CancelledError:
+        await asyncio.wait([spawning])
+        if spawning.exception() is None:
+            await asyncio.shield(spawning.result().end())
+        raise
+
+
+async def _spawn(sandbox: Sandbox, order: Order, streams: tuple[int, int, int]) -> Child:
     with sandbox.prepared(order) as ready:
-        process = await asyncio.create_subprocess_exec(
-            *ready.argv,
-            env=ready.environment,
-            cwd="/",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
-            pass_fds=ready.descriptors,
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *ready.argv,
+                env=ready.environment,
+                cwd="/",
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                pass_fds=ready.descriptors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            if ready.group is not None:
+                ready.group.remove()
+            why = (error.strerror or "the system refuses").lower()
+            raise BadArgument(f"The command could not be started: {why}.", "NOT_STARTED") from None
         return Child(process, ready)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.processes import Child, start
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.commands import read_all, watched
@@ -31,14 +32,14 @@ class Background:
         self.note = ""
         self._task: asyncio.Task[None] | None = None
 
-    def watch(self, folder: str, reserve: int) -> None:
+    def watch(self, folder: str, caps: Caps) -> None:
         """Read and watch it until it ends."""
-        self._task = asyncio.create_task(self._watch(folder, reserve), name=f"background {self.id}")
+        self._task = asyncio.create_task(self._watch(folder, caps), name=f"background {self.id}")
 
-    async def _watch(self, folder: str, reserve: int) -> None:
+    async def _watch(self, folder: str, caps: Caps) -> None:
         reading = asyncio.create_task(read_all(self._child, self.ring.add, lambda line: None))
         try:
-            if await watched(self._child, folder, reserve, None) == "disk":
+            if await watched(self._child, folder, caps, None) == "disk":
                 self.note = "It was ended because the disk was almost full."
         finally:
             await asyncio.shield(self._finish(reading))
@@ -94,5 +95,5 @@ class Background:
 async def start_background(sandbox: Sandbox, order: Order, item_id: str, text: str) -> Background:
     """Start a command and leave it running."""
     background = Background(await start(sandbox, order), order.owner, item_id, text)
-    background.watch(order.folder, sandbox.caps.disk_reserve)
+    background.watch(order.folder, sandbox.caps)
     return background

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.processes import Child, start
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.kept import HeadTail
@@ -43,16 +44,16 @@ async def run_command(
     kept = HeadTail()
     reading = asyncio.create_task(read_all(child, kept.add, tell), name="command output")
     try:
-        ending = await watched(child, order.folder, sandbox.caps.disk_reserve, timeout)
+        ending = await watched(child, order.folder, sandbox.caps, timeout)
     finally:
         await asyncio.shield(_finish(child, reading))
     return Outcome(child.exit_code or 0, kept, time.monotonic() - began, ending)
 
 
-async def watched(child: Child, folder: str, reserve: int, timeout: float | None) -> Ending:
+async def watched(child: Child, folder: str, caps: Caps, timeout: float | None) -> Ending:
     """Wait for a command's end, for the end of its time, or for the disk to run full."""
     waiting = asyncio.create_task(child.wait())
-    filling = asyncio.create_task(_disk_fills(folder, reserve))
+    filling = asyncio.create_task(_disk_fills(folder, caps))
     try:
         done, _ = await asyncio.wait({waiting, filling}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -80,12 +81,12 @@ async def read_all(child: Child, take: Callable[[bytes], None], tell: Callable[[
             tell(last_line(piece))
 
 
-async def _disk_fills(folder: str, reserve: int) -> None:
+async def _disk_fills(folder: str, caps: Caps) -> None:
     """Return when a command has left too little of the disk, or too few names, for everyone else."""
-    first = await asyncio.to_thread(_free, folder)
-    # On a disk that was nearly full before, half of what was left.
-    least = tuple(
-        min(bound, had // 2) for bound, had in zip((reserve, limits.COMMAND_NAMES_RESERVE), first, strict=True)
+    space, names = await asyncio.to_thread(_free, folder)
+    least = (
+        min(caps.disk_reserve, int(space * caps.disk_share)),
+        min(limits.COMMAND_NAMES_RESERVE, int(names * caps.disk_share)),
     )
     while True:
         await asyncio.sleep(limits.COMMAND_DISK_LOOK)

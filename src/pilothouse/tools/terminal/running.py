@@ -92,10 +92,7 @@ class RunCommand(TerminalOperation):
         text, argv = optional_string(arguments, "command"), _words(arguments.get("argv"))
         if bool(text.strip()) == bool(argv):
             raise BadArgument("Give either `command`, a text, or `argv`, a list of words.")
-        if len(text) + sum(map(len, argv)) > limits.COMMAND_CHARS:
-            raise BadArgument("The command is too long; put it into a file and run that.")
-        if "\0" in text or any("\0" in word for word in argv):
-            raise BadArgument("The command has a NUL character in it.")
+        _check_text(" ".join((text, *argv)))
         network = optional_bool(arguments, "network", False) or self._terminals.sandbox.settings.network
         return await self.use(context, text, argv, network)
 
@@ -108,6 +105,18 @@ class RunCommand(TerminalOperation):
                 f"`timeout` must be above 0 and at most {most:g} seconds; what takes longer runs with is_background."
             )
         return wanted
+
+
+def _check_text(text: str) -> None:
+    """Refuse what the system would not take as a command."""
+    if "\0" in text:
+        raise BadArgument("The command has a NUL character in it.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise BadArgument("The command has characters in it that are no text.") from None
+    if size > limits.COMMAND_CHARS:
+        raise BadArgument("The command is too long; put it into a file and run that.")
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.sandbox.processes import Child
+from pilothouse.tools.sandbox.processes import Child, start_at
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.kept import Ring
 from pilothouse.tools.terminal.recording import Began, Recording
@@ -242,17 +242,7 @@ async def open_session(sandbox: Sandbox, order: Order, window: Window, recording
         os.set_blocking(master, False)
         set_size(slave, window)
         tty_name = os.ttyname(slave)
-        with sandbox.prepared(order) as ready:
-            process = await asyncio.create_subprocess_exec(
-                *ready.argv,
-                env=ready.environment,
-                cwd="/",
-                stdin=slave,
-                stdout=slave,
-                stderr=slave,
-                pass_fds=ready.descriptors,
-                start_new_session=True,
-            )
+        child = await start_at(sandbox, order, slave)
     except BaseException:
         os.close(master)
         raise
@@ -270,7 +260,7 @@ async def open_session(sandbox: Sandbox, order: Order, window: Window, recording
     )
     first = recording.exists
     recording.begin(began)
-    session = Session(master, tty_name, Child(process, ready), began, recording)
+    session = Session(master, tty_name, child, began, recording)
     if first:
         session.begin_afresh()
     return session
