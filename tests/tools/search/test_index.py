@@ -300,6 +300,20 @@ async def test_indexes_that_nobody_asks_for_are_closed(
     assert (await search.indexes.view(str(tmp_path / "three"))).state == "fresh"
 
 
+async def test_indexes_that_nobody_used_for_a_month_are_deleted(home: Path, work: Path, tmp_path: Path) -> None:
+    indexes = home / "cache" / "index"
+    for name in ("old", "new"):
+        plant(tmp_path, {f"{name}/a.txt": "needle\n"})
+        async with searcher(home, tmp_path / name) as search:
+            await search.does("search_index", query="needle")
+        if name == "old":
+            (lock,) = indexes.glob("*.lock")
+            os.utime(lock, (1, 1))
+    left = {path.name for path in indexes.iterdir()}
+    assert lock.name not in left
+    assert {Path(name).suffix for name in left} == {".lock", ".sqlite"}
+
+
 async def test_an_index_whose_folder_is_gone_says_so(search: Searcher, work: Path) -> None:
     search.folder = work / "absent"
     assert "does not exist" in await search.fails("search_index", query="x")

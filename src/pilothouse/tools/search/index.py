@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import select
@@ -17,6 +16,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
 from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.index_file import IndexFile
+from pilothouse.tools.search.index_locks import forget_old, take_lock
 from pilothouse.tools.search.indexing import Around, Indexing
 from pilothouse.tools.search.tree import Protects, Stopped
 from pilothouse.tools.search.watching import Watch, watch_is_there
@@ -152,16 +152,13 @@ class Index:
     def _take_slot(self) -> int:
         """Return a lock on a file that no other process writes."""
         self._base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        forget_old(self._base.parent)
         for slot in range(_SLOTS):
-            name = f"{self._base.stem}-{slot}" if slot else self._base.stem
-            lock = os.open(self._base.with_name(f"{name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
-                continue
-            self.file = self._base.with_name(f"{name}.sqlite")
-            return lock
+            file = self._base.with_stem(f"{self._base.stem}-{slot}") if slot else self._base
+            lock = take_lock(file)
+            if lock is not None:
+                self.file = file
+                return lock
         raise BadArgument("too many programs index this folder at once.")
 
     def _follow(self, indexing: Indexing) -> None:
