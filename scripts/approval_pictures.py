@@ -27,7 +27,7 @@ RULES = (
     ("allow", "Looking is free", {"tool": "terminal_operations.run_command", "command": ["git", "status"]}),
     ("allow", "", {"tool": "file_operations.*", "paths": ["docs/**"]}),
     ("ask", "Always look at what goes to the harbour office", {"tool": "harbour.*"}),
-    ("deny", "Nobody’s business", {"tool": "*", "paths": ["/home/ada/taxes/**"]}),
+    ("deny", "Nobody’s business", {"tool": "*", "paths": ["/srv/taxes/**"]}),
 )
 
 
@@ -52,9 +52,15 @@ async def take(chat: Chat, folder: Path, keep: Keep, phone: tuple[int, int]) -> 
     """Hold the conversations and take all pictures of who may do what."""
     desk = Desk(chat.studio, chat)
     where = str(ship(folder))
-    await edit(desk, keep, phone, where)
-    await danger(desk, keep, phone, where)
-    await group(desk, keep, phone, where)
+
+    async def rested(chat: Chat, name: str) -> None:
+        # In a window of another size a card waits again before it can be agreed to.
+        await expect(chat.page.locator("[data-waiting]")).to_have_count(0)
+        await keep(chat, name)
+
+    await edit(desk, rested, phone, where)
+    await danger(desk, rested, phone, where)
+    await group(desk, rested, phone, where)
     await modes(desk, keep, where)
     await permissions(desk, keep, phone, where)
 

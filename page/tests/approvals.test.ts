@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { groupTitle } from "../src/approvals/ApprovalGroup";
-import { askedOf, commonFolder, fromHere } from "../src/approvals/asked";
+import { askedOf, commonFolder, fromHere, titleOf } from "../src/approvals/asked";
 import { denied, forAWhile, inTime, secondsOf } from "../src/approvals/choices";
 import { decided, endings } from "../src/approvals/settled";
 import { decisionOf } from "../src/calls/decision";
@@ -22,6 +22,16 @@ describe("a question about a call", () => {
   it("that is dangerous stands alone whatever it says of its shape", () => {
     expect(askedOf({ group: "g", dangerous: "It deletes everything." }).group).toBe("");
     expect(askedOf({ group: "g" }).group).toBe("g");
+  });
+});
+
+describe("the title of a card", () => {
+  it("is the question without why and without the command", () => {
+    const title = (text: string, data = {}) => titleOf({ text, data: { why: "It writes.", ...data } });
+    expect(title("Allow Editing file: a.py? It writes.")).toBe("Allow this? Editing file: a.py");
+    expect(title("Allow harbour.send_message? It writes.")).toBe("Allow harbour.send_message?");
+    expect(title("Allow Running: ls? It writes.", { access: { command: { text: "ls" } } })).toBe("Allow this command?");
+    expect(titleOf({ text: "It writes.", data: { why: "It writes." } })).toBe("It writes.");
   });
 });
 
@@ -52,8 +62,8 @@ describe("questions of the same shape", () => {
   });
 
   it("are seen from the working directory by whole components", () => {
-    expect(fromHere("/work/conv-1-other/a", "/work/conv-1")).toBe("/work/conv-1-other/a");
-    expect(fromHere("/work/conv-1/a", "/work/conv-1/")).toBe("a");
+    expect(fromHere("/srv/conv-1-other/a", "/srv/conv-1")).toBe("/srv/conv-1-other/a");
+    expect(fromHere("/srv/conv-1/a", "/srv/conv-1/")).toBe("a");
     expect(commonFolder(["/a/bc/d", "/a/bd/e"])).toBe("/a/");
   });
 });

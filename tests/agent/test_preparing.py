@@ -28,7 +28,7 @@ async def test_a_tool_is_told_everything_around_its_call(bench: Bench) -> None:
     context = tool.calls[1][1]
     assert (context.conversation_id, context.run_id) == (bench.run.conversation_id, bench.run.id)
     assert (context.call_id, context.model_call_id) == (second.id, "call_def")
-    assert (context.working_directory, context.mode, context.owner) == ("/work", "ask", bench.run.owner)
+    assert (context.working_directory, context.mode, context.owner) == ("/srv/project", "ask", bench.run.owner)
     assert context.user_text == "What is it?"
     assert context.earlier_calls == ("echo",)
     assert (context.unattended, context.external, context.user_initiated) == (False, False, False)
@@ -58,7 +58,7 @@ async def test_a_call_keeps_who_allowed_it_and_what_it_touched(bench: Bench) -> 
     tool.touching = lambda _arguments, _context: Access(
         operation="files.read",
         effects=frozenset({"reads"}),
-        paths=(PathUse(path="/work/a", effect="reads", inside=True),),
+        paths=(PathUse(path="/srv/a", effect="reads", inside=True),),
         brings=frozenset({"private"}),
         source="files",
         preview={"diff": "long"},

@@ -6,76 +6,35 @@ import os
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilothouse.authz.authorizer import PersonAuthorizer
 from pilothouse.authz.case import within
 from pilothouse.authz.protected import Protected
-from pilothouse.types.access import Access, CommandUse, Effect, PathUse
-from pilothouse.types.authority import Approval, Mode, Pattern, Seen
-from pilothouse.types.json import plain
+from pilothouse.types.access import Access, PathUse
+from pilothouse.types.authority import Mode, Pattern
 from pilothouse.types.models import FileProblem
-from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
-from tests.support.deciding import HeldGrants, HeldRules, a_grant, a_rule, an_authorizer
+from pilothouse.types.ports import PermitNeeded
+from tests.support.deciding import (
+    FILES,
+    ROOT,
+    SERVER,
+    TERMINAL,
+    HeldGrants,
+    HeldRules,
+    a_grant,
+    a_rule,
+    about,
+    an_authorizer,
+    calling,
+    decide,
+    leave,
+    running,
+    touching,
+    verdict,
+)
 from tests.support.tools import ToolOf
-
-FILES = ToolOf("file_operations", effects=frozenset({"reads", "writes"}))
-TERMINAL = ToolOf("terminal_operations", effects=frozenset({"runs"}))
-SERVER = ToolOf("files__read", server="Files", effects=frozenset({"reads", "writes", "runs", "sends"}))
-ROOT = "/srv/project"
-Verdict = Permit | PermitNeeded | PermitRefused
-
-
-def touching(*paths: str, effect: Literal["reads", "writes"] = "writes", operation: str = "create_file") -> Access:
-    uses = tuple(PathUse(path=path, effect=effect, inside=within(path, ROOT)) for path in paths)
-    return Access(operation=f"file_operations.{operation}", effects=frozenset({effect}), paths=uses)
-
-
-def running(text: str, *, network: bool = False) -> Access:
-    effects: frozenset[Effect] = frozenset({"runs", "sends"} if network else {"runs"})
-    return Access(
-        operation="terminal_operations.run_command",
-        effects=effects,
-        command=CommandUse(text=text, folder=ROOT, sandbox="bubblewrap", network=network),
-        destination="anywhere" if network else "",
-        payload_bytes=len(text) if network else 0,
-    )
-
-
-def calling(server: str = "Files", payload: int = 10) -> Access:
-    effects: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
-    return Access(operation="files.read", effects=effects, destination=server, payload_bytes=payload)
-
-
-def about(access: Access | None, mode: Mode = "ask", **more: object) -> CallContext:
-    context = CallContext("c_1", "r_1", "i_1", ROOT, (), False, mode=mode, access=access)
-    return msgspec.structs.replace(context, **more)
-
-
-async def decide(
-    access: Access | None,
-    mode: Mode = "ask",
-    *,
-    by: PersonAuthorizer | None = None,
-    tool: ToolOf = FILES,
-    **more: object,
-) -> Verdict:
-    return await (by or an_authorizer()).decide(tool, {}, about(access, mode, **more), None)
-
-
-def verdict(found: Verdict) -> tuple[str, str, str]:
-    """Return what was decided, on whose word, and by which rule."""
-    return found.decision.verdict, found.decision.authority, found.decision.rule
-
-
-async def leave(by: PersonAuthorizer, context: CallContext) -> Permit:
-    found = await by.decide(FILES, {}, context, None)
-    assert not isinstance(found, PermitNeeded | PermitRefused)
-    return found
-
 
 # --- files ---------------------------------------------------------------------------------------
 
@@ -127,11 +86,11 @@ async def test_without_a_working_directory_nothing_is_inside() -> None:
 @pytest.mark.case("ATZ-05")
 @given(st.text(st.characters(exclude_characters="/\0"), min_size=1), st.text(st.characters(exclude_characters="/\0")))
 def test_a_neighbour_that_begins_alike_is_outside(name: str, more: str) -> None:
-    folder = f"/work/{name}"
+    folder = f"/srv/{name}"
     assert within(folder, folder)
     assert within(f"{folder}/{more}", folder)
     assert not within(f"{folder}{more}x", folder)
-    assert not within("/work", folder)
+    assert not within("/srv", folder)
 
 
 @pytest.mark.case("ATZ-03")
@@ -351,193 +310,6 @@ async def test_whatever_breaks_while_it_is_looked_up_allows_nothing(caplog: pyte
 
 async def test_a_call_of_which_nothing_is_known_is_refused() -> None:
     assert verdict(await decide(None)) == ("deny", "default", "unknown")
-
-
-# --- asking and refusing -------------------------------------------------------------------------
-
-
-@pytest.mark.case("AUTHZ-01")
-async def test_an_answer_counts_only_for_the_call_that_was_shown() -> None:
-    by, shown = an_authorizer(), about(touching("/srv/other/a"))
-    asked = await by.decide(FILES, {"path": "a"}, shown, None)
-    approval = Approval("allow", asked.decision.call_hash, by="me")
-    given = await by.decide(FILES, {"path": "a"}, shown, approval)
-    assert (verdict(given)[:2], given.decision.by) == (("allow", "person"), "me")
-    elsewhere = about(touching("/srv/other/b"))
-    for arguments, context in (
-        ({"path": "b"}, shown),
-        ({"path": "a", "force": True}, shown),
-        # The same words, and a link that leads elsewhere by now.
-        ({"path": "a"}, elsewhere),
-        ({"path": "a"}, msgspec.structs.replace(shown, run_id="r_2")),
-        ({"path": "a"}, msgspec.structs.replace(shown, call_id="i_2")),
-        ({"path": "a"}, msgspec.structs.replace(shown, owner="someone else")),
-    ):
-        assert isinstance(await by.decide(FILES, arguments, context, approval), PermitNeeded)
-
-
-async def test_no_beats_whatever_allows_by_now() -> None:
-    context = about(touching(f"{ROOT}/a"))
-    by = an_authorizer()
-    asked = await by.decide(FILES, {}, context, None)
-    quiet = msgspec.structs.replace(context, mode="auto_approve")
-    denied = await by.decide(FILES, {}, quiet, Approval("deny", asked.decision.call_hash))
-    assert verdict(denied)[:2] == ("deny", "person")
-
-
-@pytest.mark.case("ATZ-13")
-async def test_a_refusal_names_the_operation_the_reason_and_how_to_ask() -> None:
-    by, context = an_authorizer(), about(touching("/srv/other/a"))
-    asked = await by.decide(FILES, {}, context, None)
-    denied = await by.decide(FILES, {}, context, Approval("deny", asked.decision.call_hash, reason="Not that one."))
-    assert isinstance(denied, PermitRefused)
-    for part in ("Not that one.", "file_operations.create_file", "user_collaboration", "“May I do this: Using"):
-        assert part in denied.reason
-    ruled = await decide(touching(f"{ROOT}/a"), by=an_authorizer(rules=HeldRules(a_rule("deny", Pattern()))))
-    assert isinstance(ruled, PermitRefused)
-    assert "A rule of yours forbids it." in ruled.reason
-    assert "user_collaboration" in ruled.reason
-
-
-@pytest.mark.case("AUTHZ-10")
-async def test_a_card_shows_what_happens_and_proposes_the_narrowest_useful_pattern() -> None:
-    found = await decide(touching(f"{ROOT}/src/a.py"))
-    assert isinstance(found, PermitNeeded)
-    assert found.data["proposal"] == {
-        "tool": "file_operations.create_file",
-        "definition": "",
-        "paths": ["src/*"],
-        "command": [],
-        "destination": "",
-        "folder": ROOT,
-    }
-    assert found.data["proposalText"] == f"file_operations.create_file on src/* in {ROOT}"
-    assert found.data["access"]["paths"] == [
-        {"path": f"{ROOT}/src/a.py", "effect": "writes", "inside": True, "protected": ""}
-    ]
-    assert [choice["label"] for choice in found.data["choices"]] == [
-        "Allow once",
-        "Allow in this conversation for 5 minutes",
-        "Always for this pattern",
-        "Deny",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("tool", "access", "pattern"),
-    [
-        (
-            FILES,
-            touching("/etc/hosts"),
-            Pattern(tool="file_operations.create_file", paths=("/etc/hosts",), folder=ROOT),
-        ),
-        (FILES, touching(f"{ROOT}/a"), Pattern(tool="file_operations.create_file", paths=("*",), folder=ROOT)),
-        (
-            TERMINAL,
-            running("make test"),
-            Pattern(tool="terminal_operations.run_command", command=("make", "test"), folder=ROOT),
-        ),
-        (TERMINAL, running("make; rm x"), None),
-        (TERMINAL, running("echo '*'"), None),
-        (SERVER, calling(), Pattern(tool="files.read", definition="files__read")),
-        (FILES, touching(f"{ROOT}/sr*c/a"), None),
-        (FILES, touching(*(f"{ROOT}/{name}/x" for name in "abcdef")), None),
-    ],
-)
-async def test_what_is_proposed_covers_the_call_and_little_else(
-    tool: ToolOf, access: Access, pattern: Pattern | None
-) -> None:
-    found = await decide(access, tool=tool)
-    assert isinstance(found, PermitNeeded)
-    assert found.data["proposal"] == (None if pattern is None else plain(pattern))
-    if pattern is None:
-        assert [choice["id"] for choice in found.data["choices"]] == ["allow", "deny"]
-    else:
-        granted = an_authorizer(a_grant(pattern))
-        assert verdict(await decide(access, by=granted, tool=tool)) == ("allow", "grant", "g_1")
-
-
-@pytest.mark.case("AUTHZ-11")
-async def test_calls_of_one_shape_share_a_group_and_others_do_not() -> None:
-    async def group(access: Access, tool: ToolOf = FILES) -> str:
-        found = await decide(access, tool=tool)
-        assert isinstance(found, PermitNeeded)
-        return str(found.data["group"])
-
-    first = await group(touching(f"{ROOT}/src/a.py"))
-    assert first == await group(touching(f"{ROOT}/src/b.py"))
-    others = [
-        await group(touching(f"{ROOT}/lib/b.py")),
-        await group(touching(f"{ROOT}/src/a.py", operation="delete_file")),
-        await group(touching("/etc/hosts")),
-        await group(running("make"), TERMINAL),
-    ]
-    assert first
-    assert first not in others
-    assert await group(running("sudo make"), TERMINAL) == ""
-    assert await group(touching(f"{ROOT}/.git/hooks/x")) == ""
-
-
-# --- taint ---------------------------------------------------------------------------------------
-
-HELD = Seen(frozenset({"files"}), frozenset({"server:Web"}))
-
-
-@pytest.mark.case("EXFIL-01")
-@pytest.mark.parametrize("mode", ["ask", "auto_edit", "auto_approve"])
-async def test_private_data_and_strangers_words_make_sending_a_question_of_its_own(mode: Mode) -> None:
-    by = an_authorizer(a_grant(Pattern(tool="*")), rules=HeldRules(a_rule("allow", Pattern())))
-    found = await decide(calling(payload=120), mode, by=by, tool=SERVER, seen=HELD, allow=("files.*",))
-    assert verdict(found) == ("ask", "default", "tainted")
-    assert isinstance(found, PermitNeeded)
-    shown = found.data["access"]
-    assert (shown["destination"], shown["payloadBytes"], shown["sentBefore"]) == ("Files", 120, 0)
-    assert [choice["id"] for choice in found.data["choices"]] == ["allow", "deny"]
-    for part in ("Files", "files", "server:Web"):
-        assert part in found.question
-
-
-@pytest.mark.parametrize(
-    "seen",
-    [
-        Seen(),
-        Seen(private=frozenset({"files"})),
-        Seen(untrusted=frozenset({"server:Web"})),
-        # What came from there goes back there.
-        Seen(frozenset({"server:Files"}), frozenset({"server:Files", "server:Web"})),
-    ],
-)
-async def test_without_all_three_a_permission_is_enough(seen: Seen) -> None:
-    by = an_authorizer(a_grant(Pattern(tool="*")))
-    assert verdict(await decide(calling(), by=by, tool=SERVER, seen=seen)) == ("allow", "grant", "g_1")
-
-
-async def test_what_stays_on_the_machine_is_no_way_out() -> None:
-    assert verdict(await decide(touching(f"{ROOT}/a"), "auto_edit", seen=HELD))[0] == "allow"
-    by = an_authorizer(a_grant(Pattern(tool="*", command=("make",))))
-    assert verdict(await decide(running("make"), by=by, tool=TERMINAL, seen=HELD))[0] == "allow"
-    assert verdict(await decide(running("make", network=True), by=by, tool=TERMINAL, seen=HELD))[2] == "tainted"
-
-
-@pytest.mark.case("EXFIL-02")
-async def test_a_command_that_nothing_holds_is_a_way_out() -> None:
-    by = an_authorizer(a_grant(Pattern(tool="*", command=("make",))))
-    held = running("make")
-    assert held.command is not None
-    unheld = msgspec.structs.replace(held, command=msgspec.structs.replace(held.command, sandbox=""))
-    assert verdict(await decide(unheld, by=by, tool=TERMINAL, seen=HELD))[2] == "tainted"
-    assert verdict(await decide(unheld, by=by, tool=TERMINAL))[0] == "allow"
-
-
-@pytest.mark.case("EXFIL-03")
-async def test_many_small_payloads_add_up_until_they_are_looked_at() -> None:
-    by = an_authorizer(a_grant(Pattern(tool="*")))
-    little = Seen(sent={"Files": 200 * 1024})
-    assert verdict(await decide(calling(payload=1024), by=by, tool=SERVER, seen=little))[0] == "allow"
-    found = await decide(calling(payload=100 * 1024), by=by, tool=SERVER, seen=little)
-    assert verdict(found) == ("ask", "default", "volume")
-    assert isinstance(found, PermitNeeded)
-    assert found.data["access"]["sentBefore"] == 200 * 1024
 
 
 def test_the_working_directory_is_compared_as_it_really_is(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ WRITE = a_subject(an_access(CREATE, paths=[f"{FOLDER}/src/a.py"]))
 
 # A small world, in which rules and calls meet often.
 PATHS = [f"{FOLDER}/src/a.py", f"{FOLDER}/src", f"{FOLDER}/docs/b.md", FOLDER, "/etc/hosts", "/home/me", "/"]
-GLOBS = ["src/**", "**", "*.md", "**/*.py", "docs/b.md", "/etc/**", "/home/me/**", f"{FOLDER}/src/*", "/**", "none/x"]
+GLOBS = ["src/**", "**", "*.md", "**/*.py", "docs/b.md", "/etc/**", "/srv/**", f"{FOLDER}/src/*", "/**", "none/x"]
 COMMANDS = ["git status", "git push -f", "ls src", "rm x; ls", "env rm x", "cat /etc/hosts", "curl api.b.org", "a $x"]
 WORDS = [
     ("git", "status"),

@@ -10,7 +10,7 @@ from pilothouse.types.access import Access, CommandUse, PathUse
 from pilothouse.types.authority import Pattern, Rule, Verdict
 
 TERMINAL = "terminal_operations.run_command"
-FOLDER = "/home/me/project"
+FOLDER = "/srv/project"
 
 
 def an_access(

@@ -24,7 +24,7 @@ export function FolderForm({ onDone }: { onDone?: () => void }) {
       <TextInput
         label="Working directory"
         description="An absolute path on the machine where Pilothouse runs."
-        placeholder="/home/you/project"
+        placeholder="/path/to/project"
         spellCheck={false}
         autoComplete="off"
         value={value}
