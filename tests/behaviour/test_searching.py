@@ -1,0 +1,67 @@
+"""An agent finds its way in a project: what is found is asked for freely, and is there again after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.chatting import ME, chatting
+from tests.support.searching import plant
+
+
+def files(operation: str, **arguments: Any) -> dict[str, Any]:
+    return {"call": "file_operations", "arguments": {"operation": operation, **arguments}}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    plant(folder, {"src/gate.py": "def open_gate(ship):\n    return ship\n", "README.md": "Opens gates for ships.\n"})
+    plant(folder, {f"notes/{number:02}.txt": "a ship came\n" for number in range(60)})
+    return folder
+
+
+@pytest.mark.case("FIL-04", "FIL-05", "FIL-06", "FIL-07", "FIL-08", "FIL-09", "ATZ-02")
+async def test_an_agent_searches_without_asking_and_sees_how_far_the_index_is(home: Path, work: Path) -> None:
+    turns: list[Any] = [
+        [files("file_search", query="**/*.py"), files("grep_search", query="ship", includePattern="*.txt")],
+        [files("semantic_search", query="opening the gate"), files("list_usages", symbolName="open_gate")],
+        [files("search_index", query="gates"), files("get_search_results", page=1)],
+        "Done.",
+    ]
+    settings = {"working_directory": str(work)}
+    async with chatting(home, turns, settings=settings) as chat:
+        assert (await chat.api.index(ME, chat.id)).state == "none"
+        run = await chat.say()
+        assert run.status == "completed"
+        calls = await chat.items("tool_call")
+        assert [call.status for call in calls] == ["completed"] * 6
+        assert calls[0].text == "1 file for `**/*.py`:\nsrc/gate.py"
+        assert calls[0].data["shown"]["summary"] == "Finding files: **/*.py"
+        assert calls[1].text.startswith("60 matches in 60 files for `ship` (page 1 of 2):")
+        assert "src/gate.py\n  1-2: \n    def open_gate(ship):" in calls[2].text
+        assert calls[3].text.endswith("src/gate.py\n  1: [definition] def open_gate(ship):")
+        assert calls[3].data["brings"] == {"private": True, "untrusted": False, "source": "files"}
+        view = await chat.api.index(ME, chat.id)
+        assert (view.state, view.files, view.symbols) == ("fresh", 62, 1)
+
+
+@pytest.mark.case("FIL-04")
+async def test_the_other_pages_of_a_search_are_there_after_a_restart(home: Path, work: Path) -> None:
+    settings = {"working_directory": str(work)}
+    turns: list[Any] = [[files("grep_search", query="ship", includePattern="*.txt")], "Done."]
+    async with chatting(home, turns, settings=settings) as chat:
+        await chat.say()
+        first = chat.id
+    again: list[Any] = [[files("get_search_results", page=2)], "Done."]
+    async with chatting(home, again, settings=settings) as chat:
+        await chat.say()
+        call = (await chat.items("tool_call"))[-1]
+        assert call.text == "There was no search in this conversation yet."
+        chat.id = first
+        chat.write([*turns, *again])
+        await chat.say()
+        call = (await chat.items("tool_call"))[-1]
+        assert call.text.startswith("60 matches in 60 files for `ship` (page 2 of 2):\nnotes/50.txt")
