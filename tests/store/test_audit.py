@@ -89,9 +89,10 @@ TAMPERED = {
     "SELECT conversation_id, 11, kind, item_id, body, chain FROM events WHERE conversation_id = :id AND seq = 8",
     "one inserted in front": "INSERT INTO events (conversation_id, seq, kind, item_id, body) "
     "SELECT conversation_id, 0, kind, item_id, body FROM events WHERE conversation_id = :id AND seq = 8",
+    "one made nonsense": "UPDATE events SET body = {nonsense} WHERE conversation_id = :id AND seq = 5",
     "a seal removed": "UPDATE events SET chain = NULL WHERE conversation_id = :id AND seq = 5",
 }
-FIRST_BAD = (5, 8, 6, 10, 1, 8, 8, 11, 0, 5)
+FIRST_BAD = (5, 8, 6, 10, 1, 8, 8, 11, 0, 5, 5)
 
 
 @pytest.mark.case("LOG-01")
@@ -101,9 +102,11 @@ async def test_whoever_changes_the_record_is_found_out_at_the_first_event(
 ) -> None:
     conversation, other = await a_talk(opened.store), await a_talk(opened.store)
     if opened.database.is_sqlite:
-        how = how.format(blob="BLOB")
+        how = how.format(blob="BLOB", nonsense="'a text'")
     else:
-        how = how.replace("CAST(body AS TEXT)", "convert_from(body, 'UTF8')")
+        how = how.replace("{nonsense}", "convert_to('{{', 'UTF8')").replace(
+            "CAST(body AS TEXT)", "convert_from(body, 'UTF8')"
+        )
         how = how.replace("CAST(replace", "convert_to(replace").replace(" AS {blob})", ", 'UTF8')")
     await change(opened, how, id=conversation.id)
     _, check = await opened.store.audit(OWNER, conversation.id)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import chain, rows
@@ -43,7 +45,9 @@ def report(
             break
         check.take(row)
         if row[1] in _ABOUT_CALLS:
-            _fold(calls, event_decoder.decode(row[3]))
+            # What someone else wrote may be no event at all; that it is not ours was found before.
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                _fold(calls, event_decoder.decode(_bytes(row[3])))
     return [_entry(call) for call in calls.values()], check.result(last)
 
 
@@ -71,8 +75,8 @@ class _Check:
         """Look at the next event."""
         seq, kind, item_id, body, seal = row
         self._events += 1
-        wanted = chain.link(self._seal, (seq, kind, item_id, bytes(body)))
-        if self._first_bad is None and (seq != self._events or seal is None or bytes(seal) != wanted):
+        wanted = chain.link(self._seal, (seq, str(kind), item_id, _bytes(body)))
+        if self._first_bad is None and (seq != self._events or _bytes(seal) != wanted):
             self._first_bad = min(int(seq), self._events)
         self._seal = wanted
 
@@ -87,6 +91,11 @@ class _Check:
             head=self._seal.hex(),
             first_bad=self._first_bad,
         )
+
+
+def _bytes(kept: object) -> bytes:
+    """Return what a column holds: SQLite keeps whatever it was given, also where bytes belong."""
+    return bytes(kept) if isinstance(kept, bytes | bytearray | memoryview) else str(kept).encode(errors="replace")
 
 
 def _fold(calls: dict[str, Item], event: Event) -> None:
