@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from pilothouse.types.api import Answer
 from pilothouse.types.items import Item
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.commands import pilothouse
 from tests.support.repositories import git, make_repository
 
 COMMIT = {
@@ -22,10 +24,12 @@ CHANGED = {"call": "build_and_version_control", "arguments": {"operation": "get_
 
 
 @asynccontextmanager
-async def in_repository(home: Path, work: Path, turns: list[Any], **settings: Any) -> AsyncIterator[Chat]:
+async def in_repository(
+    home: Path, work: Path, turns: list[Any], *, at_rest: bool = True, **settings: Any
+) -> AsyncIterator[Chat]:
     make_repository(work)
     (work / "new.txt").write_text("new\n")
-    async with chatting(home, turns, settings={"working_directory": str(work), **settings}) as chat:
+    async with chatting(home, turns, settings={"working_directory": str(work), **settings}, at_rest=at_rest) as chat:
         yield chat
 
 
@@ -53,6 +57,28 @@ async def test_the_person_sees_what_a_commit_contains_and_that_is_committed(home
         [call] = await chat.items("tool_call")
         assert call.data["commit"] == git(work, "rev-parse", "HEAD")
         assert git(work, "log", "--format=%s").splitlines() == ["feat: a new file", "First"]
+
+
+async def test_the_command_line_shows_it_too(home: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    async with in_repository(home, work, [[COMMIT], "Committed."], at_rest=False) as chat:
+        hook = work / ".git" / "hooks" / "pre-commit"
+        hook.write_text("#!/bin/sh\n")
+        hook.chmod(0o755)
+        await chat.say()
+        question = await asked(chat)
+    listed = (await asyncio.to_thread(pilothouse, home, "answer")).out
+    for line in (
+        "  $ git commit '--message=feat: a new file' -- new.txt",
+        "  runs the hooks pre-commit",
+        "  new.txt (created, +1 −0)",
+        "    +new",
+        f"  pilothouse answer {question.id} allow    Allow once",
+    ):
+        assert line in listed.splitlines(), listed
+    done = await asyncio.to_thread(pilothouse, home, "answer", question.id, "allow")
+    assert (done.code, done.out) == (0, "Committed.\n"), done.err
+    assert git(work, "log", "--format=%s").splitlines() == ["feat: a new file", "First"]
 
 
 @pytest.mark.case("BLD-04", "AUTHZ-01")

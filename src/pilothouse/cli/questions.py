@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from pilothouse.cli.form_fields import fill
+from pilothouse.cli.previews import show_command, show_preview
 from pilothouse.cli.prompting import read_line
 from pilothouse.cli.terminal import Terminal, exact, exact_json
 from pilothouse.types.api import Answer
@@ -50,6 +51,8 @@ def _show_why(question: Item, aside: Terminal) -> None:
     """Print what the call touches, by which rule it is asked about, and what makes it stand out."""
     data = question.data
     access = data.get("access") or {}
+    show_command(access, aside)
+    show_preview(data.get("preview") or {}, aside)
     for use in access.get("paths", ()):
         aside.line(f"  {use['effect']} {exact(str(use['path']))}", "dim")
     if access.get("destination"):

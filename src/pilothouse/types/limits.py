@@ -403,6 +403,8 @@ ANSWER_CHARS = 100_000
 # --- in a terminal -------------------------------------------------------------------------------
 # How often the line about tool calls at work moves: it looks alive, and costs nothing.
 TERMINAL_TICK = 0.2
+# Lines of differences that are shown before the person decides; more than that nobody reads there.
+PREVIEW_LINES = 200
 
 # --- the MCP protocol ----------------------------------------------------------------------------
 # Some servers never answer a method they do not know; longer than this nobody is asked which era they speak.
