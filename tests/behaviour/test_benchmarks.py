@@ -17,6 +17,7 @@ from tests.support.source import ROOT
         ("streaming", ("--tokens", "200", "--rounds", "1"), "one reader to raw httpx2"),
         ("many", ("--conversations", "3", "--seconds", "1"), "150 (all)"),
         ("files", ("--times", "3"), "editing 10 KB"),
+        ("search", ("--files", "300"), "index of everything"),
         ("long", ("--items", "200", "--rounds", "2"), "append one message"),
     ],
 )
