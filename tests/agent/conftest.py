@@ -58,7 +58,7 @@ class Bench:
 
     def calls(self, *tools: Tool, context_window: int = 32_000, unattended: bool = False) -> Calls:
         setting = CallSetting(
-            self.run.conversation_id, self.run.id, "/work", unattended, context_window, owner=self.run.owner
+            self.run.conversation_id, self.run.id, "/srv/project", unattended, context_window, owner=self.run.owner
         )
         return Calls(setting, tools, self.authorizer, self.results, self.journal)
 

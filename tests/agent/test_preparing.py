@@ -58,7 +58,7 @@ async def test_a_call_keeps_who_allowed_it_and_what_it_touched(bench: Bench) -> 
     tool.touching = lambda _arguments, _context: Access(
         operation="files.read",
         effects=frozenset({"reads"}),
-        paths=(PathUse(path="/srv/a", effect="reads", inside=True),),
+        paths=(PathUse(path="/srv/project/a", effect="reads", inside=True),),
         brings=frozenset({"private"}),
         source="files",
         preview={"diff": "long"},

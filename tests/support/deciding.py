@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from pilothouse.authz.authorizer import PersonAuthorizer
+from pilothouse.authz.case import within
 from pilothouse.authz.policy import Policy, RuleSet
 from pilothouse.authz.protected import Protected
-from pilothouse.types.authority import Grant, Pattern, Rule, Verdict
+from pilothouse.types.access import Access, CommandUse, Effect, PathUse
+from pilothouse.types.authority import Grant, Mode, Pattern, Rule, Verdict
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import FileProblem
+from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
+from tests.support.tools import ToolOf
 
 NOWHERE = Path("/nonexistent/pilothouse")
 
@@ -85,3 +90,60 @@ def an_authorizer(
     return PersonAuthorizer(
         Policy(rules or HeldRules()), held or HeldGrants(*grants), guard or Protected(NOWHERE, NOWHERE)
     )
+
+
+# --- calls ---
+
+FILES = ToolOf("file_operations", effects=frozenset({"reads", "writes"}))
+TERMINAL = ToolOf("terminal_operations", effects=frozenset({"runs"}))
+SERVER = ToolOf("files__read", server="Files", effects=frozenset({"reads", "writes", "runs", "sends"}))
+ROOT = "/srv/project"
+Decided = Permit | PermitNeeded | PermitRefused
+
+
+def touching(*paths: str, effect: Literal["reads", "writes"] = "writes", operation: str = "create_file") -> Access:
+    uses = tuple(PathUse(path=path, effect=effect, inside=within(path, ROOT)) for path in paths)
+    return Access(operation=f"file_operations.{operation}", effects=frozenset({effect}), paths=uses)
+
+
+def running(text: str, *, network: bool = False) -> Access:
+    effects: frozenset[Effect] = frozenset({"runs", "sends"} if network else {"runs"})
+    return Access(
+        operation="terminal_operations.run_command",
+        effects=effects,
+        command=CommandUse(text=text, folder=ROOT, sandbox="bubblewrap", network=network),
+        destination="anywhere" if network else "",
+        payload_bytes=len(text) if network else 0,
+    )
+
+
+def calling(server: str = "Files", payload: int = 10) -> Access:
+    effects: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
+    return Access(operation="files.read", effects=effects, destination=server, payload_bytes=payload)
+
+
+def about(access: Access | None, mode: Mode = "ask", **more: object) -> CallContext:
+    context = CallContext("c_1", "r_1", "i_1", ROOT, (), False, mode=mode, access=access)
+    return msgspec.structs.replace(context, **more)
+
+
+async def decide(
+    access: Access | None,
+    mode: Mode = "ask",
+    *,
+    by: PersonAuthorizer | None = None,
+    tool: ToolOf = FILES,
+    **more: object,
+) -> Decided:
+    return await (by or an_authorizer()).decide(tool, {}, about(access, mode, **more), None)
+
+
+def verdict(found: Decided) -> tuple[str, str, str]:
+    """Return what was decided, on whose word, and by which rule."""
+    return found.decision.verdict, found.decision.authority, found.decision.rule
+
+
+async def leave(by: PersonAuthorizer, context: CallContext) -> Permit:
+    found = await by.decide(FILES, {}, context, None)
+    assert not isinstance(found, PermitNeeded | PermitRefused)
+    return found
