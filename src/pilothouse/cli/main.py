@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from pilothouse.cli.run import RunRequest
 
 # The options of `run` that can be read without the app, and the field that each sets.
-RUN_VALUES = {"--model": "model", "-m": "model", "--conversation": "conversation", "-c": "conversation"} | {
-    "--system": "system",
-    "-s": "system",
-}
+_LONG = {"--model": "model", "--conversation": "conversation", "--system": "system", "--folder": "folder"}
+_SHORT = {"-m": "model", "-c": "conversation", "-s": "system", "-f": "folder"}
+RUN_VALUES = _LONG | _SHORT | {"--mode": "mode"}
 RUN_LISTS = {"--server": "server", "--allow": "allow"}
 RUN_FLAGS = {"--json": "json"}
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pilothouse.cli.form_options import given
-from pilothouse.types.authority import Example, Pattern
 from pilothouse.types.errors import PilothouseError
+
+if TYPE_CHECKING:
+    # Imported when a form is read: it takes longer to import than all of `--help` may.
+    from pilothouse.types.authority import Example, Pattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,8 @@ class PatternForm:
     @property
     def pattern(self) -> Pattern:
         """Return what the options mean."""
+        from pilothouse.types.authority import Pattern
+
         return Pattern(
             tool=self.tool or "*",
             paths=tuple(self.path or ()),
@@ -61,6 +67,8 @@ EXAMPLES = (
 
 
 def _example(said: str, pattern: Pattern) -> Example:
+    from pilothouse.types.authority import Example
+
     name = pattern.tool
     tool = "example" if name == "*" else f"{name.removesuffix('*')}example" if name.endswith(".*") else name
     folder = pattern.folder or "/"
