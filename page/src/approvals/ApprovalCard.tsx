@@ -1,7 +1,9 @@
 import { useRef, type ReactNode, type RefObject } from "react";
 import type { Item } from "../api/types";
+import { modeNames } from "../policy/modes";
 import { Seen } from "../servers/Plain";
 import { QuestionIcon, WarningIcon } from "../shell/icons";
+import { useApp } from "../store/store";
 import classes from "./Approvals.module.css";
 import { askedOf, titleOf, type Asked } from "./asked";
 import { Choices } from "./Choices";
@@ -22,11 +24,15 @@ function Foreign({ whose, children }: { whose: string; children: string }) {
 
 /** Why the person is asked, and what others say about it. */
 export function Reasons({ asked }: { asked: Asked }) {
+  const mode = useApp((state) => state.open?.conversation.settings.mode ?? "ask");
+  // What could be allowed for longer is asked about because nobody said anything yet.
+  const byMode = asked.choices.has("conversation") ? ` The mode ${modeNames[mode]} asks about that.` : "";
   return (
     <>
       {asked.why && asked.why !== asked.dangerous && (
         <p className={classes.why}>
           <span className={classes.whyLabel}>Why it asks:</span> {asked.why}
+          {byMode}
           {asked.rule && <code className={classes.rule}>{asked.rule}</code>}
         </p>
       )}
@@ -66,7 +72,9 @@ export function Frame({ title, dangerous, children }: FrameProps) {
       )}
       <h3 className={classes.title}>
         {!dangerous && <QuestionIcon size={15} />}
-        <span>{title}</span>
+        <span>
+          <Seen text={title} />
+        </span>
       </h3>
       {children(card)}
     </section>

@@ -2,6 +2,7 @@ import { ActionIcon, Title } from "@mantine/core";
 import { useEffect, useMemo, useRef, type MouseEvent } from "react";
 import type { PendingApproval } from "../api/authority";
 import { useNow } from "../chat/Elapsed";
+import { Seen } from "../servers/Plain";
 import { age, counted } from "../servers/words";
 import { useCommands, type Command } from "../shell/commands";
 import { CloseIcon, QuestionIcon, WarningIcon } from "../shell/icons";
@@ -11,7 +12,7 @@ import { leave } from "../shell/start";
 import { useApp } from "../store/store";
 import { askedOf } from "./asked";
 import { Exactly } from "./Exactly";
-import { refreshWaiting } from "./waiting";
+import { questionOf, refreshWaiting } from "./waiting";
 import classes from "./Waiting.module.css";
 
 function go(event: MouseEvent, path: string): void {
@@ -37,7 +38,9 @@ function Row({ one, now }: { one: PendingApproval; now: number }) {
       <a className={classes.row} href={path} data-dangerous={isDangerous || undefined} onClick={(event) => go(event, path)}>
         {isDangerous ? <WarningIcon size={16} /> : <QuestionIcon size={16} />}
         <span className={classes.about}>
-          <span>{one.text}</span>
+          <span>
+            <Seen text={questionOf(one)} />
+          </span>
           {about && (
             <code className={classes.subject}>
               <Exactly value={about} />
@@ -94,7 +97,7 @@ export default function WaitingRoom() {
           </ActionIcon>
         </header>
         <p className={classes.count} role="status">
-          {waiting.length ? `${counted(waiting.length, "question")}, the oldest first.` : "Nothing waits for you."}
+          {waiting.length ? `${counted(waiting.length, "question")}${waiting.length > 1 ? ", the oldest first" : ""}.` : "Nothing waits for you."}
         </p>
         {byConversation(waiting).map((place) => (
           <section key={place.id} aria-label={place.title || "New conversation"}>

@@ -103,11 +103,13 @@ export const isApproval = (item: Item | undefined): item is Item =>
 /** Tell whether a question waits for its answer. */
 export const isOpen = (item: Item) => item.status === "waiting" || item.status === "streaming";
 
-/** Return what is asked without why, which has a line of its own. */
-export function titleOf(item: Item): string {
-  const why = text(item.data.why);
-  const title = why && item.text.endsWith(why) ? item.text.slice(0, -why.length).trim() : "";
-  return title || item.text;
+/** Return what is asked in a line: without why, which has a place of its own, and without a command, which is shown in full. */
+export function titleOf({ text: question, data }: Pick<Item, "text" | "data">): string {
+  const why = text(data.why);
+  const asks = why && question.endsWith(why) ? question.slice(0, -why.length).trim() : question;
+  if (askedOf(data).command) return "Allow this command?";
+  const friendly = /^Allow (\S+ .*)\?$/s.exec(asks);
+  return friendly ? `Allow this? ${friendly[1]}` : asks || question;
 }
 
 /** Return the folder that holds all of these paths, with a slash at its end; empty when there is none. */

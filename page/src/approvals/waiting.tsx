@@ -2,8 +2,10 @@ import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { authority, type PendingApproval } from "../api/authority";
 import type { Conversation } from "../api/types";
+import { Seen } from "../servers/Plain";
 import { itemPath, navigate } from "../shell/router";
 import { getState, setState } from "../store/store";
+import { titleOf } from "./asked";
 import classes from "./Waiting.module.css";
 
 /** Several questions come at once; one look finds them all. */
@@ -27,6 +29,9 @@ export function news(
   return [...told.values()];
 }
 
+/** Return a question in a line. */
+export const questionOf = (one: PendingApproval) => (one.data.kind === "approval" ? titleOf(one) : one.text);
+
 function tellOf(one: PendingApproval): void {
   const id = toastId(one.conversationId);
   const go = () => {
@@ -38,7 +43,7 @@ function tellOf(one: PendingApproval): void {
     message: (
       <span className={classes.toast}>
         <span className={classes.toastText}>
-          <strong>{one.title || "A conversation"}</strong> waits for you: {one.text}
+          <strong>{one.title || "A conversation"}</strong> waits for you: <Seen text={questionOf(one)} />
         </span>
         <Button size="compact-sm" variant="light" onClick={go}>
           Go there
