@@ -16,7 +16,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ResultBlock
-from pilothouse.types.ports import CallContext, ToolOutput, ToolRequest
+from pilothouse.types.ports import Ask, CallContext, CallFeedback, ToolOutput, ToolPaused, ToolRequest
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.tools import ToolOf, add_tools, give_tools
 
@@ -118,6 +118,28 @@ async def test_without_all_three_what_was_allowed_goes_through(home: Path, proje
     async with chatting(home, [*turns, "Done."], settings={"working_directory": str(project)}) as chat:
         add_tools(chat.host, web, mail)
         assert (await chat.say(allow=("web.*", "mail.*"))).status == "completed"
+
+
+async def test_a_call_that_paused_goes_on_with_the_leave_it_began_with(home: Path, project: Path) -> None:
+    """What it brought itself while it ran is no reason to ask about it a second time."""
+
+    class Pausing(ServerTool):
+        async def execute(
+            self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+        ) -> ToolOutput | ToolPaused:
+            if context.resumed is None:
+                return ToolPaused((Ask(id="q", kind="form", message="Which one?"),), {})
+            return await super().execute(arguments, context, feedback)
+
+    mail = Pausing("mail__send")
+    async with chatting(home, [[READ], [SEND], "Done."], settings={"working_directory": str(project)}) as chat:
+        add_tools(chat.host, mail)
+        run = await chat.say(allow=("mail.*",))
+        [question] = await open_questions(chat)
+        assert question.data["kind"] == "elicitation"
+        await chat.api.answer(ME, question.id, Answer(choice="accept", content={}))
+        assert (await chat.settled(run.id)).status == "completed"
+        assert len(mail.calls) == 1
 
 
 @pytest.mark.case("EXFIL-01", "attack:MEM-04")
