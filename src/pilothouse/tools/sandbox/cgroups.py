@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
 
 from pilothouse.tools.sandbox.caps import Caps
@@ -25,9 +26,13 @@ class Group:
         return str(self._folder / "cgroup.procs")
 
     def kill(self) -> None:
-        """End every process in it at once, where the kernel can do that."""
+        """End every process in it; newer kernels do that at once."""
         with contextlib.suppress(OSError):
             (self._folder / "cgroup.kill").write_text("1")
+            return
+        with contextlib.suppress(OSError, ValueError):
+            for pid in (self._folder / "cgroup.procs").read_text().split():
+                os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:
         """Remove the group; False while there is something in it."""
@@ -48,10 +53,10 @@ class Groups:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove empty groups of processes that are gone."""
+        """End what hosts that are gone have left in their groups, and remove those."""
         for folder in self._parent.glob("pilothouse-*") if self._parent is not None else ():
-            pid = folder.name.split("-")[1]
-            if not Path("/proc", pid).exists():
+            if not Path("/proc", folder.name.split("-")[1]).exists():
+                Group(folder).kill()
                 Group(folder).remove()
 
     @property

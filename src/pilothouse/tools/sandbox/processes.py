@@ -87,15 +87,13 @@ class Child:
                 await self._process.wait()
 
     async def _kill(self) -> None:
-        """End the holder: with it the kernel, or its own last act, ends the others."""
-        if self.exit_code is None:
-            left = await asyncio.to_thread(descendants, self.pid)
-            send(self.pid, signal.SIGKILL if self._enclosed else signal.SIGTERM)
+        """End the holder and whatever descends from it; where it ends the others itself, it is asked to first."""
+        if self.exit_code is None and not self._enclosed:
+            send(self.pid, signal.SIGTERM)
             await self._gone(limits.COMMAND_GONE)
-            if self.exit_code is None:
-                for pid in {self.pid, *left}:
-                    send(pid, signal.SIGKILL)
-                await self._gone(limits.COMMAND_GONE)
+        if self.exit_code is None:
+            await asyncio.to_thread(kill_tree, self.pid)
+            await self._gone(limits.COMMAND_GONE)
         self._signal_group(signal.SIGKILL)
 
     def _signal_group(self, number: int) -> None:
@@ -106,6 +104,20 @@ class Child:
         until = time.monotonic() + limits.COMMAND_GONE
         while self._group is not None and not self._group.remove() and time.monotonic() < until:
             time.sleep(_LOOK)
+
+
+def kill_tree(pid: int) -> None:
+    """End a process and all that descends from it.
+
+    It is stopped first: one that is only just being started could let its child go when it dies.
+    """
+    send(pid, signal.SIGSTOP)
+    until = time.monotonic() + limits.COMMAND_GONE
+    while (found := descendants(pid)) and time.monotonic() < until:
+        for each in found:
+            send(each, signal.SIGKILL)
+        time.sleep(_LOOK)
+    send(pid, signal.SIGKILL)
 
 
 async def start(sandbox: Sandbox, order: Order, *, apart: bool = False) -> Child:

@@ -41,6 +41,7 @@ class Terminals:
         self._background: dict[str, dict[str, Background]] = {}
         self._selected: dict[str, str] = {}
         self._last: dict[str, LastCommand] = {}
+        sandbox.scratch.sweep()
 
     @property
     def sandbox(self) -> Sandbox:
