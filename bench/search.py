@@ -116,7 +116,7 @@ class Bench:
         call, folder = self._caller.call, self._folder
         grep = await best(lambda: call("grep_search", query=REGEX, isRegexp=True, caseSensitive=True))
         literal = await best(lambda: call("grep_search", query=NEEDLE, caseSensitive=True))
-        glob = await best(lambda: call("file_search", query="**/*.py"))
+        glob = await best(lambda: call("file_search", query="**/*77.py"))
         theirs = await ripgrep(folder, REGEX)
         theirs_literal = await ripgrep(folder, "--fixed-strings", NEEDLE)
         walked = await best_bare(lambda: walk_bare(folder))

@@ -10,6 +10,8 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.types import limits
 
 _WILD = frozenset("*?[{")
+# The usual one: files by the end of their name.
+_ENDING = re.compile(r"\*\*/\*[\w.-]+")
 
 
 class PathTest(Protocol):
@@ -39,6 +41,8 @@ def path_test(pattern: str) -> PathTest:
         return lambda path: wanted in path.casefold()
     if "/" not in text:
         text = f"**/{text}"
+    if _ENDING.fullmatch(text):
+        return lambda path: path.endswith(text[4:])
     import re2
 
     options = re2.Options()

@@ -10,7 +10,6 @@ import msgspec
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.found import Found, Hit, cut
-from pilothouse.tools.search.globs import PathTest
 from pilothouse.tools.search.patterns import Pattern
 from pilothouse.tools.search.reading import Reader
 from pilothouse.tools.search.tree import Seen, Stopped, Walk, Wanted
@@ -26,7 +25,6 @@ class Grep(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Pattern
     what: str
     wanted: Wanted
-    include: PathTest | None = None
     # What a path from the top is called in the result.
     called: Callable[[str], str] = lambda path: path
 
@@ -46,10 +44,8 @@ class _Scan:
 
     def folder(self, descriptor: int, prefix: str, names: Iterable[str]) -> bool:
         """Search files of one folder; return whether to go on."""
-        include, reader, find = self._grep.include, self._reader, self._grep.pattern.find
+        reader, find = self._reader, self._grep.pattern.find
         for name in names:
-            if include is not None and not include(prefix + name):
-                continue
             if not reader.read(descriptor, name) or not reader.size:
                 if reader.too_large:
                     self.large.append(prefix + name)
@@ -129,8 +125,8 @@ def grep_tree(root: Folder, grep: Grep) -> tuple[Found, Seen]:
 
 def grep_files(root: Folder, paths: Iterable[str], grep: Grep) -> Found:
     """Search these files below a folder, given by their way from it; what is gone meanwhile is passed over."""
-    scan = _Scan(grep)
-    for prefix, names in _by_folder(paths):
+    scan, include = _Scan(grep), grep.wanted.include
+    for prefix, names in _by_folder(path for path in paths if include is None or include(path)):
         if grep.wanted.stop.is_set():
             raise Stopped
         try:

@@ -46,9 +46,16 @@ class FileSearch(SearchOperation):
     def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
         """Return the files whose path matches."""
         query = require_string(arguments, "query")
-        matches, place = path_test(query), self.held(arguments, context)
+        place = self.held(arguments, context)
         everything = optional_bool(arguments, "includeIgnored", False)
-        walk = Walk(Wanted(stop=stop, hidden=everything, ignored=everything, protects=self.protects(place.path)))
+        wanted = Wanted(
+            stop=stop,
+            hidden=everything,
+            ignored=everything,
+            include=path_test(query),
+            protects=self.protects(place.path),
+        )
+        walk = Walk(wanted)
         called, until = _called(place), time.monotonic() + limits.SEARCH_TIME
         hits: list[Hit] = []
         more = late = False
@@ -56,8 +63,7 @@ class FileSearch(SearchOperation):
             for level in walk.levels(folder.descriptor):
                 if stop.is_set():
                     raise Stopped
-                paths = [path for name in level.files if matches(path := level.prefix + name)]
-                hits += [Hit(called(path)) for path in paths]
+                hits += [Hit(called(level.prefix + name)) for name in level.files]
                 more, late = len(hits) > limits.SEARCH_KEPT, time.monotonic() > until
                 if more or late:
                     break
@@ -95,13 +101,15 @@ class GrepSearch(SearchOperation):
         include = optional_string(arguments, "includePattern")
         place = self.held(arguments, context)
         everything = optional_bool(arguments, "includeIgnored", False)
-        grep = Grep(
-            pattern=pattern,
-            what=f"`{arguments['query']}`{_where(place)}",
-            wanted=Wanted(stop=stop, hidden=everything, ignored=everything, protects=self.protects(place.path)),
+        wanted = Wanted(
+            stop=stop,
+            hidden=everything,
+            ignored=everything,
             include=path_test(include) if include else None,
-            called=_called(place),
+            protects=self.protects(place.path),
         )
+        what = f"`{arguments['query']}`{_where(place)}"
+        grep = Grep(pattern=pattern, what=what, wanted=wanted, called=_called(place))
         narrowed = None if everything or not place.inside else self._narrowed(place, pattern)
         with self.opened(place, context) as folder:
             if narrowed is not None:

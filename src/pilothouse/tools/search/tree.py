@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from pilothouse.tools.search.globs import PathTest
 from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, Rules
 from pilothouse.types import limits
 
@@ -52,6 +53,8 @@ class Wanted(msgspec.Struct, frozen=True):
     stop: Event
     hidden: bool = False
     ignored: bool = False
+    # Of the files, only those whose path passes.
+    include: PathTest | None = None
     protects: Protects = lambda _path, _identity: ""
     # Called with each folder before its entries are read.
     entering: Callable[[int, str], None] = lambda _descriptor, _prefix: None
@@ -115,15 +118,24 @@ class Walk:
             self._wanted.entering(descriptor, prefix)
             files, folders = self._entries(descriptor)
             if not self._wanted.ignored:
-                names = {*files, *folders} if folders else set(files)
-                rules = rules.below(descriptor, prefix, names)
+                rules = rules.below(descriptor, prefix, {*files, *folders})
+            # The cheapest question first.
+            files = [name for name in files if self._shown(name)]
+            if self._wanted.include is not None:
+                files = [name for name in files if self._wanted.include(prefix + name)]
+            if not self._wanted.ignored:
                 files = [name for name in files if not rules.ignores(prefix + name)]
-                folders = [name for name in folders if not rules.ignores(f"{prefix}{name}/")]
-            shown = self._shown
-            return Level(descriptor, prefix, sorted(filter(shown, files)), rules), sorted(filter(shown, folders))
+            return Level(descriptor, prefix, sorted(files), rules), self._entered(folders, prefix, rules)
         except BaseException:
             os.close(descriptor)
             raise
+
+    def _entered(self, folders: list[str], prefix: str, rules: Rules) -> list[str]:
+        """Return the folders that are gone into."""
+        everything = self._wanted.ignored
+        return sorted(
+            name for name in folders if self._shown(name) and (everything or not rules.ignores(f"{prefix}{name}/"))
+        )
 
     def _shown(self, name: str) -> bool:
         return name not in ALWAYS_SKIPPED and (self._wanted.hidden or not name.startswith("."))
