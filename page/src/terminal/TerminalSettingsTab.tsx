@@ -1,6 +1,6 @@
 import { NumberInput, Radio, Select, Switch } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
-import type { ConfigView, TerminalSettings } from "../api/types";
+import type { SandboxView, TerminalSettings } from "../api/types";
 import { anything } from "../policy/pattern";
 import { newRule } from "../policy/ruleDraft";
 import { Rules, type Topic } from "../policy/Rules";
@@ -35,8 +35,13 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function Held({ config, change }: { config: ConfigView; change: (next: Partial<TerminalSettings>) => void }) {
-  const { terminal, sandbox } = config;
+interface HeldProps {
+  terminal: TerminalSettings;
+  sandbox: SandboxView;
+  change: (next: Partial<TerminalSettings>) => void;
+}
+
+function Held({ terminal, sandbox, change }: HeldProps) {
   return (
     <>
       {sandbox.warning && (
@@ -102,9 +107,18 @@ function CommandRules() {
 /** What a person sets about commands and terminals. */
 export default function TerminalSettingsTab() {
   const config = useApp((state) => state.config);
+  // The choice shows at once; what the server kept has the last word.
+  const [chosen, setChosen] = useState<TerminalSettings | null>(null);
   useEffect(() => void loadConfig().catch(tell), []);
   if (!config) return null;
-  const change = (next: Partial<TerminalSettings>) => void changeConfig({ terminal: { ...config.terminal, ...next } }).catch(tell);
+  const terminal = chosen ?? config.terminal;
+  const change = (next: Partial<TerminalSettings>) => {
+    const wanted = { ...terminal, ...next };
+    setChosen(wanted);
+    changeConfig({ terminal: wanted })
+      .catch(tell)
+      .finally(() => setChosen((now) => (now === wanted ? null : now)));
+  };
   return (
     <>
       <ConfigProblem />
@@ -115,15 +129,15 @@ export default function TerminalSettingsTab() {
           data={shells}
           allowDeselect={false}
           maw={320}
-          value={config.terminal.shell}
+          value={terminal.shell}
           onChange={(shell) => shell && change({ shell })}
         />
       </Part>
       <Part title="Sandbox">
-        <Held config={config} change={change} />
+        <Held terminal={terminal} sandbox={config.sandbox} change={change} />
       </Part>
       <Part title="Time">
-        <Time saved={config.terminal.timeout} change={change} />
+        <Time saved={terminal.timeout} change={change} />
       </Part>
       <CommandRules />
     </>
