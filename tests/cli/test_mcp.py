@@ -297,7 +297,9 @@ def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Pat
         screen.until("Type a number")
         screen.until("›")
         screen.type("deny\r")
-        screen.until("Failed: The person did not allow this")
+        screen.until("Why not")
+        screen.type("Not today.\r")
+        screen.until("Failed: The person did not allow this. They say: Not today.")
         screen.until("It said so.")
         assert screen.ended() == 0
 

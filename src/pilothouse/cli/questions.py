@@ -12,6 +12,7 @@ from pilothouse.types.api import Answer
 from pilothouse.types.items import Item
 
 _PROMPT = "› "
+_WHY_NOT = "Why not? The model is told (Enter: no reason) › "
 
 
 def show(question: Item, call: Item | None, aside: Terminal) -> None:
@@ -82,6 +83,9 @@ async def ask(question: Item, call: Item | None, aside: Terminal) -> Answer | No
     if choice == "accept" and question.data.get("mode") == "form":
         content = await fill(question.data.get("schema") or {}, lambda prompt: read_line(prompt, aside), aside)
         return None if content is None else Answer(choice=choice, content=content)
+    if choice == "deny" and question.data.get("kind") == "approval":
+        reason = await read_line(_WHY_NOT, aside)
+        return Answer(choice=choice, text=(reason or "").strip() or None)
     return Answer(choice=choice)
 
 
