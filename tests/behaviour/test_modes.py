@@ -201,6 +201,24 @@ async def test_a_tool_that_was_offered_before_is_refused_once_the_conversation_i
         assert tool.calls == []
 
 
+@pytest.mark.case("ATZ-01", "ATZ-02", "ATZ-04", "ATZ-05")
+async def test_edits_go_through_inside_the_working_directory_however_it_is_named(home: Path, tmp_path: Path) -> None:
+    project, neighbour = tmp_path / "conv-123", tmp_path / "conv-123-other"
+    project.mkdir()
+    neighbour.mkdir()
+    paths = ["src/a.md", str(project / "b.md"), str(neighbour / "c.md")]
+    create = {"operation": "create_file", "content": "x"}
+    turns = [[{"call": "file_operations", "arguments": {**create, "filePath": path}}] for path in paths]
+    settings = {"working_directory": str(project), "mode": "auto_edit"}
+    async with chatting(home, [*turns, "Done."], settings=settings) as chat:
+        assert (await chat.say()).status == "waiting"
+        assert ((project / "src" / "a.md").exists(), (project / "b.md").exists()) == (True, True)
+        [question] = await open_questions(chat)
+        assert question.data["rule"] == "outside"
+        assert question.data["access"]["paths"][0]["path"] == str(neighbour / "c.md")
+        assert not (neighbour / "c.md").exists()
+
+
 # --- when nobody is there ------------------------------------------------------------------------
 
 
