@@ -66,6 +66,23 @@ async def test_write_replaces_the_list_and_keeps_every_field(desk: Desk) -> None
     assert {key: value for key, value in written[3].items() if not key.endswith("At")} == whole
 
 
+@pytest.mark.case("TOD-07")
+async def test_a_todo_goes_through_its_four_states_and_no_other(desk: Desk) -> None:
+    await desk.done("add", newTodos=[{"title": "Run all tests"}])
+    states: list[dict[str, Any]] = [
+        {"status": "not-started"},
+        {"status": "in-progress"},
+        {"status": "blocked", "blockedReason": "The network is down."},
+        {"status": "completed"},
+    ]
+    for state in states:
+        output = await desk.done("update", todoUpdates=[{"id": 1, **state}])
+        assert output.data["todos"]["todos"][0].get("status", "not-started") == state["status"]
+    wrong = await desk.call("update", todoUpdates=[{"id": 1, "status": "finished"}])
+    assert wrong.error is not None
+    assert "in-progress" in wrong.text
+
+
 @pytest.mark.case("TOD-04")
 async def test_update_changes_only_what_is_named(desk: Desk) -> None:
     before = await desk.done("write", todoList=PLAN)
