@@ -15,8 +15,11 @@ from pilothouse.types.authority import Pattern
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Ask, CallContext, Choice, ToolOutput, ToolPaused
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.commands import pilothouse
+from tests.support.tools import ToolOf, give_tools
 
 
 def asks(prompt: str = "Which colour?", **more: Any) -> dict[str, Any]:
@@ -186,6 +189,22 @@ async def test_words_alone_never_give_leave(home: Path) -> None:
             await chat.api.answer(ME, question.id, Answer(text="yes, I approve"))
         assert await grants(chat) == []
         assert (await chat.api.run(ME, question.run_id or "")).status == "waiting"
+
+
+@pytest.mark.case("ATZ-09")
+@pytest.mark.parametrize(("name", "server"), [("other", ""), ("user_collaboration", "Shop")])
+async def test_no_other_tool_can_ask_for_leave(home: Path, name: str, server: str) -> None:
+    ask = Ask(id="a", kind="question", message="Sure?", choices=(Choice("approve", "Approve"),), authorizes="*")
+
+    async def asking(arguments: JsonObject, context: CallContext) -> ToolOutput | ToolPaused:
+        return ToolOutput(text="ok") if context.resumed else ToolPaused((ask,), {})
+
+    async with chatting(home, [[{"call": name, "arguments": {}}], "Thank you."]) as chat:
+        give_tools(chat.host, ToolOf(name, asking, server=server))
+        question = await asked(chat, allow=(name,))
+        assert question.data["authorizes"] == ""
+        await told(chat, question, choice="approve")
+        assert await grants(chat) == []
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, PermitNeeded, Tool
 from pilothouse.types.runs import Run
+from pilothouse.types.tool_names import COLLABORATION
 
 # Answers that stand for more than the one call.
 _LASTING = frozenset({"conversation", "always"})
@@ -68,8 +69,9 @@ def elicitation(call: Item, tool: Tool, ask: Ask) -> JsonObject:
     }
 
 
-def collaboration(call: Item, ask: Ask) -> JsonObject:
+def collaboration(call: Item, tool: Tool, ask: Ask) -> JsonObject:
     """Return the data of a question that the agent itself asks."""
+    may_ask_leave = tool.spec.name == COLLABORATION and not tool.server
     return {
         "kind": "collaboration",
         "callItemId": call.id,
@@ -79,14 +81,14 @@ def collaboration(call: Item, ask: Ask) -> JsonObject:
         "message": ask.message,
         "context": ask.context,
         "choices": [{"id": choice.id, "label": choice.label} for choice in ask.choices],
-        "authorizes": ask.authorizes,
+        "authorizes": ask.authorizes if may_ask_leave else "",
         "duration": ask.duration,
     }
 
 
 def asked(call: Item, tool: Tool, ask: Ask) -> JsonObject:
     """Return the data of what a call asks before it goes on."""
-    return collaboration(call, ask) if ask.kind == "question" else elicitation(call, tool, ask)
+    return collaboration(call, tool, ask) if ask.kind == "question" else elicitation(call, tool, ask)
 
 
 def approval_of(call: Item, items: Iterable[Item]) -> Approval | None:

@@ -19,8 +19,8 @@ from pilothouse.types.ports import (
     ToolOutput,
     ToolPaused,
 )
+from pilothouse.types.tool_names import COLLABORATION
 
-NAME = "user_collaboration"
 LANE = "collaboration"
 _HERE = Path(__file__).parent
 _UNATTENDED = (_HERE / "collaboration_unattended.md").read_text().strip()
@@ -28,7 +28,7 @@ _ANSWER = "answer"
 _APPROVE, _DECLINE = Choice("approve", "Approve"), Choice("decline", "Decline")
 _DURATION = "5m"
 _SPEC = ToolSpec(
-    name=NAME,
+    name=COLLABORATION,
     description=(_HERE / "collaboration.md").read_text().strip(),
     input_schema={
         "type": "object",
@@ -50,8 +50,8 @@ class UserCollaboration:
 
     effects: frozenset[Effect] = frozenset()
     server = ""
-    qualified_name = NAME
-    grant_key = NAME
+    qualified_name = COLLABORATION
+    grant_key = COLLABORATION
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
@@ -71,7 +71,7 @@ class UserCollaboration:
             self._ask(arguments)
         except BadArgument as error:
             return failed(error.message, error.code)
-        return Access(operation=NAME, lane=LANE)
+        return Access(operation=COLLABORATION, lane=LANE)
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
         """Return the time of any built-in tool; waiting for the person does not count."""
@@ -82,7 +82,9 @@ class UserCollaboration:
         asked = " ".join(str(arguments.get("prompt") or "").split())
         details = tuple(f"{key}: {arguments[key]}" for key in ("context", "authorize_operation") if arguments.get(key))
         summary = f"Asking: {asked[: limits.CHOICE_CHARS]}" if asked else "Asking you"
-        return Shown(action=NAME, action_display_name="Asking you", summary=summary, details=details, icon="question")
+        return Shown(
+            action=COLLABORATION, action_display_name="Asking you", summary=summary, details=details, icon="question"
+        )
 
     def display(self, arguments: Mapping[str, object]) -> str:
         """Return the question in one line."""

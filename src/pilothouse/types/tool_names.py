@@ -8,10 +8,12 @@ from pilothouse.types.ports import Tool
 
 # The tool whose calls add to how often a model may be asked in a run.
 INCREASE = "increase_max_iterations"
+# The tool by which the agent asks the person; only its questions may ask for leave.
+COLLABORATION = "user_collaboration"
 # A server of such a name would make its calls look like those of our own tools.
 BUILT_IN = (
     "think",
-    "user_collaboration",
+    COLLABORATION,
     "run_subagent",
     INCREASE,
     "list_system_prompts",

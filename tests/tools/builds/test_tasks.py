@@ -11,6 +11,7 @@ import pytest
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.builds import jsonc
 from pilothouse.tools.builds.tasks import find_tasks
+from pilothouse.types.access import Access
 from tests.support.terminals import AtTerminal
 from tests.support.waiting import eventually
 
@@ -184,6 +185,21 @@ async def test_several_tasks_of_one_name_must_be_told_apart(builds: AtTerminal, 
         "source": "npm",
         "means": "vite",
     }
+
+
+@pytest.mark.case("AUTHZ-01")
+async def test_a_task_that_was_rewritten_after_it_was_allowed_is_not_run(builds: AtTerminal, work: Path) -> None:
+    put(work, Makefile="hello:\n\techo hello\n")
+    given: dict[str, object] = {"operation": "run_task", "label": "hello"}
+    context = builds.context()
+    access = await builds.tool.access(given, context)
+    assert isinstance(access, Access)
+    put(work, Makefile="hello:\n\techo something else\n")
+    output = await builds.execute(given, context, access)
+    assert output.text == "What the task hello does has changed since it was allowed; ask again."
+    again = await builds.tool.access(given, context)
+    assert isinstance(again, Access)
+    assert again.content != access.content
 
 
 async def test_a_task_that_is_not_there_is_answered_with_those_that_are(builds: AtTerminal, work: Path) -> None:

@@ -90,12 +90,16 @@ class _Running(BuildOperation):
         """Return what running a task touches, and what it means where its command is only a name."""
         access = await self.command_access(await self.command(task, context), context)
         means = {"task": {"label": task.label, "source": task.source, "means": task.means}}
-        return msgspec.structs.replace(access, preview=means)
+        return msgspec.structs.replace(access, preview=means, content=task.digest)
 
     async def run(self, task: Task, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Run a task as it was allowed; one that takes long is left running."""
         now = await self.command(task, context)
         self.hold(context, now)
+        if context.access is not None and context.access.content != task.digest:
+            raise BadArgument(
+                f"What the task {task.label} does has changed since it was allowed; ask again.", "CONFLICT"
+            )
         order = self.order(context, now, now.argv or text_command(now.text))
         view = await self._terminals.start_background(order, context.call_id, task.said)
         self.book.ran(context.conversation_id, task.label, view.id)

@@ -18,6 +18,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
     # What it does, where the command is only a name for that.
     means: str = ""
+    # A digest of the file that says what it does, where the command does not.
+    digest: str = ""
     # Whether it is left running.
     background: bool = False
     # Why it cannot be run here; else empty.

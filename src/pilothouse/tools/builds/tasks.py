@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tomllib
@@ -95,14 +96,14 @@ def _just(text: TextOf, folder: str) -> Iterator[Task]:
     found = text("justfile", "Justfile", ".justfile")
     for name in _unique(match["name"] for match in _RECIPE.finditer(found or "")):
         if name not in ("set", "import", "mod", "export", "alias"):
-            yield Task(source="just", label=name, argv=("just", name))
+            yield Task(source="just", label=name, argv=("just", name), digest=_digest(found))
 
 
 def _make(text: TextOf, folder: str) -> Iterator[Task]:
     found = text("GNUmakefile", "makefile", "Makefile")
     names = (name for match in _TARGET.finditer(found or "") for name in match["names"].split())
     for name in _unique(names):
-        yield Task(source="make", label=name, argv=("make", name))
+        yield Task(source="make", label=name, argv=("make", name), digest=_digest(found))
 
 
 def _package(text: TextOf, folder: str) -> Iterator[Task]:
@@ -116,7 +117,7 @@ def _package(text: TextOf, folder: str) -> Iterator[Task]:
     manager = next(locks, "npm")
     for name, script in scripts.items():
         if isinstance(script, str):
-            yield Task(source="npm", label=name, argv=(manager, "run", name), means=script)
+            yield Task(source="npm", label=name, argv=(manager, "run", name), means=script, digest=_digest(found))
 
 
 def _python(text: TextOf, folder: str) -> Iterator[Task]:
@@ -133,7 +134,9 @@ def _python(text: TextOf, folder: str) -> Iterator[Task]:
             scripts = scripts.get(step) if isinstance(scripts, Mapping) else None
         for name, script in scripts.items() if isinstance(scripts, Mapping) else ():
             if not name.startswith("_"):
-                yield Task(source=source, label=name, argv=(*runner, name), means=_meaning(script))
+                yield Task(
+                    source=source, label=name, argv=(*runner, name), means=_meaning(script), digest=_digest(found)
+                )
 
 
 def _meaning(script: object) -> str:
@@ -142,6 +145,10 @@ def _meaning(script: object) -> str:
     if isinstance(script, list):
         return " && ".join(str(step) for step in script)
     return str(script or "")
+
+
+def _digest(text: str | None) -> str:
+    return hashlib.sha256((text or "").encode()).hexdigest()
 
 
 def _unique(names: Iterator[str]) -> list[str]:
