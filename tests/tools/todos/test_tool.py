@@ -76,8 +76,8 @@ async def test_a_todo_goes_through_its_four_states_and_no_other(desk: Desk) -> N
         {"status": "completed"},
     ]
     for state in states:
-        output = await desk.done("update", todoUpdates=[{"id": 1, **state}])
-        assert output.data["todos"]["todos"][0].get("status", "not-started") == state["status"]
+        (todo,) = await desk.done("update", todoUpdates=[{"id": 1, **state}])
+        assert todo.status == state["status"]
     wrong = await desk.call("update", todoUpdates=[{"id": 1, "status": "finished"}])
     assert wrong.error is not None
     assert "in-progress" in wrong.text
