@@ -36,8 +36,10 @@ class Item(Frozen, frozen=True):
                   data.shown (Shown), data.decision (Decision), data.access (Access without its preview),
                   data.brings {private, untrusted, source}, data.changes [{path, kind, diff, added, removed}],
                   data.todos (TodoList, after a todo call), data.processId
-    question:     data.kind, data.choices [{id, label}], data.answer; text is the question
-    notice:       data.level ("info", "warning", "error"), data.code; text is the sentence
+    question:     data.kind ("approval", "elicitation", "collaboration", "limit"), data.callItemId, data.toolCallId,
+                  data.choices [{id, label}], data.answer; text is the question
+    notice:       data.level ("info", "warning", "error"), data.code, data.todos (after the person changed them);
+                  text is the sentence
     reminder:     data.name, data.before (the id of the message that it stands before); text is what the model is told
     compaction:   data.seen (what the conversation had seen until then); text is the summary that stands for it
     """
