@@ -52,6 +52,8 @@ def test_places_of_projects_are_protected_wherever_the_project_is(place: Place) 
         "/srv/project/.github",
         str(PERSON / ".config"),
         "/nonexistent/person",
+        "/nonexistent",
+        "/etc",
     ],
 )
 def test_what_is_protected_is_so_before_it_is_there(path: str) -> None:

@@ -67,7 +67,7 @@ class Protected:
             for place in self._named.get(parts[at], ()):
                 if parts[at:] == place.parts[: len(parts) - at]:
                     yield place
-        yield from (place for place in self._rooted.values() if len(parts) > 2 and place.parts[: len(parts)] == parts)
+        yield from (place for place in self._rooted.values() if len(parts) > 1 and place.parts[: len(parts)] == parts)
         # A new file in a protected folder that has a second name.
         yield from (known[one] for one in _identities(_ancestors(path), follow=True) if one in known)
         yield from self._linked(path, identity)
