@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import expect
 
@@ -23,7 +24,7 @@ CHECKED = """    if day not in table:
         raise LookupError(f"no tide is known for {day}")
     return table[day]"""
 PARTS = ("moon", "harbour", "berth", "chart", "wind", "buoy", "crew", "log", "sail", "rope", "knot", "tide")
-RULES = (
+RULES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("allow", "Looking is free", {"tool": "terminal_operations.run_command", "command": ["git", "status"]}),
     ("allow", "", {"tool": "file_operations.*", "paths": ["docs/**"]}),
     ("ask", "Always look at what goes to the harbour office", {"tool": "harbour.*"}),
@@ -39,7 +40,7 @@ def ship(folder: Path) -> Path:
     return made
 
 
-def keep_rules(studio: Studio, rules: tuple[tuple[str, str, dict[str, object]], ...]) -> None:
+def keep_rules(studio: Studio, rules: tuple[tuple[str, str, dict[str, Any]], ...]) -> None:
     """Make these the rules."""
     body = [
         {"id": f"rule-{at + 1}", "verdict": verdict, "note": note, "pattern": pattern}

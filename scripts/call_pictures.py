@@ -169,6 +169,9 @@ async def choice(desk: Desk, keep: Keep) -> None:
 
 async def ends(desk: Desk, keep: Keep) -> None:
     """Every way in which a call can end."""
+    for server in desk.studio.server.get("/api/servers")["servers"]:
+        # Two servers in one conversation: what the one told may go to the other.
+        desk.studio.server.client.patch(f"/api/servers/{server['id']}", json={"cannotSend": True}).raise_for_status()
     await desk.begin("How calls end")
     late = [call("listen", "radio", channel=16), ask("tides", harbour="Bergen"), ask("call_office", harbour="Bergen")]
     await desk.say("Is anybody there?", late, "Only the tide.", allow=ALLOW)
