@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -218,3 +219,14 @@ def test_a_refusal_of_a_command_holds_with_options_and_further_words(text: str) 
     assert concerns(Pattern(command=("git", "push")), a_command(text))
     assert not concerns(Pattern(command=("git", "push")), a_command("git status"))
     assert not concerns(Pattern(command=("git", "push")), a_command("gitk push"))
+
+
+@pytest.mark.case("CMD-01", "CMD-04")
+def test_what_is_typed_at_a_shell_is_covered_by_no_permission_and_still_refused() -> None:
+    access = an_access(TERMINAL, command="git status")
+    assert access.command is not None
+    typed = msgspec.structs.replace(access, command=msgspec.structs.replace(access.command, typed=True))
+    pattern = Pattern(command=("git", "status"))
+    assert covers_all(pattern, a_subject(access))
+    assert not covers_all(pattern, a_subject(typed))
+    assert concerns(pattern, a_subject(typed))

@@ -42,7 +42,7 @@ class Subject:
     def words(self) -> tuple[str, ...] | None:
         """Return the words of the command, when they are certain."""
         command = self.access.command
-        if command is None:
+        if command is None or command.typed:
             return None
         if command.argv:
             return command.argv if not command.text else None

@@ -37,6 +37,8 @@ class CommandUse(Frozen, frozen=True):
     # How it is held: "bubblewrap", "landlock", or empty when nothing holds it.
     sandbox: str = ""
     network: bool = False
+    # Typed at a shell that others typed at before: what its words mean there, nobody can promise.
+    typed: bool = False
 
 
 class Access(Frozen, frozen=True):

@@ -105,7 +105,7 @@ class SendInput(_OfSession):
     def _typed(self, arguments: JsonObject, context: CallContext) -> CommandUse:
         began = self.session(arguments, context).began
         held = "" if began.sandbox == "none" else began.sandbox
-        return CommandUse(text=_input(arguments), folder=began.folder, sandbox=held, network=began.network)
+        return CommandUse(text=_input(arguments), folder=began.folder, sandbox=held, network=began.network, typed=True)
 
 
 class GetOutput(_OfSession):
