@@ -15,6 +15,7 @@ from pilothouse.cli.mcp_app import mcp_app
 from pilothouse.cli.models_app import models_app
 from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, new_app
 from pilothouse.cli.talk_form import FORM, TalkForm
+from pilothouse.cli.terminals_app import terminals_app
 
 app = new_app(
     "An agent host that you own: any model, everything visible, nothing lost.\n\n"
@@ -183,6 +184,7 @@ def plugins(json: AsJson = False) -> None:
 app.add_typer(models_app, name="models")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(conversations_app, name="conversations")
+app.add_typer(terminals_app, name="terminal")
 app.add_typer(policy_app, name="policy")
 app.add_typer(grants_app, name="grants")
 app.add_typer(audit_app, name="audit")

@@ -17,6 +17,7 @@ from pilothouse.cli.terminal import Terminal, one_line, output
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.terminals import SandboxView
 
 # "good" is well, "fact" is worth knowing, "poor" works but could be better, "bad" is broken.
 Level = Literal["good", "fact", "poor", "bad"]
@@ -123,6 +124,7 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
     if config.problem is not None:
         place = f"line {config.problem.line}: " if config.problem.line else ""
         yield Finding("bad", f"{config.problem.file}: {place}{config.problem.message}", "The last good settings hold.")
+    yield _sandbox(config.sandbox)
     async for finding in _models(api):
         yield finding
     async for finding in _servers(api):
@@ -131,6 +133,13 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
         yield Finding("fact", f"Found: {one.title}", "Add it with: pilothouse models found")
     for problem in (await api.refresh_catalogue(LOCAL_OWNER)).problems:
         yield Finding("poor", problem, "Try it with: pilothouse models test ID")
+
+
+def _sandbox(sandbox: SandboxView) -> Finding:
+    if sandbox.kind == "none":
+        return Finding("poor", sandbox.warning, "On Debian or Ubuntu: apt-get install bubblewrap")
+    said = f"Commands are held by {sandbox.kind}"
+    return Finding("poor", said, sandbox.warning) if sandbox.warning else Finding("good", said)
 
 
 async def _models(api: ClientApi) -> AsyncIterator[Finding]:

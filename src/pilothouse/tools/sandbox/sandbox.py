@@ -120,7 +120,7 @@ class Sandbox:
     def _works(self, kind: SandboxKind) -> bool:
         """Run a program that does nothing: the only test that counts."""
         try:
-            with self._prepared(Order(argv=("true",), folder="/usr"), kind) as ready:
+            with self._prepared(Order(argv=("/bin/sh", "-c", ":"), folder="/usr"), kind) as ready:
                 done = subprocess.run(
                     ready.argv,
                     env=ready.environment,
