@@ -57,6 +57,7 @@ def test_bytes_sent_add_up_for_each_place_in_one_run() -> None:
 
     items = [sending(1, "Web", 10), sending(2, "Web", 20), sending(3, "Mail", 5), sending(4, "Web", 99, "r2")]
     assert seen(items, "r1").sent == {"Web": 30, "Mail": 5}
+    assert seen(items, "r1").sends == {"Web": 2, "Mail": 1}
 
 
 @pytest.mark.case("attack:MEM-04")
@@ -94,7 +95,7 @@ async def test_making_room_keeps_the_taint_and_marks_the_summary_as_derived(
     )
     assert await compact(StreamOf(says).opened(), bench.journal, bench.run.id)
     [summary] = [kept for kept in await bench.kept() if kept.kind == "compaction"]
-    assert summary.data["seen"] == {"private": ["server:Web"], "untrusted": ["server:Web"], "sent": {}}
+    assert summary.data["seen"] == {"private": ["server:Web"], "untrusted": ["server:Web"], "sent": {}, "sends": {}}
     assert summary.data["by"] == ("model" if works else "excerpt")
     left = await bench.store.history(bench.run.conversation_id)
     assert seen(left, bench.run.id).untrusted == {"server:Web"}

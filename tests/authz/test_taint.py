@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from pilothouse.types import limits
 from pilothouse.types.authority import Mode, Pattern, Seen
 from pilothouse.types.ports import PermitNeeded
 from tests.support.deciding import (
@@ -82,3 +83,12 @@ async def test_many_small_payloads_add_up_until_they_are_looked_at() -> None:
     assert verdict(found) == ("ask", "default", "volume")
     assert isinstance(found, PermitNeeded)
     assert found.data["access"]["sentBefore"] == 200 * 1024
+
+
+@pytest.mark.case("EXFIL-03")
+async def test_very_many_tiny_payloads_are_looked_at_too() -> None:
+    by = an_authorizer(a_grant(Pattern(tool="*")))
+    often = Seen(sent={"Files": 10}, sends={"Files": limits.SENDS_UNASKED - 1})
+    assert verdict(await decide(calling(payload=1), by=by, tool=SERVER, seen=often))[0] == "allow"
+    oftener = Seen(sent={"Files": 10}, sends={"Files": limits.SENDS_UNASKED})
+    assert verdict(await decide(calling(payload=1), by=by, tool=SERVER, seen=oftener))[2] == "volume"

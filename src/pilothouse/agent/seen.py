@@ -23,19 +23,21 @@ def seen(items: Sequence[Item], run_id: str) -> Seen:
     kept: JsonObject = summary.data.get("seen") or {} if summary is not None else {}
     since = summary.position if summary is not None else -1
     private, untrusted = set(kept.get("private", ())), set(kept.get("untrusted", ()))
-    sent = Counter[str](kept.get("sent", {}) if summary is not None and summary.run_id == run_id else {})
+    mine = kept if summary is not None and summary.run_id == run_id else {}
+    sent, sends = Counter[str](mine.get("sent", {})), Counter[str](mine.get("sends", {}))
     for item in items:
         for source, brought in _brought(item):
             (private if brought == "private" else untrusted).add(source)
-        if item.run_id == run_id and item.position > since and _began(item):
-            access = item.data.get("access") or {}
-            sent[access.get("destination", "")] += int(access.get("payloadBytes", 0))
-    return Seen(frozenset(private), frozenset(untrusted), {to: count for to, count in sent.items() if to})
+        if item.run_id == run_id and item.position > since and (to := _sent_to(item)):
+            sent[to] += int(item.data["access"].get("payloadBytes", 0))
+            sends[to] += 1
+    return Seen(frozenset(private), frozenset(untrusted), dict(sent), dict(sends))
 
 
 def kept_of(told: Seen) -> JsonObject:
     """Return what a summary keeps of what the conversation had seen before it."""
-    return {"private": sorted(told.private), "untrusted": sorted(told.untrusted), "sent": told.sent}
+    sources = {"private": sorted(told.private), "untrusted": sorted(told.untrusted)}
+    return {**sources, "sent": told.sent, "sends": told.sends}
 
 
 def brings(access: Access) -> JsonObject:
@@ -49,6 +51,10 @@ def _is_summary(item: Item) -> bool:
 
 def _began(item: Item) -> bool:
     return item.kind == "tool_call" and "executing" in item.data.get("phases", ())
+
+
+def _sent_to(item: Item) -> str:
+    return str((item.data.get("access") or {}).get("destination", "")) if _began(item) else ""
 
 
 def _brought(item: Item) -> Iterable[tuple[str, str]]:

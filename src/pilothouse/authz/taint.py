@@ -30,8 +30,9 @@ def way_out(access: Access) -> str:
 
 
 def too_much(access: Access, seen: Seen) -> str:
-    """Return why so much data for one place must be looked at; or nothing."""
-    sent = seen.sent.get(access.destination, 0) + access.payload_bytes
-    if not access.destination or sent <= limits.SENT_UNASKED:
+    """Return why so much data, or data so often, for one place must be looked at; or nothing."""
+    to = access.destination
+    sent, sends = seen.sent.get(to, 0) + access.payload_bytes, seen.sends.get(to, 0) + 1
+    if not to or (sent <= limits.SENT_UNASKED and sends <= limits.SENDS_UNASKED):
         return ""
-    return f"With it this run has sent {sent:,} bytes to {access.destination}."
+    return f"With it this run has sent {sent:,} bytes to {to} in {sends} calls."

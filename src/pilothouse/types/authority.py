@@ -215,6 +215,8 @@ class Seen(msgspec.Struct, frozen=True):
     untrusted: frozenset[str] = frozenset()
     # Bytes that went to each destination so far in this run.
     sent: dict[str, int] = msgspec.field(default_factory=dict)
+    # In how many calls.
+    sends: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Approval(msgspec.Struct, frozen=True):

@@ -392,8 +392,9 @@ GUARD_FRESH = 1.0
 GUARD_FILES = 500
 # What of the model's words before a call stands on its card.
 MODEL_SAYS_CHARS = 600
-# Beyond this much for one place in one run, what leaves is looked at again whatever was allowed.
+# Beyond this much, or this often, for one place in one run, what leaves is looked at again whatever was allowed.
 SENT_UNASKED = 256 * 1024
+SENDS_UNASKED = 200
 # A longer command is not looked through for danger: it is one.
 COMMAND_READ_CHARS = 10_000
 # Answers given at once, and what of one is kept of the person's own words.
