@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count
+from typing import get_args
 
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
-from pilothouse.types.todos import Todo
+from pilothouse.types.todos import Priority, Todo, TodoStatus
 
 _TIMES = frozenset({"createdAt", "updatedAt"})
+_WORDS: dict[str | int, tuple[str, ...]] = {"status": get_args(TodoStatus), "priority": get_args(Priority)}
 _FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(Todo)) - _TIMES
 
 
@@ -64,7 +66,9 @@ def _todo(given: JsonObject) -> Todo:
         # The times are ours to write.
         return convert({name: given[name] for name in given if name in _FIELDS and given[name] is not None}, Todo)
     except BadField as error:
-        raise BadArgument(f"In {which}: {error.message}") from None
+        known = _WORDS.get(error.path[-1] if error.path else "", ())
+        choice = f" It is one of: {', '.join(known)}." if known else ""
+        raise BadArgument(f"In {which}: {error.message}{choice}") from None
 
 
 def _is_id(value: object) -> bool:
