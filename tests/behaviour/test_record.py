@@ -207,6 +207,13 @@ async def test_a_permission_given_by_hand_is_used_once_and_can_be_withdrawn(home
         [first, *_] = await recorded(chat)
         assert first.decision is not None
         assert (first.decision.authority, first.decision.rule) == ("grant", once.id)
+        # What was allowed by hand stands in the timeline too.
+        notes = [(note.text, note.data["grant"]["id"]) for note in await chat.items("notice")]
+        assert notes == [
+            ("Allowed for 1 hour, once: files.read.", once.id),
+            ("Allowed for 5 minutes, as often as needed: files.read.", many.id),
+            ("Not allowed any more: files.read.", many.id),
+        ]
 
 
 async def test_what_waits_is_listed_over_all_conversations_until_it_is_answered(home: Path) -> None:

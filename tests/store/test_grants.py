@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pilothouse.store import schema
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.store.store import Store
 from pilothouse.types.authority import Grant, Pattern
@@ -131,3 +132,8 @@ async def test_grants_go_with_their_conversation(opened: OpenStore) -> None:
         return opened.database.read_now(lambda c: int(c.exec_driver_sql("SELECT count(*) FROM grants").scalar_one()))
 
     assert await asyncio.to_thread(left) == 1
+
+
+def test_whatever_belongs_to_a_conversation_goes_with_it() -> None:
+    tables = {table for table in schema.metadata.sorted_tables if "conversation_id" in table.c}
+    assert tables == set(schema.PARTS_OF_CONVERSATIONS)

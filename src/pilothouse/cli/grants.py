@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pilothouse.cli.pattern_form import PatternForm, in_words
+from pilothouse.cli.pattern_form import PatternForm
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, output, plain_json
 from pilothouse.connection import connect_host
@@ -12,6 +12,7 @@ from pilothouse.types.authority import Grant, NewGrant
 from pilothouse.types.durations import words_of
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode_text
+from pilothouse.types.patterns import in_words
 
 
 async def list_grants(conversation_id: str | None, *, as_json: bool) -> int:

@@ -84,17 +84,3 @@ def _words(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError:
         raise PilothouseError("bad_request", f"“{text}” has a quote that is not closed.") from None
-
-
-def in_words(pattern: Pattern) -> str:
-    """Return a pattern as people read it."""
-    said = [pattern.tool]
-    if pattern.command:
-        said.append("runs " + " ".join(word if word == "*" else shlex.quote(word) for word in pattern.command))
-    if pattern.paths:
-        said.append("at " + ", ".join(pattern.paths))
-    if pattern.destination:
-        said.append(f"to {pattern.destination}")
-    if pattern.folder:
-        said.append(f"in {pattern.folder}")
-    return " ".join(said) + (" (exactly this definition)" if pattern.definition else "")

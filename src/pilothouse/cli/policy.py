@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from pilothouse.cli.pattern_form import PatternForm, in_words
+from pilothouse.cli.pattern_form import PatternForm
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output, plain_json
 from pilothouse.connection import connect_host
@@ -17,6 +17,7 @@ from pilothouse.types.authority import Example, Pattern, PolicyInput, PolicyView
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import convert, encode_text
+from pilothouse.types.patterns import in_words
 
 
 class Asked(NamedTuple):

@@ -22,11 +22,15 @@ from pilothouse.types.authority import (
     PolicyReplay,
     PolicyView,
 )
-from pilothouse.types.durations import seconds_of
+from pilothouse.types.durations import seconds_of, words_of
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import ItemCreated
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.ids import new_id
-from pilothouse.types.records import AuthorityRecords
+from pilothouse.types.items import Item
+from pilothouse.types.json import plain
+from pilothouse.types.patterns import in_words
+from pilothouse.types.records import Records
 
 # The notice about a file of rules that cannot be read.
 _NOTICE = "policy"
@@ -35,7 +39,7 @@ _NOTICE = "policy"
 class AuthorityCommands:
     """The part of the core that says who may do what, and who did."""
 
-    def __init__(self, records: AuthorityRecords, authority: AuthorityAdmin, feed: Feed) -> None:
+    def __init__(self, records: Records, authority: AuthorityAdmin, feed: Feed) -> None:
         self._past = records
         self._authority = authority
         self._told = feed
@@ -89,11 +93,33 @@ class AuthorityCommands:
             single_use=body.single_use,
         )
         await self._authority.add_grant(grant)
+        often = "once" if grant.single_use else "as often as needed"
+        length = words_of(grant.expires_at - grant.created_at)
+        await self._note(grant, f"Allowed for {length}, {often}: {in_words(grant.pattern)}.")
         return grant
 
     async def revoke_grant(self, owner: str, grant_id: str) -> None:
         """Withdraw a passing permission, at once."""
+        standing = [grant for grant in await self._authority.grants(owner, None) if grant.id == grant_id]
         await self._authority.revoke_grant(owner, grant_id)
+        for grant in standing:
+            await self._note(grant, f"Not allowed any more: {in_words(grant.pattern)}.")
+
+    async def _note(self, grant: Grant, text: str) -> None:
+        """Write what the person allowed by hand, or withdrew, to the timeline: the record is made from it."""
+        said = Item(
+            id=new_id("i"),
+            conversation_id=grant.conversation_id,
+            run_id=None,
+            kind="notice",
+            status="completed",
+            position=0,
+            text=text,
+            data={"level": "info", "code": "permission", "grant": plain(grant), "by": grant.owner},
+            created_at=0.0,
+            updated_at=0.0,
+        )
+        await self._past.append(grant.conversation_id, [ItemCreated(item=said)], None)
 
     async def approvals(self, owner: str) -> PendingApprovals:
         """Return everything that waits for the person, oldest first."""
