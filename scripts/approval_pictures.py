@@ -53,15 +53,9 @@ async def take(chat: Chat, folder: Path, keep: Keep, phone: tuple[int, int]) -> 
     """Hold the conversations and take all pictures of who may do what."""
     desk = Desk(chat.studio, chat)
     where = str(ship(folder))
-
-    async def rested(chat: Chat, name: str) -> None:
-        # In a window of another size a card waits again before it can be agreed to.
-        await expect(chat.page.locator("[data-waiting]")).to_have_count(0)
-        await keep(chat, name)
-
-    await edit(desk, rested, phone, where)
-    await danger(desk, rested, phone, where)
-    await group(desk, rested, phone, where)
+    await edit(desk, keep, phone, where)
+    await danger(desk, keep, phone, where)
+    await group(desk, keep, phone, where)
     await modes(desk, keep, where)
     await permissions(desk, keep, phone, where)
 

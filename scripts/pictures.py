@@ -17,7 +17,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import approval_pictures, call_pictures, server_pictures  # noqa: E402
+from scripts import approval_pictures, call_pictures, hands_pictures, server_pictures  # noqa: E402
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
@@ -84,6 +84,8 @@ async def keep(chat: Chat, name: str) -> None:
     """Take a picture once everything rests."""
     page = chat.page
     await page.evaluate("document.fonts.ready")
+    # A question waits a moment before it can be agreed to, and again in a window of another size.
+    await expect(page.locator("[data-waiting]")).to_have_count(0)
     content = await page.screenshot(animations="disabled", caret="hide", scale="css")
     if len(content) > LARGEST_BYTES:
         raise SystemExit(f"pictures: {name}.png has {len(content):,} bytes; {LARGEST_BYTES:,} are allowed.")
@@ -214,6 +216,11 @@ async def pictures_of_authority(studies: Studies) -> None:
         await approval_pictures.take(chat, FOLDER / "authority", keep, PHONE)
 
 
+async def pictures_of_hands(studies: Studies) -> None:
+    async with studies.chat(TALL) as chat:
+        await hands_pictures.take(chat, FOLDER / "havsule", keep, PHONE)
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -227,6 +234,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "phone": picture_of_a_phone,
     "servers": pictures_of_servers,
     "calls": pictures_of_calls,
+    "hands": pictures_of_hands,
     "authority": pictures_of_authority,
 }
 

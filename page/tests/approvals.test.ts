@@ -168,6 +168,27 @@ describe("a decision", () => {
     expect(decided({ verdict: "deny", authority: "rule", rule: "r1", why: "Taxes are private." })).toBe(
       "Refused by a rule. Taxes are private.",
     );
+    expect(decided({ verdict: "allow", authority: "grant", why: "x" })).toBe("Allowed by you for a while.");
     expect(decided({ verdict: "allow", authority: "harmless", why: "It touches nothing." })).toBe("Allowed. It touches nothing.");
+  });
+
+  it("by a permission for a while says until when it held", () => {
+    const call = anItem({ data: { access: { operation: "files.write" }, decision: { verdict: "allow", authority: "grant", at: 200 } } });
+    const given = (tool: string, at: number, duration = "5m") =>
+      approval(
+        { answer: { choice: "conversation", at, content: { duration, pattern: { tool } } } },
+        { status: "completed" },
+      );
+    const until = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+    expect(decisionOf(call, [given("files.*", 100), given("git.commit", 150), given("files.write", 300)])).toBe(
+      `Allowed by you for 5 minutes, until ${until(400)}.`,
+    );
+    expect(decisionOf(call, [given("files.write", 100, "1m")])).toBe("Allowed by you for a while.");
+    const asked = anItem({
+      kind: "question",
+      status: "completed",
+      data: { kind: "collaboration", authorizes: "files.write", duration: "1h", answer: { choice: "approve", at: 190 } },
+    });
+    expect(decisionOf(call, [asked])).toBe(`Allowed by you for 1 hour, until ${until(3_790)}.`);
   });
 });

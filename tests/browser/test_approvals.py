@@ -286,7 +286,7 @@ async def test_leave_for_a_while_is_as_long_as_chosen_and_spares_the_next_questi
     await desk.chat.finished()
     assert (ship / "src" / "two.py").exists()
     card = await desk.opened("two.py")
-    await expect(card).to_contain_text("Allowed by a permission that you gave before.")
+    await expect(card).to_contain_text("Allowed by you for 15 minutes, until ")
     await desk.say("Elsewhere", [create("other/three.py")], "Done.")
     await expect(desk.approval).to_contain_text("other/three.py")
     await button(desk.approval, "Deny").click()

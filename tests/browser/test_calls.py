@@ -214,7 +214,7 @@ async def test_a_result_is_drawn_by_what_it_is_and_all_of_it_is_one_click_away(d
 COMPLETED = """\
 - button "scripted.echo text: hi Completed TIME" [expanded]
 - paragraph: "[OK] scripted.echo completed · Scripted"
-- paragraph: Allowed together with your message. The person allowed it together with the message.
+- paragraph: Allowed together with your message.
 - text: Arguments
 - button "Copy arguments"
 - group "Arguments":

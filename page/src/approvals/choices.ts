@@ -24,6 +24,10 @@ export function secondsOf(duration: string): number | null {
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? "s"] ?? 1), 0);
 }
 
+/** Return a time of day, from seconds since the epoch. */
+export const clock = (seconds: number) =>
+  new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+
 // What an answer looks like on its way.
 export const once: Answer = { choice: "allow" };
 export const forAWhile = (duration: string, pattern: Pattern | null): Answer => ({

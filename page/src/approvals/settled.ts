@@ -2,11 +2,7 @@ import type { Item } from "../api/types";
 import { record, text } from "../chat/data";
 import { inWords, patternOf } from "../policy/pattern";
 import { askedOf, titleOf } from "./asked";
-import { inTime, secondsOf } from "./choices";
-
-function clock(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-}
+import { clock, inTime, secondsOf } from "./choices";
 
 function ending(sentence: string, reason: string): string {
   return reason ? `${sentence}: ${reason}` : `${sentence}.`;

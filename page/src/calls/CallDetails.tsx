@@ -8,6 +8,7 @@ import { size } from "../chat/words";
 import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
+import { getState } from "../store/store";
 import { leftOut, parsed, remarks, shownParts, toolName, type ResultPart } from "./call";
 import classes from "./Calls.module.css";
 import { decisionOf } from "./decision";
@@ -176,7 +177,7 @@ function Told({ item }: { item: Item }) {
 
 /** Everything about a call: whose it is, what it was given, what it gave. */
 export function CallDetails({ item }: { item: Item }) {
-  const decision = decisionOf(item);
+  const decision = decisionOf(item, getState().open?.items.values());
   return (
     <>
       <p className={classes.sentence}>

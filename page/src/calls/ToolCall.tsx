@@ -9,7 +9,7 @@ import { duration } from "../chat/words";
 import { CallChanges } from "../diff/CallChanges";
 import { changesOf } from "../diff/changes";
 import { tell } from "../shell/messages";
-import { fraction, inOneLine, progressOf, secondsLeft, toolName } from "./call";
+import { failedCode, fraction, inOneLine, progressOf, secondsLeft, toolName } from "./call";
 import classes from "./Calls.module.css";
 import { CallDetails } from "./CallDetails";
 import { canCancel, isWaiting, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "./phases";
@@ -105,11 +105,13 @@ function What({ item, phase }: { item: Item; phase: Phase }) {
 }
 
 function Summary({ item, phase }: { item: Item; phase: Phase }) {
+  const code = failedCode(item);
   return (
     <span className={classes.call}>
       <What item={item} phase={phase} />
       <span className={classes.state}>
-        <span className={classes.phase}>{phaseText(item)}</span> <Time item={item} phase={phase} />
+        <span className={classes.phase}>{phaseText(item)}</span>{" "}
+        {code !== null && <span className={classes.exitCode}>exit code {code}</span>} <Time item={item} phase={phase} />
       </span>
     </span>
   );

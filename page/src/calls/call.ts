@@ -118,3 +118,9 @@ export function remarks({ data }: Item): string[] {
     text(data.serverFault),
   ].filter(Boolean);
 }
+
+/** The exit code of a command that ran and did not succeed. */
+export function failedCode(item: Item): number | null {
+  const code = number(item.data.exitCode);
+  return code === null || code === 0 ? null : code;
+}

@@ -1,14 +1,11 @@
 import { Button } from "@mantine/core";
+import { clock } from "../approvals/choices";
 import { autoApproveEnd } from "../policy/modes";
 import { useApp } from "../store/store";
 import { WarningIcon } from "./icons";
 import classes from "./Mode.module.css";
 import { setMode, useMode } from "./ModeSelector";
 import { useRoute } from "./router";
-
-function clock(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-}
 
 /** Says all the time that this conversation does not ask, until when, and stops it. */
 export function AutoApproveBanner() {
