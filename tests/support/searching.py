@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -39,13 +39,18 @@ class Searcher(Hands):
 
 
 @asynccontextmanager
-async def searcher(home: Path, folder: Path, recall: Recall = recall_nothing) -> AsyncIterator[Searcher]:
+async def searcher(
+    home: Path,
+    folder: Path,
+    recall: Recall = recall_nothing,
+    holds_secret: Callable[[str], bool] = lambda _text: False,
+) -> AsyncIterator[Searcher]:
     """Open the tool on a folder; afterwards nothing of its indexes runs."""
     os.makedirs(home, exist_ok=True)
     opened = open_store(home, None, lambda *_told: None)
     guard = Protected(home)
     held = sandbox(home)
-    indexes = Indexes(home / "cache" / "index", guard)
+    indexes = Indexes(home / "cache" / "index", guard, holds_secret)
     try:
         conversation = await opened.store.add_conversation(a_conversation())
         posting = a_posting(conversation.id)

@@ -56,14 +56,15 @@ class Hands:
         """Return the indexes of folders."""
         from pilothouse.tools.search.indexes import Indexes
 
-        return Indexes(self._base.home.cache / "index", self._guard)
+        redact = self._base.redactor.redact
+        return Indexes(self._base.home.cache / "index", self._guard, lambda text: redact(text) != text)
 
     @cached_property
     def terminals(self) -> Terminals:
         """Return all terminals and background commands."""
         from pilothouse.tools.terminal.terminals import Terminals
 
-        return Terminals(self.sandbox, self._base.home.path / "recordings")
+        return Terminals(self.sandbox, self._base.home.path / "recordings", self._base.redactor)
 
     @cached_property
     def sandbox(self) -> Sandbox:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.secrets.redaction import Redactor
 from pilothouse.tools.search import watching
 from pilothouse.tools.search.index import Index
-from pilothouse.tools.search.indexing import Indexing
+from pilothouse.tools.search.indexing import Around, Indexing
 from pilothouse.types import limits
 from tests.support.searching import Searcher, plant, searcher
 
@@ -190,7 +191,7 @@ async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: P
     async with searcher(home, work) as one, searcher(tmp_path / "other", work) as other:
         assert await one.hits("search_index", query="needle") == ["a.txt:1"]
         file = next((home / "cache" / "index").glob("*.sqlite"))
-        twin = Index(str(work), file, lambda _path, _identity: "", one.indexes.grammars)
+        twin = Index(str(work), file, Around(lambda _path, _identity: "", one.indexes.grammars))
         twin.begin()
         try:
             assert (await asyncio.to_thread(twin.catch_up, 10)).fresh
@@ -239,6 +240,21 @@ async def test_large_binary_and_protected_files_are_not_in_the_index_but_large_o
     assert await search.hits("grep_search", query="needle") == ["large.txt:200001", "small.txt:1"]
     plant(work, {"large.txt": "needle\n"})
     assert sorted(await search.hits("search_index", query="needle")) == ["large.txt:1", "small.txt:1"]
+
+
+@pytest.mark.case("SECRET-01")
+async def test_a_secret_in_a_file_is_never_written_into_the_index(home: Path, work: Path) -> None:
+    secret = "sk-canary-0123456789abcdef"
+    plant(work, {"leak.env.txt": f"password = {secret}\n", "plain.txt": "password = none\n"})
+    redactor = Redactor()
+    redactor.learn(secret)
+    for _ in range(2):
+        async with searcher(home, work, holds_secret=lambda text: redactor.redact(text) != text) as search:
+            assert await search.hits("search_index", query="password") == ["plain.txt:1"]
+            assert await search.hits("grep_search", query="password") == ["leak.env.txt:1", "plain.txt:1"]
+        kept = b"".join(path.read_bytes() for path in (home / "cache" / "index").iterdir())
+        assert b"canary" not in kept
+        assert b"0123456789abcdef" not in kept
 
 
 @pytest.mark.case("FIL-06")

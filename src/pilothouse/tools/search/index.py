@@ -14,11 +14,10 @@ import msgspec
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
-from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.index_file import IndexFile
 from pilothouse.tools.search.index_locks import forget_old, take_lock
 from pilothouse.tools.search.indexing import Around, Indexing
-from pilothouse.tools.search.tree import Protects, Stopped
+from pilothouse.tools.search.tree import Stopped
 from pilothouse.tools.search.watching import Watch, watch_is_there
 from pilothouse.types import limits
 
@@ -57,11 +56,10 @@ class Standing(msgspec.Struct, frozen=True):
 class Index:
     """Keeps the index of a folder until it is closed."""
 
-    def __init__(self, root: str, file: Path, protects: Protects, grammars: Grammars) -> None:
+    def __init__(self, root: str, file: Path, around: Around) -> None:
         self.root = root
-        self._grammars = grammars
+        self._around = around
         self._base = file
-        self._protects = protects
         self._stop = Event()
         self._changed = Condition()
         self._asked = 0
@@ -140,7 +138,7 @@ class Index:
         try:
             with open_folder(self.root) as top:
                 file = IndexFile(self.file)
-                indexing = Indexing(top, file, Around(self._protects, self._grammars, self._stop))
+                indexing = Indexing(top, file, self._around, self._stop)
                 try:
                     self._follow(indexing)
                 finally:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -13,11 +14,15 @@ from pilothouse.tools.search.symbols import Symbol
 from pilothouse.tools.search.words import Passage, passages, split_identifiers
 
 # Another number means another shape; an index of another shape is made anew.
-_VERSION = "1"
+_VERSION = "2"
 _SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
 # Rows of replaced files may stay behind, until they are this many and half of all.
 _LEFT_BEHIND = 5_000
 _READERS_WAIT = 5.0
+
+
+# What of a file is in the index; see the schema.
+Kept = Literal["words", "apart", "nothing"]
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -29,11 +34,11 @@ class Known(msgspec.Struct, frozen=True):
     inode: int
     digest: bytes
     settled: bool
-    indexed: bool
+    kept: Kept
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A file as it is put into the index; without a content it is only known to be there."""
+    """A file as it is put into the index; its content only if that is kept in words."""
 
     path: str
     size: int
@@ -41,7 +46,8 @@ class Entry(msgspec.Struct, frozen=True):
     inode: int
     digest: bytes
     settled: bool
-    content: bytes | None = None
+    kept: Kept
+    content: bytes = b""
 
 
 class IndexFile:
@@ -57,10 +63,10 @@ class IndexFile:
 
     def known(self) -> dict[str, Known]:
         """Return what is known of every file."""
-        rows = self._connection.execute("SELECT path, id, size, mtime, inode, digest, settled, indexed FROM files")
+        rows = self._connection.execute("SELECT path, id, size, mtime, inode, digest, settled, kept FROM files")
         return {
-            path: Known(ident, size, mtime, inode, digest, bool(settled), bool(indexed))
-            for path, ident, size, mtime, inode, digest, settled, indexed in rows
+            path: Known(ident, size, mtime, inode, digest, bool(settled), kept)
+            for path, ident, size, mtime, inode, digest, settled, kept in rows
         }
 
     @contextmanager
@@ -77,14 +83,13 @@ class IndexFile:
     def put(self, entry: Entry, symbols: Sequence[Symbol]) -> Known:
         """Put a file in, instead of what was there under its path."""
         self.drop([entry.path])
-        indexed = entry.content is not None
-        row = (entry.path, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, indexed)
+        row = (entry.path, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, entry.kept)
         run = self._connection.execute
         written = run(
-            "INSERT INTO files (path, size, mtime, inode, digest, settled, indexed) VALUES (?, ?, ?, ?, ?, ?, ?)", row
+            "INSERT INTO files (path, size, mtime, inode, digest, settled, kept) VALUES (?, ?, ?, ?, ?, ?, ?)", row
         )
         file = written.lastrowid or 0
-        if entry.content is not None:
+        if entry.kept == "words":
             text = entry.content.decode("utf-8", "replace")
             run("INSERT INTO grams (rowid, text) VALUES (?, ?)", (file, text))
             self._connection.executemany(
@@ -92,7 +97,7 @@ class IndexFile:
                 [(each.name, each.kind, file, each.line, each.last, each.container) for each in symbols],
             )
             self._put_passages(file, entry.path, passages(text, symbols))
-        return Known(file, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, indexed)
+        return Known(file, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, entry.kept)
 
     def touch(self, known: Known, entry: Entry) -> Known:
         """Remember new times of a file whose content is the same."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.index import Index, Standing
 from pilothouse.tools.search.index_file import reading
+from pilothouse.tools.search.indexing import Around
 from pilothouse.tools.search.queries import count_symbols
 from pilothouse.types import limits
 from pilothouse.types.ports import PathGuard
@@ -20,9 +22,12 @@ from pilothouse.types.searching import IndexState, IndexView
 class Indexes:
     """Opens indexes when they are asked for and closes them at the end. Used from one event loop."""
 
-    def __init__(self, folder: Path, guard: PathGuard) -> None:
+    def __init__(
+        self, folder: Path, guard: PathGuard, holds_secret: Callable[[str], bool] = lambda _text: False
+    ) -> None:
         self._folder = folder
         self._guard = guard
+        self._holds_secret = holds_secret
         self.grammars = Grammars()
         self._open: OrderedDict[str, Index] = OrderedDict()
         self._closing: set[asyncio.Future[None]] = set()
@@ -34,7 +39,8 @@ class Indexes:
             self._close(root)
             index = None
         if index is None:
-            index = Index(root, self._file(root), self._for(root), self.grammars)
+            around = Around(_Protects(self._guard, root), self.grammars, self._holds_secret)
+            index = Index(root, self._file(root), around)
             index.begin()
             self._open[root] = index
         self._open.move_to_end(root)
@@ -80,9 +86,6 @@ class Indexes:
 
     def _file(self, root: str) -> Path:
         return self._folder / f"{sha256(os.fsencode(root)).hexdigest()[:24]}.sqlite"
-
-    def _for(self, root: str) -> _Protects:
-        return _Protects(self._guard, root)
 
 
 class _Protects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from hashlib import blake2b
 from itertools import islice
 from threading import Event
@@ -15,7 +16,7 @@ from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.grammar_process import Source
 from pilothouse.tools.search.grammars import Grammars
 from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, IGNORE_FILES, Rules
-from pilothouse.tools.search.index_file import Entry, IndexFile, Known
+from pilothouse.tools.search.index_file import Entry, IndexFile, Kept, Known
 from pilothouse.tools.search.reading import Reader
 from pilothouse.tools.search.symbols import Symbol, language_of
 from pilothouse.tools.search.tree import Level, Protects, Stopped, Walk, Wanted
@@ -31,25 +32,25 @@ class Around(msgspec.Struct, frozen=True):
 
     protects: Protects
     grammars: Grammars
-    stop: Event
+    # Whether a text has a secret of the person's in it, which is written nowhere.
+    holds_secret: Callable[[str], bool] = lambda _text: False
 
 
 class Indexing:
     """Brings an index in line with its folder. Used by one thread."""
 
-    def __init__(self, top: Folder, file: IndexFile, around: Around) -> None:
+    def __init__(self, top: Folder, file: IndexFile, around: Around, stop: Event) -> None:
         self._top = top
         self._file = file
-        self._stop = around.stop
-        self._protects = around.protects
-        self._grammars = around.grammars
+        self._around = around
+        self._stop = stop
         self._reader = Reader()
         self._rules: dict[str, Rules] = {}
         self._known = file.known()
         self._todo: dict[str, None] = {}
         self.watch: Watch | None = None
-        # What is there but not in the tables: too large, or with a name that is no text.
-        self.unindexed = {path for path, known in self._known.items() if _is_large(known)}
+        # What is there but not in the tables: too large, with a secret in it, or with a name that is no text.
+        self.unindexed = {path for path, known in self._known.items() if known.kept == "apart"}
         self.capped = False
         self.done = 0
         self.total = 0
@@ -66,7 +67,7 @@ class Indexing:
 
     def sweep(self, prefix: str = "", rules: Rules | None = None) -> None:
         """Look at every file below a folder and note what must be read."""
-        walk = Walk(Wanted(stop=self._stop, protects=self._protects, entering=self._entering))
+        walk = Walk(Wanted(stop=self._stop, protects=self._around.protects, entering=self._entering))
         seen: set[str] = set()
         for below in [each for each in self._rules if each.startswith(prefix)]:
             del self._rules[below]
@@ -93,7 +94,7 @@ class Indexing:
 
     def work(self, until: float) -> None:
         """Read some of what was noted, until a moment at the latest; what was read is in the index then."""
-        with self._file.writing(), self._grammars.turn() as grammars:
+        with self._file.writing(), self._around.grammars.turn() as grammars:
             # While some files are written, the grammars of the next are at work.
             parsing: list[Entry] = []
             group: list[Entry] = []
@@ -176,18 +177,34 @@ class Indexing:
             self._drop([path])
             return None
         found = self._reader.stat
-        if found is None or self._protects(path, self._reader.identity):
+        if found is None or self._around.protects(path, self._reader.identity):
             self._drop([path])
             return None
         if not _is_name(path):
             self.unindexed.add(path)
             return None
-        entry = _entry(path, found, self._reader.content if is_text else None)
+        entry = self._entry(path, found, is_text)
         known = self._known.get(path)
-        if known is not None and known.digest == entry.digest and known.indexed == is_text:
+        if known is not None and known.digest == entry.digest and known.kept == entry.kept:
             self._remember(path, self._file.touch(known, entry))
             return None
         return entry
+
+    def _entry(self, path: str, found: os.stat_result, is_text: bool) -> Entry:
+        content = self._reader.content if is_text else b""
+        kept: Kept = "words" if is_text else "apart" if self._reader.too_large else "nothing"
+        if is_text and self._around.holds_secret(content.decode("utf-8", "replace")):
+            kept = "apart"
+        return Entry(
+            path=path,
+            size=found.st_size,
+            mtime=found.st_mtime_ns,
+            inode=found.st_ino,
+            digest=blake2b(content, digest_size=16).digest(),
+            settled=found.st_mtime < time.time() - limits.INDEX_SETTLED,
+            kept=kept,
+            content=content if kept == "words" else b"",
+        )
 
     def _parse(self, group: list[Entry], parsing: list[Entry], grammars: Grammars) -> list[Entry]:
         """Set the grammars to work on a group, and write the one that they are done with."""
@@ -203,7 +220,7 @@ class Indexing:
 
     def _remember(self, path: str, known: Known) -> None:
         self._known[path] = known
-        (self.unindexed.add if _is_large(known) else self.unindexed.discard)(path)
+        (self.unindexed.add if known.kept == "apart" else self.unindexed.discard)(path)
 
     def _drop(self, paths: list[str]) -> None:
         gone = [path for path in paths if self._known.pop(path, None) is not None]
@@ -214,7 +231,7 @@ class Indexing:
 def _source(entry: Entry) -> Source | None:
     """Return what a grammar reads; None when there is none for it, or it is too large."""
     language = language_of(entry.path)
-    if entry.content is None or not language or entry.size > limits.SYMBOL_FILE_BYTES:
+    if entry.kept != "words" or not language or entry.size > limits.SYMBOL_FILE_BYTES:
         return None
     return Source(language, entry.content)
 
@@ -227,18 +244,6 @@ def _is_enough(group: list[Entry]) -> bool:
     return len(group) >= _GROUP or sum(entry.size for entry in group) >= limits.SYMBOL_FILE_BYTES
 
 
-def _entry(path: str, found: os.stat_result, content: bytes | None) -> Entry:
-    return Entry(
-        path=path,
-        size=found.st_size,
-        mtime=found.st_mtime_ns,
-        inode=found.st_ino,
-        digest=blake2b(content or b"", digest_size=16).digest(),
-        settled=found.st_mtime < time.time() - limits.INDEX_SETTLED,
-        content=content,
-    )
-
-
 def _is_same(known: Known, folder: int, name: str) -> bool:
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -249,10 +254,6 @@ def _is_same(known: Known, folder: int, name: str) -> bool:
         found.st_mtime_ns,
         found.st_ino,
     )
-
-
-def _is_large(known: Known) -> bool:
-    return not known.indexed and known.size > limits.INDEX_FILE_BYTES
 
 
 def _is_name(path: str) -> bool:

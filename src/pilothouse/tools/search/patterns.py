@@ -51,17 +51,8 @@ class Pattern:
 def literal_pattern(text: str, *, case_sensitive: bool) -> Pattern:
     """Return the search for a text as it stands."""
     _check(text)
-    literals = tuple(line for line in (text,) if len(line) >= _GRAM)
-    if not case_sensitive and text.lower() != text.upper():
-        return Pattern(_compiled(re.escape(text), text, case_sensitive=False), literals)
-    wanted = text.encode("utf-8", "replace")
-    size = len(wanted)
-
-    def find(buffer: bytearray, start: int, end: int) -> tuple[int, int] | None:
-        at = buffer.find(wanted, start, end)
-        return None if at < 0 else (at, at + size)
-
-    return Pattern(find, literals)
+    literals = (text,) if len(text) >= _GRAM else ()
+    return Pattern(_compiled(re.escape(text), text, case_sensitive=case_sensitive), literals)
 
 
 def regex_pattern(text: str, *, case_sensitive: bool) -> Pattern:

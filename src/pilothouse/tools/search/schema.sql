@@ -9,8 +9,9 @@ CREATE TABLE files (
     digest BLOB NOT NULL,
     -- Whether its times can be trusted: a file that was changed a moment ago may change again within the same tick.
     settled INTEGER NOT NULL,
-    -- 0 for what is too large or no text: it is known, and not in the tables below.
-    indexed INTEGER NOT NULL
+    -- 'words': in the tables below. 'apart': text that is not (too large, or with a secret in it), and is searched by
+    -- reading it. 'nothing': no text.
+    kept TEXT NOT NULL
 );
 CREATE TABLE symbols (
     name TEXT NOT NULL,
