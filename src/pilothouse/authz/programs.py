@@ -18,7 +18,9 @@ _STARTERS = """
     clang++ ld as tcc javac pip uv uvx pipx poetry pdm conda mamba micromamba gem bundle composer apt apt-get
     aptitude dpkg rpm yum dnf zypper pacman apk brew port snap flatpak nix nix-shell nix-env guix docker podman
     buildah nerdctl ctr crictl kubectl helm lxc lxd incus vagrant multipass terraform ansible ansible-playbook
-    pre-commit lefthook husky direnv asdf mise
+    pre-commit lefthook husky direnv asdf mise ldd pytest py.test nosetests behave unittest jest mocha vitest ava
+    karma cypress playwright phpunit rspec cucumber eslint prettier stylelint webpack vite rollup parcel esbuild
+    gulp grunt sphinx-build mkdocs scons waf invoke fab cookiecutter copier yo dotnet msbuild nuget sbt lein pants
 """
 _SHELLS = """
     sh bash rbash dash ash zsh fish ksh mksh pdksh csh tcsh yash nu elvish xonsh busybox toybox pwsh powershell cmd
@@ -39,7 +41,8 @@ _WRITERS = """
     tar bsdtar gtar cpio pax zip unzip 7z 7za 7zr rar unrar ar dd tee cp mv rm ln install truncate shred split csplit
     rename patch chmod chown chgrp chattr setfacl mkfifo mknod mount umount mkfs fdisk parted losetup kill pkill
     killall reboot shutdown halt poweroff passwd useradd usermod groupadd visudo vipw sysctl modprobe insmod iptables
-    nft ip ifconfig sponge
+    nft ip ifconfig sponge uniq xxd gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 compress uncompress link unlink rmdir
+    objcopy strip patchelf pdftotext qpdf dos2unix unix2dos xsltproc sox mktemp script wall write
 """
 OPEN_ENDED = frozenset(" ".join((_STARTERS, _SHELLS, _INTERPRETERS, _VIEWERS, _SENDERS, _WRITERS)).split())
 
