@@ -18,6 +18,7 @@ from tests.support.source import ROOT
         ("many", ("--conversations", "3", "--seconds", "1"), "150 (all)"),
         ("files", ("--times", "3"), "editing 10 KB"),
         ("search", ("--files", "300"), "index of everything"),
+        ("terminal", ("--megabytes", "1", "--times", "2"), "a bare loop to a session"),
         ("long", ("--items", "200", "--rounds", "2"), "append one message"),
     ],
 )

@@ -31,13 +31,11 @@ _OF_THE_SYSTEM = (
 
 def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return what is hidden from every command and exists now, links resolved, none inside another."""
-    home = Path(environ.get("HOME") or Path.home())
-    config, share = environ.get("XDG_CONFIG_HOME"), environ.get("XDG_DATA_HOME")
-    wanted = [data_folder, *(home / name for name in _IN_HOME), *map(Path, _OF_THE_SYSTEM)]
-    if config:
-        wanted += [Path(config, name.removeprefix(".config/")) for name in _IN_HOME if name.startswith(".config/")]
-    if share:
-        wanted += [Path(share, name.removeprefix(".local/share/")) for name in _IN_HOME if name.startswith(".local/")]
+    home = environ.get("HOME") or os.path.expanduser("~")
+    wanted = [str(data_folder), *(f"{home}/{name}" for name in _IN_HOME), *_OF_THE_SYSTEM]
+    for variable, usual in (("XDG_CONFIG_HOME", ".config/"), ("XDG_DATA_HOME", ".local/share/")):
+        if moved := environ.get(variable):
+            wanted += [f"{moved}/{name.removeprefix(usual)}" for name in _IN_HOME if name.startswith(usual)]
     return outermost(os.path.realpath(path) for path in wanted if os.path.lexists(path))
 
 

@@ -9,22 +9,25 @@ from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.processes import Child, start
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.commands import read_all, watched
+from pilothouse.tools.terminal.covering import covered_piece, held_back
 from pilothouse.tools.terminal.kept import Ring
 from pilothouse.tools.terminal.text import decode, plain
 from pilothouse.types import limits
 from pilothouse.types.ids import new_id
+from pilothouse.types.ports import Cover
 from pilothouse.types.terminals import ProcessOutput, ProcessView
 
 
 class Background:
     """One command in the background. Made by `start_background`."""
 
-    def __init__(self, child: Child, conversation_id: str, item_id: str, text: str) -> None:
+    def __init__(self, child: Child, conversation_id: str, item_id: str, text: str, cover: Cover) -> None:
         self.id = new_id("p")
         self._child = child
         self._conversation_id = conversation_id
         self._item_id = item_id
         self._text = text
+        self._cover = cover
         self._started_at = time.time()
         self._ended_at: float | None = None
         self.ring = Ring()
@@ -37,7 +40,7 @@ class Background:
         self._task = asyncio.create_task(self._watch(folder, caps), name=f"background {self.id}")
 
     async def _watch(self, folder: str, caps: Caps) -> None:
-        reading = asyncio.create_task(read_all(self._child, self.ring.add, lambda line: None))
+        reading = asyncio.create_task(read_all(self._child, self.ring.add, lambda recent: None))
         try:
             if await watched(self._child, folder, caps, None) == "disk":
                 self.note = "It was ended because the disk was almost full."
@@ -72,10 +75,11 @@ class Background:
 
     def output(self, from_index: int) -> ProcessOutput:
         """Return what it wrote from an index on, as far as that is still there."""
-        piece = self.ring.read(max(from_index, 0), limits.TERMINAL_BUFFER_MOST)
+        piece = covered_piece(self.ring, from_index, self._cover)
+        held = held_back(piece, self._cover) if self.running else 0
         return ProcessOutput(
-            output=plain(decode(piece)),
-            end_index=self.ring.end,
+            output=plain(decode(piece[: len(piece) - held])),
+            end_index=self.ring.end - held,
             running=self.running,
             exit_code=None if self.running else self._child.exit_code,
         )
@@ -92,8 +96,8 @@ class Background:
             await asyncio.wait([self._task])
 
 
-async def start_background(sandbox: Sandbox, order: Order, item_id: str, text: str) -> Background:
+async def start_background(sandbox: Sandbox, order: Order, item_id: str, text: str, cover: Cover) -> Background:
     """Start a command and leave it running."""
-    background = Background(await start(sandbox, order), order.owner, item_id, text)
+    background = Background(await start(sandbox, order), order.owner, item_id, text, cover)
     background.watch(order.folder, sandbox.caps)
     return background

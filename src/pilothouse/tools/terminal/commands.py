@@ -15,10 +15,11 @@ from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.processes import Child, start
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.kept import HeadTail
-from pilothouse.tools.terminal.text import last_line
 from pilothouse.types import limits
 
 _PIECE = 256 * 1024
+# Enough for a line of output and any secret in it.
+_RECENT = 4_096
 # Why a command is over.
 Ending = Literal["ended", "timeout", "disk"]
 
@@ -33,9 +34,9 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 async def run_command(
-    sandbox: Sandbox, order: Order, timeout: float, tell: Callable[[str], None] = lambda line: None
+    sandbox: Sandbox, order: Order, timeout: float, tell: Callable[[bytes], None] = lambda recent: None
 ) -> Outcome:
-    """Run a command and wait for it; `tell` gets the last line of its output now and then.
+    """Run a command and wait for it; `tell` gets the end of its output now and then.
 
     However this ends, by itself, in time, or by being cancelled: everything that the command started is gone.
     """
@@ -71,14 +72,15 @@ async def _finish(child: Child, reading: asyncio.Task[None]) -> None:
     await asyncio.wait([reading])
 
 
-async def read_all(child: Child, take: Callable[[bytes], None], tell: Callable[[str], None]) -> None:
+async def read_all(child: Child, take: Callable[[bytes], None], tell: Callable[[bytes], None]) -> None:
     """Read what a command writes until it closes its output; a flood is read and mostly forgotten."""
-    told = 0.0
+    told, recent = 0.0, b""
     while piece := await child.output.read(_PIECE):
         take(piece)
+        recent = (recent + piece)[-_RECENT:]
         if time.monotonic() - told >= limits.COMMAND_TOLD:
             told = time.monotonic()
-            tell(last_line(piece))
+            tell(recent)
 
 
 async def _disk_fills(folder: str, caps: Caps) -> None:

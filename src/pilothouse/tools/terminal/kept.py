@@ -65,7 +65,8 @@ class Ring:
     def read(self, index: int, most: int) -> bytes:
         """Return bytes from an index on, or from the oldest that is there."""
         at = max(index - self.start, 0)
-        return bytes(self._data[at : at + most])
+        with memoryview(self._data) as view:
+            return bytes(view[at : at + most])
 
     def clear(self) -> None:
         """Let go of everything; the indexes go on."""

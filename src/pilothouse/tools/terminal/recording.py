@@ -2,7 +2,7 @@
 
 Two files: the raw bytes, and one JSON array a line about them. `[t, "o", n]`: n bytes at t; `[t, "r", columns, rows]`:
 the window; `[t, "s", {…}]`: a session began; `[t, "x", code]`: it ended. An index counts bytes from the first session
-of the conversation on, whichever of them are still kept.
+of the conversation on, whichever of them are still kept. Secrets that we know are covered before anything is written.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from pathlib import Path
 
 import msgspec
 
+from pilothouse.tools.terminal.covering import Bare
 from pilothouse.types import limits
 from pilothouse.types.json import Frozen, encode
+from pilothouse.types.ports import Cover
 from pilothouse.types.terminals import SandboxKind
 
 _log = logging.getLogger(__name__)
@@ -45,7 +47,8 @@ class Began(Frozen, frozen=True):
 class Recording:
     """Writes down what a terminal says, a moment later and beside the event loop."""
 
-    def __init__(self, folder: Path, conversation_id: str) -> None:
+    def __init__(self, folder: Path, conversation_id: str, cover: Cover | None = None) -> None:
+        self._cover = cover or Bare()
         name = _UNFIT.sub("_", conversation_id)
         self._bytes = folder / f"{name}.bytes"
         self._times = folder / f"{name}.times"
@@ -67,14 +70,18 @@ class Recording:
     def _look(self) -> None:
         """Take up what an earlier process wrote."""
         size = self._bytes.stat().st_size if self._bytes.is_file() else 0
-        self._written = size
+        self._written, noted = size, 0
         for _, kind, *rest in events(self._times):
             if kind == "b":
                 self._base = int(str(rest[0]))
+            elif kind == "o":
+                noted += int(str(rest[0]))
             elif kind == "s":
                 self.last, self.exit_code = msgspec.convert(rest[0], Began), None
             elif kind == "x":
                 self.exit_code = int(str(rest[0]))
+        # What was held back when that process died may have been the beginning of a secret.
+        self._pending += b"*" * (noted - size)
 
     @property
     def exists(self) -> bool:
@@ -109,13 +116,15 @@ class Recording:
     def add(self, piece: bytes) -> None:
         """Take bytes that the terminal wrote."""
         self.index += len(piece)
-        if self.stopped:
+        if self.stopped or not piece:
             return
         if self._written + len(self._pending) + len(piece) > limits.RECORDING_BYTES:
             self.stopped = "The recording is full."
             return
         self._pending += piece
         self._note("o", len(piece))
+        if len(self._pending) > limits.RECORDING_BEHIND // 4:
+            self._hurry.set()
 
     def resize(self, columns: int, rows: int) -> None:
         """Take another size of the window."""
@@ -138,7 +147,7 @@ class Recording:
                 async with asyncio.timeout(limits.RECORDING_FLUSH):
                     await self._hurry.wait()
             self._hurry.clear()
-            data, lines = bytes(self._pending), tuple(self._lines)
+            data, lines = self._ready(), tuple(self._lines)
             del self._lines[: len(lines)]
             try:
                 await asyncio.to_thread(self._write, data, lines)
@@ -152,6 +161,11 @@ class Recording:
             del self._pending[: len(data)]
             self.room()
 
+    def _ready(self) -> bytes:
+        """Return what can be written: what may be the beginning of a secret waits for the rest of it."""
+        data = bytes(self._pending)
+        return data if self.exit_code is not None else data[: len(data) - self._cover.undecided(data)]
+
     async def flush(self) -> None:
         """Wait until what was taken so far is written down."""
         wanted = self.end
@@ -161,7 +175,8 @@ class Recording:
 
     def _write(self, data: bytes, lines: tuple[bytes, ...]) -> None:
         self._bytes.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path, content in ((self._bytes, data), (self._times, b"".join(line + b"\n" for line in lines))):
+        about = b"".join(line + b"\n" for line in lines)
+        for path, content in ((self._bytes, self._cover.cover(data)), (self._times, about)):
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "ab", buffering=0) as file:
                 view = memoryview(content)

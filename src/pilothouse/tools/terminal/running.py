@@ -14,10 +14,11 @@ from pilothouse.tools.arguments import (
     success,
 )
 from pilothouse.tools.terminal.commands import Outcome, run_command
+from pilothouse.tools.terminal.covering import Ends, covered_ends, held_back
 from pilothouse.tools.terminal.hints import hint
 from pilothouse.tools.terminal.operation import TerminalOperation
 from pilothouse.tools.terminal.shells import text_command
-from pilothouse.tools.terminal.text import decode, for_model, plain, shortened
+from pilothouse.tools.terminal.text import decode, for_model, last_line, plain, shortened
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse, Effect
 from pilothouse.types.json import JsonObject
@@ -83,10 +84,15 @@ class RunCommand(TerminalOperation):
             self._terminals.sandbox,
             order,
             self._timeout(arguments),
-            lambda line: feedback.progress(None, None, line),
+            lambda recent: feedback.progress(None, None, self._now(recent)),
         )
         self._terminals.remember(context.conversation_id, said, outcome.exit_code)
-        return _told(outcome, now, self._timeout(arguments))
+        return _told(outcome, covered_ends(outcome.output, self._terminals.cover), now, self._timeout(arguments))
+
+    def _now(self, recent: bytes) -> str:
+        """Return the newest line."""
+        cover = self._terminals.cover
+        return last_line(cover.cover(recent[: len(recent) - held_back(recent, cover)]))
 
     async def _meant(self, arguments: JsonObject, context: CallContext) -> CommandUse:
         text, argv = optional_string(arguments, "command"), _words(arguments.get("argv"))
@@ -129,9 +135,9 @@ def _words(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _told(outcome: Outcome, command: CommandUse, timeout: float) -> ToolOutput:
+def _told(outcome: Outcome, ends: Ends, command: CommandUse, timeout: float) -> ToolOutput:
     """Return a command's end for the model, and its output for people."""
-    output = for_model(outcome.output)
+    output = for_model(ends)
     endings = {
         "ended": f"Exit code {outcome.exit_code} after {outcome.seconds:.1f} s.",
         "timeout": f"It was ended after {timeout:g} s, with everything that it started.",
@@ -141,8 +147,8 @@ def _told(outcome: Outcome, command: CommandUse, timeout: float) -> ToolOutput:
     error = None
     if outcome.ending != "ended":
         error = ToolError("TIMEOUT" if outcome.ending == "timeout" else "DISK_FULL", said)
-    head, tail = outcome.output.ends
-    parts = (Part(kind="text", text=plain(decode(head + tail)), name="output"),) if outcome.output.left_out else ()
+    whole = plain(decode(ends.head + ends.tail)) if ends.left_out else ""
+    parts = (Part(kind="text", text=whole, name="output"),) if ends.left_out else ()
     data: JsonObject = {
         "exitCode": outcome.exit_code,
         "outputBytes": outcome.output.total,

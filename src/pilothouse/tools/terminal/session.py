@@ -94,24 +94,29 @@ class Session:
     # --- output ---
 
     def _readable(self) -> None:
-        for _ in range(_READS):
-            try:
-                piece = os.read(self._master, _READ)
-            except BlockingIOError:
-                break
-            except OSError as error:
-                # A terminal that nobody holds open any more says so with this.
-                if error.errno != errno.EIO:
-                    raise
-                piece = b""
+        pieces: list[bytes] = []
+        while len(pieces) < _READS and (piece := self._read()) is not None:
             if not piece:
                 self._loop.remove_reader(self._master)
                 break
-            self._take(piece)
+            pieces.append(piece)
+        self._take(b"".join(pieces))
         if self.recording.is_behind:
             self._paused = True
             self._loop.remove_reader(self._master)
         self._wake()
+
+    def _read(self) -> bytes | None:
+        """Return what is there to be read: None when there is nothing yet, no bytes at the end."""
+        try:
+            return os.read(self._master, _READ)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            # A terminal that nobody holds open any more says so with this.
+            if error.errno != errno.EIO:
+                raise
+            return b""
 
     def _take(self, piece: bytes) -> None:
         self.ring.add(piece)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from pilothouse.tools.arguments import BadArgument, optional_int, optional_string, success
+from pilothouse.tools.terminal.covering import covered_ends, held_back
 from pilothouse.tools.terminal.kept import HeadTail
 from pilothouse.tools.terminal.operation import TerminalOperation
 from pilothouse.tools.terminal.screen import screen_of
@@ -32,6 +33,24 @@ class _OfSession(TerminalOperation):
     def session(self, arguments: JsonObject, context: CallContext) -> Session:
         self.check_session(arguments, context)
         return self._terminals.session(context.conversation_id)
+
+    async def said(self, session: Session, index: int, context: CallContext) -> ToolOutput:
+        """Return a session's output from an index on, its middle left out where it is long."""
+        cover, first = self._terminals.cover, session.began.index
+        _, recent = await session.read(max(session.ring.end - cover.reach, first), cover.reach)
+        end = max(session.ring.end - (held_back(recent, cover) if session.running else 0), index)
+        at, kept, lead = min(max(index - cover.reach, first), index), HeadTail(), 0
+        while at < end:
+            where, piece = await session.read(at, min(limits.TERMINAL_PIECE, end - at))
+            if not piece:
+                break
+            lead = lead if kept.total else max(index - where, 0)
+            kept.add(piece)
+            at = where + len(piece)
+        told = for_model(covered_ends(kept, cover, lead))
+        state = "" if session.running else f" The session ended with exit code {session.exit_code}."
+        data: JsonObject = {"sessionId": context.conversation_id, "endIndex": at, "running": session.running}
+        return success(f"end_index: {at}.{state}\n{told or '(no output)'}", data)
 
 
 class CreateSession(_OfSession):
@@ -100,7 +119,7 @@ class SendInput(_OfSession):
         before = session.ring.end
         await self._terminals.type(context.conversation_id, _input(arguments).encode())
         await session.settle()
-        return await _said(session, before, context)
+        return await self.said(session, before, context)
 
     def _typed(self, arguments: JsonObject, context: CallContext) -> CommandUse:
         began = self.session(arguments, context).began
@@ -124,7 +143,7 @@ class GetOutput(_OfSession):
         index = optional_int(arguments, "from_index", session.began.index)
         if index > session.ring.end:
             raise BadArgument(f"`from_index` is beyond the end; the output ends at {session.ring.end}.", "OUT_OF_RANGE")
-        return await _said(session, index, context)
+        return await self.said(session, index, context)
 
 
 class GetHistory(_OfSession):
@@ -137,7 +156,7 @@ class GetHistory(_OfSession):
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the whole of it, its middle left out where it is long."""
         session = self.session(arguments, context)
-        return await _said(session, session.began.index, context)
+        return await self.said(session, session.began.index, context)
 
 
 class GetTerminalBuffer(_OfSession):
@@ -183,20 +202,6 @@ class CloseSession(_OfSession):
         self.session(arguments, context)
         await self._terminals.close_terminal(context.conversation_id)
         return success("The terminal session is closed, with everything that ran in it.")
-
-
-async def _said(session: Session, index: int, context: CallContext) -> ToolOutput:
-    """Return a session's output from an index on, its middle left out where it is long."""
-    end, kept = session.ring.end, HeadTail()
-    while index < end:
-        at, piece = await session.read(index, min(limits.TERMINAL_PIECE, end - index))
-        if not piece:
-            break
-        kept.add(piece)
-        index = at + len(piece)
-    state = "" if session.running else f" The session ended with exit code {session.exit_code}."
-    data: JsonObject = {"sessionId": context.conversation_id, "endIndex": index, "running": session.running}
-    return success(f"end_index: {index}.{state}\n{for_model(kept) or '(no output)'}", data)
 
 
 def _input(arguments: JsonObject) -> str:

@@ -12,11 +12,13 @@ import msgspec
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.background import Background, start_background
+from pilothouse.tools.terminal.covering import Bare
 from pilothouse.tools.terminal.recording import Recording
 from pilothouse.tools.terminal.session import Session, Window, open_session
 from pilothouse.tools.terminal.shells import session_command, session_environment
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ports import Cover
 from pilothouse.types.terminals import ProcessOutput, ProcessView, TerminalList, TerminalView
 from pilothouse.types.terminals import Recording as RecordingFile
 
@@ -32,8 +34,10 @@ class LastCommand(msgspec.Struct, frozen=True):
 class Terminals:
     """Sessions by conversation, background commands, what was selected, and recordings that outlive us."""
 
-    def __init__(self, sandbox: Sandbox, recordings: Path) -> None:
+    def __init__(self, sandbox: Sandbox, recordings: Path, cover: Cover | None = None) -> None:
         self._sandbox = sandbox
+        # Takes the secrets that we know out of whatever is written down or goes to a model.
+        self.cover = cover or Bare()
         self._folder = recordings
         self._sessions: dict[str, Session] = {}
         self._recordings: dict[str, Recording] = {}
@@ -204,7 +208,7 @@ class Terminals:
             )
         for old in [each for each in ours.values() if not each.running][: -limits.BACKGROUND_KEPT]:
             del ours[old.id]
-        started = await start_background(self._sandbox, order, item_id, text)
+        started = await start_background(self._sandbox, order, item_id, text, self.cover)
         ours[started.id] = started
         return started.view()
 
@@ -230,7 +234,7 @@ class Terminals:
     def _recording(self, conversation_id: str) -> Recording:
         found = self._recordings.get(conversation_id)
         if found is None:
-            found = self._recordings[conversation_id] = Recording(self._folder, conversation_id)
+            found = self._recordings[conversation_id] = Recording(self._folder, conversation_id, self.cover)
         return found
 
     async def recording(self, conversation_id: str) -> RecordingFile:

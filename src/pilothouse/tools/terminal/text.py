@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.tools.terminal.covering import Ends
 from pilothouse.types import limits
 
 _SEQUENCE = re.compile(
@@ -60,15 +60,14 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", "\n".join(lines).replace("\x08", "").replace("\x1b", ""))
 
 
-def for_model(kept: HeadTail) -> str:
+def for_model(ends: Ends) -> str:
     """Return an output's beginning and end as a model gets it, with a note in between when there is more."""
-    head, tail = kept.ends
-    if not kept.left_out:
-        return shortened(plain(decode(head + tail)))
+    if not ends.left_out:
+        return shortened(plain(decode(ends.head)))
     return _joined(
-        plain(decode(head))[: limits.COMMAND_HEAD_CHARS],
-        plain(decode(tail))[-limits.COMMAND_TAIL_CHARS :],
-        f"{kept.total:,} bytes in all",
+        plain(decode(ends.head))[: limits.COMMAND_HEAD_CHARS],
+        plain(decode(ends.tail))[-limits.COMMAND_TAIL_CHARS :],
+        f"{ends.total:,} bytes in all",
     )
 
 
@@ -86,7 +85,7 @@ def _joined(head: str, tail: str, size: str) -> str:
 
 def last_line(data: bytes) -> str:
     """Return the last line with something in it, to show while a command runs."""
-    for line in reversed(plain(decode(data[-4_096:])).splitlines()):
+    for line in reversed(plain(decode(data)).splitlines()):
         if line.strip():
             return line.strip()[: limits.COMMAND_TOLD_CHARS]
     return ""
