@@ -18,8 +18,6 @@ from pilothouse.types.access import Access
 from pilothouse.types.authority import Pattern
 from pilothouse.types.ports import CallContext, Tool
 
-ANYWHERE = "anywhere"
-
 
 class SeenPath(NamedTuple):
     """A path as patterns look at it: from the root, and from the working directory when it lies in it."""

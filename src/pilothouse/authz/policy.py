@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pilothouse.authz.matching import Subject, concerns, covers_all
 from pilothouse.authz.ports import Ruling
@@ -85,9 +85,3 @@ def ruling_of(rule: Rule | None) -> Ruling | None:
         return None
     said = f": {rule.note.rstrip('.')}." if rule.note else "."
     return Ruling(rule.verdict, rule.id, f"{_WHY[rule.verdict]}{said}")
-
-
-def judged_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return the deciding rule by asking every single one: slow, and what the index is held against."""
-    found = [rule for rule in rules if speaks_about(rule, subject)]
-    return min(found, key=_rank, default=None)
