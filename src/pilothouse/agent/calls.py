@@ -107,6 +107,8 @@ class Calls:
         events: list[Event] = []
         for one in asked:
             data = questions.approval(one.call, one.tool, one.needed, self._journal.items)
+            # It shows what is in files, which is masked like everything that a tool reads.
+            data["preview"] = self._results.masked(data.get("preview") or {})
             question = self._journal.new("question", status="waiting", text=one.needed.question, data=data)
             facts = decided(one.needed.decision, one.access)
             events += [self._recorder.phase(one.call, "waiting_approval", data=facts), ItemCreated(item=question)]
@@ -153,7 +155,7 @@ class Calls:
         # The intent is written first: a call whose end is not in the timeline may have happened.
         await self._journal.write(self._recorder.phase(call, "executing", status="streaming", data=facts))
         tell("executing", call)
-        execution = self._running[call.id] = Execution(call.id, tool, times, self._journal)
+        execution = self._running[call.id] = Execution(call.id, tool, times, self._journal, self._results)
         began = time.monotonic()
         try:
             if call.id in self._cancelled:

@@ -8,7 +8,7 @@ from typing import Literal
 from pilothouse.agent.deadline import Deadline
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallTimes, Journal, Tool, ToolError, ToolOutput, ToolPaused
+from pilothouse.types.ports import CallContext, CallTimes, Journal, Results, Tool, ToolError, ToolOutput, ToolPaused
 
 # How a tool took being stopped: it ended, its server was told (and does not say whether it stopped), or neither.
 Cancellation = Literal["acknowledged", "asked", "unanswered"]
@@ -25,10 +25,11 @@ _left_behind: set[asyncio.Task[ToolOutput | ToolPaused]] = set()
 class Execution:
     """A call from the start of its tool to an outcome."""
 
-    def __init__(self, call_id: str, tool: Tool, times: CallTimes, journal: Journal) -> None:
+    def __init__(self, call_id: str, tool: Tool, times: CallTimes, journal: Journal, results: Results) -> None:
         self._id = call_id
         self._tool = tool
         self._journal = journal
+        self._results = results
         self._task: asyncio.Task[ToolOutput | ToolPaused] | None = None
         self.last_progress: JsonObject | None = None
         self._over: asyncio.Future[Literal["done", "timeout", "cancel"]] = asyncio.get_running_loop().create_future()
@@ -43,7 +44,7 @@ class Execution:
         """Take what the tool tells; an answer that came too late to count tells nothing."""
         if not self._over.done():
             self._deadline.restart()
-            self.last_progress = {"done": done, "total": total, "message": message}
+            self.last_progress = self._results.masked({"done": done, "total": total, "message": message})
             self._journal.note(self._id, {"progress": self.last_progress, "deadlineAt": self._deadline.at})
 
     def keep_waiting(self) -> None:

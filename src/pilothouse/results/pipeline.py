@@ -50,6 +50,14 @@ class Pipeline:
             await self._keeper.keep_result(KeptResult(item_id, conversation_id, done.kept.parts, done.kept.cut))
         return done.output
 
+    def masked(self, told: JsonObject) -> JsonObject:
+        """Return what is told beside a result without secrets; nothing of it when that cannot be made sure."""
+        try:
+            return dict(_masked(self._redactor, told))
+        except Exception:
+            _log.exception("masking what a call tells failed")
+            return {}
+
     def _processed(self, output: ToolOutput) -> _Processed:
         try:
             masking = Masking(self._redactor)

@@ -21,6 +21,7 @@ class Redactor:
         self._values: frozenset[str] = frozenset()
         # Longest first: a value that contains another must not be cut in two.
         self._forms: tuple[str, ...] = ()
+        self._bytes: tuple[bytes, ...] = ()
 
     @property
     def reach(self) -> int:
@@ -34,6 +35,7 @@ class Redactor:
         with self._guard:
             self._values |= {value}
             self._forms = tuple(sorted({*self._forms, *_forms(value)}, key=len, reverse=True))
+            self._bytes = tuple(form.encode(errors="surrogateescape") for form in self._forms)
 
     def redact(self, text: str) -> str:
         """Return the text without secrets."""
@@ -41,6 +43,17 @@ class Redactor:
             if form in text:
                 text = text.replace(form, MARK)
         return text
+
+    def cover(self, data: bytes) -> bytes:
+        """Return the bytes with an asterisk for each byte of a secret: everything stays where it is."""
+        for form in self._bytes:
+            if form in data:
+                data = data.replace(form, b"*" * len(form))
+        return data
+
+    def undecided(self, data: bytes) -> int:
+        """Return how many bytes at the end are the beginning of a secret, if more come."""
+        return max((_begun(data, form) for form in self._bytes), default=0)
 
 
 def _forms(value: str) -> set[str]:
@@ -53,6 +66,15 @@ def _forms(value: str) -> set[str]:
         base64.b64encode(data).decode().rstrip("="),
         base64.urlsafe_b64encode(data).decode().rstrip("="),
     }
+
+
+def _begun(data: bytes, form: bytes) -> int:
+    """Return how much of a form the data ends with, without being the whole of it."""
+    last = data[max(0, len(data) - len(form) + 1) :]
+    at = last.find(form[:1])
+    while at >= 0 and not form.startswith(last[at:]):
+        at = last.find(form[:1], at + 1)
+    return len(last) - at if at >= 0 else 0
 
 
 class RedactingFilter(logging.Filter):

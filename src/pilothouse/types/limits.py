@@ -187,8 +187,8 @@ HEAD_TIMEOUT = 15.0
 KEEP_ALIVE = 30
 # A reader that takes nothing for this long is gone, or as good as gone.
 WRITE_TIMEOUT = 60.0
-# Commands of the page are short; conversations open in one tab are few.
-SOCKET_MESSAGE_BYTES = 16 * 1024
+# What is pasted into a terminal is the longest that a page says; conversations open in one tab are few.
+SOCKET_MESSAGE_BYTES = 512 * 1024
 SOCKET_SUBSCRIPTIONS = 64
 # Connections end within this after the server was told to stop; streams are ended at once.
 CONNECTION_GRACE = 3
@@ -219,6 +219,8 @@ LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
 # A shorter "secret" stands for none; hiding it would only garble text.
 REDACT_MIN_CHARS = 8
+# Fewer bytes of a secret's beginning may be anything; a reader need not wait for what follows.
+SECRET_BEGINNING = 4
 # What a provider may send as its list of models; OpenRouter's is the largest at about 1 MB.
 MODEL_LIST_BYTES = 8 * 1024 * 1024
 # Asking a remote provider for its list; the person waits for it.
@@ -588,7 +590,7 @@ TERMINAL_PIECE = 64 * 1024
 TERMINAL_ANSWER = 0.5
 TERMINAL_QUIET = 0.12
 # Input at once, and what waits for a program that does not read.
-TERMINAL_INPUT_BYTES = 64 * 1024
+TERMINAL_INPUT_BYTES = 256 * 1024
 TERMINAL_INPUT_BEHIND = 1024**2
 TERMINAL_COLUMNS = 120
 TERMINAL_ROWS = 30

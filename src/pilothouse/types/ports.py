@@ -374,6 +374,10 @@ class Results(Protocol):
         """
         ...
 
+    def masked(self, told: JsonObject) -> JsonObject:
+        """Return what is told beside a result without secrets; nothing of it when that cannot be made sure."""
+        ...
+
 
 class KeptResult(msgspec.Struct, frozen=True):
     """A call's result as it is kept for people: masked, within its bounds."""
@@ -402,6 +406,23 @@ class Redactor(Protocol):
 
     def redact(self, text: str) -> str:
         """Return the text without secrets."""
+        ...
+
+
+class Cover(Protocol):
+    """Covers the secrets it knows in a stream of bytes, in which everything stays where it is."""
+
+    @property
+    def reach(self) -> int:
+        """Return the length of the longest text it covers."""
+        ...
+
+    def cover(self, data: bytes) -> bytes:
+        """Return the bytes, as many, with an asterisk for each byte of a secret."""
+        ...
+
+    def undecided(self, data: bytes) -> int:
+        """Return how many bytes at the end are the beginning of a secret, if more come."""
         ...
 
 
