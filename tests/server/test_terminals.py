@@ -170,6 +170,20 @@ async def test_what_cannot_be_done_is_told_and_the_window_stays(desk: Desk) -> N
         assert "already" in (await window.told())["message"]
 
 
+async def test_a_long_paste_arrives_whole(desk: Desk) -> None:
+    text = "".join(f"line {number} of what was pasted\r" for number in range(3_000))
+    async with desk.window() as window:
+        await window.open()
+        await window.say(type="input", data="stty -echo; cat > pasted\r")
+        await window.say(type="input", data=text)
+        await window.say(type="input", data="\x04\x04")
+        await window.say(type="input", data="stty echo; echo re''ady\r")
+        await window.sees(b"ready")
+        await window.say(type="input", data="x" * (limits.TERMINAL_INPUT_BYTES + 1))
+        assert "too much input" in (await window.told())["message"]
+    assert (desk.folder / "pasted").read_text() == text.replace("\r", "\n")
+
+
 async def test_a_conversation_without_a_folder_has_no_terminal(desk: Desk) -> None:
     made = (await desk.server.http.post("/api/conversations", json={}, headers=BEARER)).json()
     path = f"/api/conversations/{made['id']}/terminal"

@@ -170,6 +170,7 @@ async def open_host(
         stack.push_async_callback(recovery.end)
         stack.push_async_callback(engine.stop)
         if role == "server":
+            _probe_sandbox(stack, hands)
             await parts.records.tidy()
             service.policy_changed()
             _watch_files(
@@ -280,6 +281,12 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed, todos: TodoLists) 
     feed.on_written = wakeups.changed
     wakeups.begin()
     stack.push_async_callback(wakeups.end)
+
+
+def _probe_sandbox(stack: AsyncExitStack, hands: Hands) -> None:
+    """Find out what holds commands before someone needs one."""
+    probing = asyncio.create_task(asyncio.to_thread(hands.terminals.sandbox.view), name="probe-sandbox")
+    stack.push_async_callback(asyncio.wait, [probing])
 
 
 def _watch_files(
