@@ -152,10 +152,8 @@ async def test_events_that_the_system_dropped_are_made_good_by_looking_at_everyt
 
 
 @pytest.mark.case("FIL-09")
-async def test_an_index_is_taken_up_again_and_only_what_changed_is_read(home: Path, work: Path) -> None:
+async def test_an_index_is_taken_up_again_and_only_what_changed_is_made_anew(home: Path, work: Path) -> None:
     plant(work, {f"f{number}.txt": f"word{number}\n" for number in range(30)})
-    for number in range(30):
-        os.utime(work / f"f{number}.txt", (1_700_000_000, 1_700_000_000))
     async with searcher(home, work) as first:
         assert await first.hits("search_index", query="word7") == ["f7.txt:1"]
     (file,) = (home / "cache" / "index").glob("*.sqlite")
@@ -174,6 +172,28 @@ async def test_an_index_is_taken_up_again_and_only_what_changed_is_read(home: Pa
         after = dict(connection.execute("SELECT path, id FROM files"))
     connection.close()
     assert {path for path in after if after[path] != before[path]} == {"f7.txt"}
+
+
+async def test_a_change_that_hides_behind_old_times_is_seen(home: Path, work: Path) -> None:
+    plant(work, {"a.txt": "needle\n"})
+    os.utime(work / "a.txt", (1_700_000_000, 1_700_000_000))
+    async with searcher(home, work) as first:
+        assert await first.hits("search_index", query="needle") == ["a.txt:1"]
+    plant(work, {"a.txt": "thread\n"})
+    os.utime(work / "a.txt", (1_700_000_000, 1_700_000_000))
+    async with searcher(home, work) as second:
+        assert await second.hits("search_index", query="needle") == []
+        assert await second.hits("search_index", query="thread") == ["a.txt:1"]
+
+
+async def test_a_closed_index_answers_that_it_is_not_fresh(search: Searcher, work: Path) -> None:
+    plant(work, {"a.txt": "needle\n"})
+    await search.does("search_index", query="needle")
+    index = search.indexes.peek(str(work))
+    assert index is not None
+    await search.indexes.close()
+    assert not (await asyncio.to_thread(index.catch_up, 5)).fresh
+    assert await search.hits("grep_search", query="needle") == ["a.txt:1"]
 
 
 async def test_a_broken_index_is_made_anew(home: Path, work: Path) -> None:

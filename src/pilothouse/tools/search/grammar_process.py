@@ -9,6 +9,7 @@ import resource
 import signal
 import struct
 import sys
+from contextlib import suppress
 from typing import BinaryIO
 
 import msgspec
@@ -54,6 +55,8 @@ def _found(source: Source, name: str) -> list[str] | list[tuple[str, str, int, i
 if __name__ == "__main__":
     # Who started it decides when it ends, not the keyboard.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Some systems know no such limit.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -134,11 +134,11 @@ def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
 
 
 def _read(process: subprocess.Popen[bytes], size: int, until: float) -> bytes:
-    data = bytearray()
+    data, poll = bytearray(), select.poll()
+    if process.stdout is not None:
+        poll.register(process.stdout, select.POLLIN)
     while process.stdout is not None and len(data) < size:
-        left = max(0.0, until - time.monotonic())
-        ready, _, _ = select.select([process.stdout], [], [], left)
-        if not ready:
+        if not poll.poll(max(0.0, until - time.monotonic()) * 1_000):
             raise _Lost
         piece = os.read(process.stdout.fileno(), min(_PIECE, size - len(data)))
         if not piece:

@@ -7,6 +7,7 @@ import os
 import select
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Event, Thread
 
@@ -67,7 +68,10 @@ class Index:
         self._ended = False
         self._standing = Standing(fresh=False)
         self._unindexed: frozenset[str] = frozenset()
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._closed = False
         self.file = file
         self._thread = Thread(target=self._run, name="index", daemon=True)
 
@@ -78,10 +82,13 @@ class Index:
     def close(self) -> None:
         """Stop, and wait until nothing of it is left but its file."""
         self._stop.set()
-        self._wake()
+        with self._changed:
+            self._wake()
         self._thread.join()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        with self._changed:
+            self._closed = True
+            os.close(self._wake_read)
+            os.close(self._wake_write)
 
     @property
     def standing(self) -> Standing:
@@ -107,10 +114,11 @@ class Index:
         return msgspec.structs.replace(standing, fresh=fresh and not standing.problem)
 
     def _wake(self) -> None:
-        try:
-            os.write(self._wake_write, b"\0")
-        except BlockingIOError:
+        if self._closed:
             return
+        # A full pipe wakes as well as one more byte would.
+        with suppress(BlockingIOError):
+            os.write(self._wake_write, b"\0")
 
     def _run(self) -> None:
         try:
@@ -199,11 +207,13 @@ class Index:
 
     def _wait(self, watch: Watch | None) -> None:
         """Wait for a change or a question; a change may be one of many, a question is answered at once."""
-        watched = [watch.descriptor] if watch is not None else []
-        ready, _, _ = select.select([self._wake_read, *watched], [], [])
-        if self._wake_read not in ready:
-            select.select([self._wake_read], [], [], limits.INDEX_GATHER)
-        try:
+        asked, anything = select.poll(), select.poll()
+        for poll in (asked, anything):
+            poll.register(self._wake_read, select.POLLIN)
+        if watch is not None:
+            anything.register(watch.descriptor, select.POLLIN)
+        ready = anything.poll()
+        if self._wake_read not in dict(ready):
+            asked.poll(limits.INDEX_GATHER * 1_000)
+        with suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
-        except BlockingIOError:
-            return

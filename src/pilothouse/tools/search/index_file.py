@@ -30,7 +30,7 @@ class Known(msgspec.Struct, frozen=True):
 
     id: int
     size: int
-    mtime: int
+    changed: int
     inode: int
     digest: bytes
     settled: bool
@@ -42,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     path: str
     size: int
-    mtime: int
+    changed: int
     inode: int
     digest: bytes
     settled: bool
@@ -63,10 +63,10 @@ class IndexFile:
 
     def known(self) -> dict[str, Known]:
         """Return what is known of every file."""
-        rows = self._connection.execute("SELECT path, id, size, mtime, inode, digest, settled, kept FROM files")
+        rows = self._connection.execute("SELECT path, id, size, changed, inode, digest, settled, kept FROM files")
         return {
-            path: Known(ident, size, mtime, inode, digest, bool(settled), kept)
-            for path, ident, size, mtime, inode, digest, settled, kept in rows
+            path: Known(ident, size, changed, inode, digest, bool(settled), kept)
+            for path, ident, size, changed, inode, digest, settled, kept in rows
         }
 
     @contextmanager
@@ -83,10 +83,10 @@ class IndexFile:
     def put(self, entry: Entry, symbols: Sequence[Symbol]) -> Known:
         """Put a file in, instead of what was there under its path."""
         self.drop([entry.path])
-        row = (entry.path, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, entry.kept)
+        row = (entry.path, entry.size, entry.changed, entry.inode, entry.digest, entry.settled, entry.kept)
         run = self._connection.execute
         written = run(
-            "INSERT INTO files (path, size, mtime, inode, digest, settled, kept) VALUES (?, ?, ?, ?, ?, ?, ?)", row
+            "INSERT INTO files (path, size, changed, inode, digest, settled, kept) VALUES (?, ?, ?, ?, ?, ?, ?)", row
         )
         file = written.lastrowid or 0
         if entry.kept == "words":
@@ -97,16 +97,16 @@ class IndexFile:
                 [(each.name, each.kind, file, each.line, each.last, each.container) for each in symbols],
             )
             self._put_passages(file, entry.path, passages(text, symbols))
-        return Known(file, entry.size, entry.mtime, entry.inode, entry.digest, entry.settled, entry.kept)
+        return Known(file, entry.size, entry.changed, entry.inode, entry.digest, entry.settled, entry.kept)
 
     def touch(self, known: Known, entry: Entry) -> Known:
         """Remember new times of a file whose content is the same."""
         self._connection.execute(
-            "UPDATE files SET size = ?, mtime = ?, inode = ?, settled = ? WHERE id = ?",
-            (entry.size, entry.mtime, entry.inode, entry.settled, known.id),
+            "UPDATE files SET size = ?, changed = ?, inode = ?, settled = ? WHERE id = ?",
+            (entry.size, entry.changed, entry.inode, entry.settled, known.id),
         )
         return msgspec.structs.replace(
-            known, size=entry.size, mtime=entry.mtime, inode=entry.inode, settled=entry.settled
+            known, size=entry.size, changed=entry.changed, inode=entry.inode, settled=entry.settled
         )
 
     def drop(self, paths: Iterable[str]) -> None:

@@ -80,8 +80,9 @@ class Indexing:
         if self.watch is not None:
             self.watch.keep_only(self._rules, prefix)
         self.capped = self.capped or walk.seen.capped
+        gone = [path for path in {*self._known, *self.unindexed} if path.startswith(prefix) and path not in seen]
         with self._file.writing():
-            self._drop([path for path in self._known if path.startswith(prefix) and path not in seen])
+            self._drop(gone)
 
     def apply(self, changes: Changes) -> None:
         """Note what changes are about."""
@@ -198,10 +199,10 @@ class Indexing:
         return Entry(
             path=path,
             size=found.st_size,
-            mtime=found.st_mtime_ns,
+            changed=found.st_ctime_ns,
             inode=found.st_ino,
             digest=blake2b(content, digest_size=16).digest(),
-            settled=found.st_mtime < time.time() - limits.INDEX_SETTLED,
+            settled=found.st_ctime < time.time() - limits.INDEX_SETTLED,
             kept=kept,
             content=content if kept == "words" else b"",
         )
@@ -249,11 +250,8 @@ def _is_same(known: Known, folder: int, name: str) -> bool:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
         return False
-    return known.settled and (known.size, known.mtime, known.inode) == (
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ino,
-    )
+    now = (found.st_size, found.st_ctime_ns, found.st_ino)
+    return known.settled and (known.size, known.changed, known.inode) == now
 
 
 def _is_name(path: str) -> bool:

@@ -4,10 +4,11 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     path TEXT NOT NULL UNIQUE,
     size INTEGER NOT NULL,
-    mtime INTEGER NOT NULL,
+    -- When the system saw it change last, which no program can set back.
+    changed INTEGER NOT NULL,
     inode INTEGER NOT NULL,
     digest BLOB NOT NULL,
-    -- Whether its times can be trusted: a file that was changed a moment ago may change again within the same tick.
+    -- Whether that can be trusted: a file that was changed a moment ago may change again within the same tick.
     settled INTEGER NOT NULL,
     -- 'words': in the tables below. 'apart': text that is not (too large, or with a secret in it), and is searched by
     -- reading it. 'nothing': no text.
