@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from pilothouse.secrets.redaction import Redactor
-from pilothouse.tools.search import watching
+from pilothouse.tools.search import index_file, watching
 from pilothouse.tools.search.index import Index
+from pilothouse.tools.search.index_file import reading
 from pilothouse.tools.search.indexing import Around, Indexing
 from pilothouse.types import limits
 from tests.support.searching import Searcher, plant, searcher
@@ -194,6 +195,33 @@ async def test_a_closed_index_answers_that_it_is_not_fresh(search: Searcher, wor
     await search.indexes.close()
     assert not (await asyncio.to_thread(index.catch_up, 5)).fresh
     assert await search.hits("grep_search", query="needle") == ["a.txt:1"]
+
+
+async def test_an_index_in_which_much_was_replaced_is_made_anew(
+    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "_LEFT_BEHIND", 3)
+    plant(work, {"a.py": "def name_0(): pass\n", "b.py": "other\n"})
+    for number in range(1, 12):
+        plant(work, {"a.py": f"def name_{number}(): pass\n"})
+        assert await search.hits("search_index", query=f"name_{number}") == ["a.py:1"]
+        assert await search.hits("search_index", query=f"name_{number - 1}") == []
+    index = search.indexes.peek(str(work))
+    assert index is not None
+    with reading(index.file) as connection:
+        (last,) = connection.execute("SELECT max(id) FROM files").fetchone()
+    assert last < 12
+
+
+async def test_a_folder_with_more_files_than_an_index_holds_is_searched_whole_by_reading(
+    search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "INDEX_FILES", 5)
+    plant(work, {f"{number}.txt": "needle\n" for number in range(9)})
+    some = await search.does("search_index", query="needle")
+    assert len(some.data["search"]["hits"]) == 5
+    assert "The folder has more than 5 files; the rest is not in the index." in some.text
+    assert len(await search.hits("grep_search", query="needle")) == 9
 
 
 async def test_a_broken_index_is_made_anew(home: Path, work: Path) -> None:

@@ -16,7 +16,7 @@ from pilothouse.tools.files.places import Place, working_root
 from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.excerpts import Excerpts
 from pilothouse.tools.search.found import Found, Hit
-from pilothouse.tools.search.index import Index
+from pilothouse.tools.search.index import Index, Standing
 from pilothouse.tools.search.index_file import reading
 from pilothouse.tools.search.operation import QUERY, Searching, SearchOperation
 from pilothouse.tools.search.queries import (
@@ -41,6 +41,8 @@ from pilothouse.types.ports import CallContext
 _PASSAGES = 20
 _SYMBOLS = 30
 _FILES = 20
+# An index may be thrown away to be made anew while it is asked.
+_TRIES = 2
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -71,21 +73,21 @@ class IndexOperation(SearchOperation):
     def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
         """Wait for the index to take up what happened until now, and ask it."""
         place = self.held(arguments, context)
-        index = self.searching.indexes.peek(place.root)
-        if index is None:
-            raise BadArgument("The index was closed; search again.", "INDEX_CLOSED")
-        standing = index.catch_up(limits.INDEX_WAIT)
-        if standing.problem:
-            raise BadArgument(f"{standing.note} Use grep_search instead.", "INDEX_FAILED")
-        notes = (standing.note,) if standing.note else ()
-        try:
-            with reading(index.file) as connection, self.opened(place, context) as folder:
-                return self.ask(arguments, Asked(connection, index, folder, stop, notes))
-        except sqlite3.OperationalError:
-            # It has not even begun, or was just thrown away to be made anew.
-            if standing.fresh:
-                raise
-            return Found(what=f"`{self.about(arguments)}`", unit="passage", hits=(), notes=notes)
+        for _ in range(_TRIES):
+            index = self.searching.indexes.peek(place.root)
+            if index is None:
+                raise BadArgument("The index was closed; search again.", "INDEX_CLOSED")
+            standing = index.catch_up(limits.INDEX_WAIT)
+            if standing.problem:
+                raise BadArgument(f"{standing.note} Use grep_search instead.", "INDEX_FAILED")
+            notes = (standing.note,) if standing.note else ()
+            try:
+                with reading(index.file) as connection, self.opened(place, context) as folder:
+                    return self.ask(arguments, Asked(connection, index, folder, stop, notes))
+            except sqlite3.OperationalError:
+                # It has not even begun, or was just thrown away to be made anew.
+                continue
+        return Found(what=f"`{self.about(arguments)}`", unit="passage", hits=(), notes=(Standing(fresh=False).note,))
 
     def excerpts(self, asked: Asked) -> Excerpts:
         """Return who reads the lines to show."""
