@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from pilothouse.types.api import PartData
+from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.terminals import (
     ProcessOutput,
@@ -22,14 +23,21 @@ NONE = PilothouseError("not_found", "There is no such terminal.")
 class MemoryTerminals:
     """The part of HostApi that is about terminals."""
 
+    known: dict[str, Conversation]
+
+    def _at(self, owner: str, conversation_id: str) -> None:
+        if conversation_id not in self.known or self.known[conversation_id].owner != owner:
+            raise NONE
+
     async def terminals(self, owner: str, conversation_id: str) -> TerminalList:
+        self._at(owner, conversation_id)
         return TerminalList(sessions=(), processes=(), sandbox=SandboxView(kind="none"))
 
     async def open_terminal(self, owner: str, conversation_id: str, body: TerminalSize) -> TerminalView:
         raise NONE
 
     async def close_terminal(self, owner: str, conversation_id: str) -> None:
-        return None
+        self._at(owner, conversation_id)
 
     async def terminal_recording(self, owner: str, conversation_id: str) -> PartData:
         raise NONE
@@ -52,4 +60,4 @@ class MemoryTerminals:
         raise NONE
 
     async def select_in_terminal(self, owner: str, conversation_id: str, body: TerminalSelection) -> None:
-        return None
+        self._at(owner, conversation_id)
