@@ -133,7 +133,7 @@ export function Composer({ draftId }: { draftId: string }) {
           <AttachButton takesImages={takesImages} onFiles={take} />
           <ModeSelector />
           <TodoChip />
-          <span className={classes.hint}>{keyLabel("mod+enter")} to send</span>
+          <span className={classes.hint}>{!isRunning && `${keyLabel("mod+enter")} to send`}</span>
           {isRunning ? (
             <StopButton />
           ) : (

@@ -5,6 +5,9 @@ import { seenFrom } from "./changes";
 import classes from "./Diff.module.css";
 import { DiffView } from "./DiffView";
 
+/** Return why, without naming the file once more. */
+const reason = (path: string, why: string) => (why.startsWith(path) ? `It${why.slice(path.length)}` : why);
+
 /** Files that were not put back because someone changed them since: why, and what changed. */
 export function Conflicts({ conflicts }: { conflicts: readonly UndoConflict[] }) {
   const folder = useFolder();
@@ -16,10 +19,10 @@ export function Conflicts({ conflicts }: { conflicts: readonly UndoConflict[] })
           <p className={classes.conflict}>
             <WarningIcon size={15} />
             <span>
-              <code>{seenFrom(folder, path)}</code> was left as it is. {why}
+              <code>{seenFrom(folder, path)}</code> was left as it is. {reason(path, why)}
             </span>
           </p>
-          {diff && <DiffView diff={diff} title={seenFrom(folder, path)} remark="changed since" />}
+          {diff && <DiffView diff={diff} title={seenFrom(folder, path)} remark="what undoing would take away" />}
         </div>
       ))}
     </div>
