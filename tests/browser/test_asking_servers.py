@@ -77,8 +77,8 @@ async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
     own: Studio, browser_context: BrowserContext, console: Console, tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
-    add_server(own, "Scripted", ["--record", record])
-    add_server(own, "Modern", ["--era", "modern"])
+    add_server(own, "Scripted", ["--record", record], cannotSend=True)
+    add_server(own, "Modern", ["--era", "modern"], cannotSend=True)
     wait_until_connected(own, "Scripted", "Modern")
     first = await open_desk(own, browser_context)
     await first.begin("Outlived")
