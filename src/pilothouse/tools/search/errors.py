@@ -38,7 +38,7 @@ class GetErrors(FileOperation):
 
     name = "get_errors"
     doing = "Checking for errors"
-    icon = "bug"
+    icon = "check"
     effects: frozenset[Effect] = frozenset({"reads", "runs"})
     times = CallTimes(idle=limits.CHECK_TIME, total=limits.CHECK_TIME)
     properties: ClassVar[JsonObject] = {
