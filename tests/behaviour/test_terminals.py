@@ -1,0 +1,89 @@
+"""Commands and a terminal in a conversation: asked about, run as shown, shared with the person."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.types.api import Answer
+from pilothouse.types.items import Item
+from pilothouse.types.terminals import TerminalSize
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.waiting import eventually
+
+
+def a_call(operation: str, **arguments: Any) -> list[dict[str, Any]]:
+    return [{"call": "terminal_operations", "arguments": {"operation": operation, **arguments}}]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+async def question(chat: Chat) -> Item:
+    [found] = [item for item in await chat.items("question") if item.status == "waiting"]
+    return found
+
+
+@pytest.mark.case("TRM-01")
+async def test_a_command_is_asked_about_as_it_will_run_and_then_run(home: Path, work: Path) -> None:
+    turns = [a_call("run_command", command="echo made > file; cat file"), "Done."]
+    async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
+        assert (await chat.say()).status == "waiting"
+        asked = await question(chat)
+        command = asked.data["access"]["command"]
+        assert (command["text"], command["sandbox"], command["network"]) == (
+            "echo made > file; cat file",
+            "bubblewrap",
+            False,
+        )
+        assert not (work / "file").exists()
+        await chat.api.answer(ME, asked.id, Answer(choice="allow"))
+        assert (await chat.settled(asked.run_id or "")).status == "completed"
+        [call] = await chat.items("tool_call")
+        assert (call.status, call.data["exitCode"]) == ("completed", 0)
+        assert call.text.endswith("made\n")
+        assert call.data["shown"]["summary"] == "Running: echo made > file; cat file"
+
+
+@pytest.mark.case("TRM-20", "TRM-17")
+async def test_what_the_agent_types_the_person_sees_and_the_other_way_round(home: Path, work: Path) -> None:
+    turns = [a_call("create_session"), a_call("send_input", input="read name; echo hello $name\r"), "Typed."]
+    async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
+        assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
+        calls = await chat.items("tool_call")
+        assert [call.data["sessionId"] for call in calls] == [chat.id, chat.id]
+        view = await chat.api.open_terminal(ME, chat.id, TerminalSize(columns=100, rows=30))
+        assert view.session_id == chat.id
+        await chat.api.type_in_terminal(ME, chat.id, b"sailor\r")
+        chat.write([a_call("get_output"), "Read."])
+
+        said = b""
+        async with asyncio.timeout(10), aclosing(await chat.api.terminal_output(ME, chat.id, 0)) as output:
+            while b"hello sailor" not in said:
+                said += (await anext(output))[1]
+        assert (await chat.say("What does it say?")).status == "completed"
+        assert "hello sailor" in (await chat.items("tool_call"))[-1].text
+
+
+@pytest.mark.case("TRM-02", "CMD-08")
+async def test_a_background_command_outlives_its_run_and_is_stopped_by_the_person(home: Path, work: Path) -> None:
+    turns = [a_call("run_command", command="echo serving; sleep 90511001", is_background=True), "Started."]
+    async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
+        assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
+        [call] = await chat.items("tool_call")
+        [process] = (await chat.api.terminals(ME, chat.id)).processes
+        assert (process.id, process.item_id, process.ended_at) == (call.data["processId"], call.id, None)
+
+        async def output() -> bool:
+            return "serving" in (await chat.api.process_output(ME, chat.id, process.id, 0)).output
+
+        await eventually(output, "its output")
+        assert (await chat.api.stop_process(ME, chat.id, process.id)).ended_at is not None
