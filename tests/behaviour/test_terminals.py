@@ -55,7 +55,8 @@ async def test_a_command_is_asked_about_as_it_will_run_and_then_run(home: Path, 
 
 @pytest.mark.case("TRM-20", "TRM-17")
 async def test_what_the_agent_types_the_person_sees_and_the_other_way_round(home: Path, work: Path) -> None:
-    turns = [a_call("create_session"), a_call("send_input", input="read name; echo hello $name\r"), "Typed."]
+    typed = [a_call("create_session"), a_call("send_input", input="read name; echo hello $name\r"), "Typed."]
+    turns = [*typed, a_call("get_output"), "Read."]
     async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
         calls = await chat.items("tool_call")
@@ -63,7 +64,6 @@ async def test_what_the_agent_types_the_person_sees_and_the_other_way_round(home
         view = await chat.api.open_terminal(ME, chat.id, TerminalSize(columns=100, rows=30))
         assert view.session_id == chat.id
         await chat.api.type_in_terminal(ME, chat.id, b"sailor\r")
-        chat.write([a_call("get_output"), "Read."])
 
         said = b""
         async with asyncio.timeout(10), aclosing(await chat.api.terminal_output(ME, chat.id, 0)) as output:
