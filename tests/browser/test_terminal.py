@@ -212,6 +212,7 @@ async def test_keys_reach_the_terminal_and_those_of_the_page_still_work(workshop
     screen = await opened(workshop)
     await typed(workshop, "cat")
     await workshop.page.keyboard.type("caught")
+    await expect(screen).to_contain_text("caught")
     await workshop.page.keyboard.press("Control+c")
     await expect(screen).to_contain_text("^C")
     # Ctrl K is the shell's here; elsewhere it opens the list of commands.
@@ -220,6 +221,22 @@ async def test_keys_reach_the_terminal_and_those_of_the_page_still_work(workshop
     await workshop.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     sheet = workshop.page.get_by_role("dialog", name="Panel")
     await expect(sheet.locator(".xterm-rows")).to_contain_text("caught")
+    assert await serious_problems(workshop.page) == []
+
+
+async def test_a_terminal_that_nothing_holds_says_so(
+    own: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    off = {"shell": "bash", "sandbox": "off", "network": False, "timeout": 600}
+    own.server.client.patch("/api/config", json={"terminal": off})
+    workshop = await open_workshop(own, browser_context, tmp_path / "boat")
+    panel = await workshop.show("Terminal")
+    warning = own.server.get("/api/config")["sandbox"]["warning"]
+    await expect(panel).to_contain_text(warning)
+    screen = await opened(workshop)
+    await expect(panel).to_contain_text("bash · not held by a sandbox")
+    await typed(workshop, "echo free-$((6 * 7))")
+    await expect(screen).to_contain_text("free-42")
     assert await serious_problems(workshop.page) == []
 
 
