@@ -14,6 +14,7 @@ import pytest
 
 from pilothouse.authz.commands import Certain, Uncertain, read
 from pilothouse.authz.policy import RuleSet
+from pilothouse.types import limits
 from tests.support.authority import a_command, a_rule, grants
 
 CORPUS = tomllib.loads((Path(__file__).parent / "shell_corpus.toml").read_text())
@@ -190,6 +191,7 @@ def test_a_variable_in_front_is_part_of_the_command() -> None:
     for text in ("LD_PRELOAD=./x.so ls", "PATH=. ls", "A= ls", "A+=b ls", "'A'=b ls"):
         assert not grants(["ls"], text)
         assert not grants(["ls", "*"], text)
+        assert read(text) == Uncertain("it sets a variable for the command")
 
 
 LONG = {
@@ -212,6 +214,13 @@ def test_a_command_too_long_to_read_is_never_allowed_and_still_denied(text: str)
     assert decided.id == "no-rm"
     assert took < 3
     assert not grants(["echo", "*"], text)
+
+
+@pytest.mark.case("CMD-05")
+def test_even_a_plain_command_is_not_certain_beyond_what_a_person_reads() -> None:
+    longest = "echo " + "x" * (limits.COMMAND_CERTAIN_CHARS - 5)
+    assert grants(["echo", "*"], longest)
+    assert not grants(["echo", "*"], longest + "x")
 
 
 @pytest.mark.case("CMD-05")

@@ -130,6 +130,9 @@ def test_a_relative_pattern_begins_at_the_working_directory_and_ends_there() -> 
     assert not allows(pattern, "/elsewhere/src/a.py")
     assert not covers_all(pattern, a_subject(an_access(paths=[f"{FOLDER}/src/a.py"]), folder="/srv/other"))
     assert not covers_all(pattern, a_subject(an_access(paths=["/src/a.py"]), folder=""))
+    assert allows(Pattern(paths=("**",)), f"{FOLDER}/a")
+    assert not allows(Pattern(paths=("**",)), f"{FOLDER}-2/a")
+    assert not allows(Pattern(paths=("**",)), f"{FOLDER}2/a")
 
 
 def test_a_permission_covers_all_paths_of_a_call_and_a_refusal_any() -> None:
