@@ -137,28 +137,29 @@ async def median(times: int, work: Callable[[], Awaitable[object]]) -> float:
     return statistics.median(taken)
 
 
-async def compare_questions(folder: Path, times: int) -> None:
-    """Compare one question that waits with a thousand."""
-    few, many = await waiting(folder / "few", 1, times), await waiting(folder / "many", 1_000, times)
-    rows = [("", "1 waits", "1,000 wait", "ratio")]
+async def compare_questions(folder: Path, count: int, times: int) -> None:
+    """Compare one question that waits with very many."""
+    few, many = await waiting(folder / "few", 1, times), await waiting(folder / "many", count, times)
+    rows = [("", "1 waits", f"{count:,} wait", "ratio")]
     rows += [(name, f"{few[name]:.1f}", f"{many[name]:.1f}", f"{many[name] / few[name]:.1f}") for name in few]
     table(f"Questions that wait, median of {times}, milliseconds", rows)
-    verdict("listing 1,000 questions", many["list them"], 250.0, " ms")
-    verdict("answering one of 1,000", many["answer one"] / few["answer one"], 3.0, "×")
-    verdict("a message while 1,000 wait", many["send a message"] / few["send a message"], 3.0, "×")
-    verdict("the page while 1,000 wait", many["draw the page"] / few["draw the page"], 3.0, "×")
+    verdict(f"listing {count:,} questions", many["list them"], 250.0, " ms")
+    verdict(f"answering one of {count:,}", many["answer one"] / few["answer one"], 3.0, "×")
+    verdict(f"a message while {count:,} wait", many["send a message"] / few["send a message"], 3.0, "×")
+    verdict(f"the page while {count:,} wait", many["draw the page"] / few["draw the page"], 3.0, "×")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=30)
-    times = parser.parse_args(arguments).times
+    parser.add_argument("--questions", type=int, default=1_000)
+    chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="pilothouse-bench-") as temporary:
         folder = Path(temporary)
-        compare_rules(folder, times * 10)
+        compare_rules(folder, chosen.times * 10)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(compare_questions(folder, times))
+            runner.run(compare_questions(folder, chosen.questions, chosen.times))
 
 
 if __name__ == "__main__":

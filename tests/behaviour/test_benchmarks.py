@@ -19,6 +19,7 @@ from tests.support.source import ROOT
         ("files", ("--times", "3"), "editing 10 KB"),
         ("search", ("--files", "300"), "index of everything"),
         ("terminal", ("--megabytes", "1", "--times", "2"), "a bare loop to a session"),
+        ("authority", ("--times", "3", "--questions", "20"), "answering one of 20"),
         ("long", ("--items", "200", "--rounds", "2"), "append one message"),
     ],
 )
