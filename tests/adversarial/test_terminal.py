@@ -26,7 +26,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.terminals import Ran, SandboxKind
-from tests.support.terminals import HOLDING, KINDS, AtTerminal, alive, at_terminal, sandbox
+from tests.support.terminals import HOLDING, KINDS, AtTerminal, alive, at_terminal, gone, sandbox
 from tests.support.waiting import eventually
 
 SMALL = Caps(tasks=60, file_bytes=1024**2, memory_bytes=512 * 1024**2)
@@ -129,7 +129,7 @@ async def test_a_fork_bomb_is_bounded_ended_and_the_host_answers_all_the_while(h
     assert ran.timed_out or ran.exit_code != 0
     assert most <= SMALL.tasks + 20
     assert worst < 3
-    assert not alive("bomb-90411")
+    assert gone("bomb-90411")
     # Afterwards everything works as before.
     assert (await run(held, work, "echo fine")).output == b"fine\n"
 
@@ -208,9 +208,9 @@ async def test_no_core_file_is_ever_written(held: Sandbox, work: Path) -> None:
 async def test_nothing_gets_away_by_forking_twice(kind: SandboxKind, escape: str, home: Path, work: Path) -> None:
     async with at_terminal(home, work, kind) as terminal:
         await terminal.run(f"{escape}\necho done")
-        assert not alive("90422001")
+        assert gone("90422001")
         await terminal.call("run_command", command=f"{escape}\nsleep 90422002", timeout=0.4)
-        assert not alive("904220")
+        assert gone("904220")
 
 
 @pytest.mark.case("CMD-08")
@@ -219,7 +219,7 @@ async def test_a_command_cannot_end_what_holds_it(kind: SandboxKind, home: Path,
     async with at_terminal(home, work, kind) as terminal:
         text = await terminal.run("kill -9 $PPID; kill -9 -1; echo survived", timeout=10)
         assert "Exit code" in text
-        assert not alive("90422")
+        assert gone("90422")
 
 
 # --- CMD-10: the folder that was looked at -------------------------------------------------------
@@ -421,7 +421,7 @@ async def test_variables_are_not_on_anybodys_command_line(held: Sandbox, work: P
         return bool(alive("90466001"))
 
     await eventually(begun, "the command")
-    assert not alive("canary-in-a-variable")
+    assert gone("canary-in-a-variable")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

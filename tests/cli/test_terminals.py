@@ -10,7 +10,7 @@ from websockets.sync.client import connect
 
 from tests.faults.serving import TOKEN, serving
 from tests.support.commands import pilothouse
-from tests.support.terminals import alive
+from tests.support.terminals import alive, gone
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
         again = pilothouse(home, "terminal", "recording", conversation, str(target))
         assert (again.code, "exists already" in again.err) == (2, True)
         assert pilothouse(home, "terminal", "stop", conversation).code == 0
-        assert not alive("90488901")
+        assert gone("90488901")
         unknown = pilothouse(home, "terminal", "stop", conversation, "p_unknown")
         assert (unknown.code, "no background command p_unknown" in unknown.err) == (2, True)
 

@@ -16,7 +16,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.faults.serving import TOKEN, Server, serving
-from tests.support.terminals import alive
+from tests.support.terminals import alive, gone
 from tests.support.waiting import until
 
 MARK = "90477"
@@ -77,7 +77,7 @@ def test_a_host_that_is_told_to_stop_ends_every_terminal_and_command(
         server.process.send_signal(number)
         server.process.wait(15)
         assert time.monotonic() - began < 10
-    assert not alive(MARK)
+    assert gone(MARK)
     assert not (home / "scratch").exists()
     # The conversation, its terminal's folder and its recording are there again.
     with serving(home) as server:

@@ -20,7 +20,7 @@ from pilothouse.types import limits
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.wiring import OpenHost, open_host
 from tests.server.running import BEARER, PATIENCE, TOKEN, Reach, reach
-from tests.support.terminals import alive
+from tests.support.terminals import alive, gone
 from tests.support.waiting import eventually
 
 
@@ -279,7 +279,7 @@ async def test_after_a_restart_the_terminal_is_shown_as_it_was(home: Path, tmp_p
         await window.say(type="input", data="echo yester''day; sleep 90499101\r")
         await window.sees(b"yesterday")
         before = first
-    assert not alive("90499101")
+    assert gone("90499101")
     async with (
         open_host(home, role="server") as host,
         reach(host.api, ServerOptions(home=host.home.path, token=TOKEN)) as server,
@@ -302,7 +302,7 @@ async def test_deleting_a_conversation_ends_its_terminal(desk: Desk) -> None:
 
         await eventually(begun, "the command")
         await desk.server.http.delete(f"/api/conversations/{desk.conversation}", headers=BEARER)
-    assert not alive("90499201")
+    assert gone("90499201")
 
 
 @pytest.mark.case("TRM-28")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +28,8 @@ from tests.support.waiting import eventually
 
 KINDS: tuple[SandboxKind, ...] = ("bubblewrap", "landlock", "none")
 HOLDING: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
+# A killed process is taken down by the kernel in its own time.
+MOMENT = 2.0
 
 
 class AtTerminal(Hands):
@@ -85,11 +89,31 @@ async def at_terminal(
 
 
 def alive(mark: str) -> list[int]:
-    """Return the processes whose command line has a mark in it, ours left out."""
+    """Return the processes whose command line has a mark in it, but ours, and those of tests that run beside us."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
         words = process.info["cmdline"] or ()
         dead = process.info["status"] == psutil.STATUS_ZOMBIE
         if not dead and process.info["pid"] != os.getpid() and any(mark in word for word in words):
-            found.append(process.info["pid"])
+            with contextlib.suppress(psutil.Error):
+                if not _is_anothers(process):
+                    found.append(process.info["pid"])
     return found
+
+
+def _is_anothers(process: psutil.Process) -> bool:
+    """Return whether another run of tests started it; an orphan may be ours."""
+    parents = process.parents()
+    if any(parent.pid == os.getpid() for parent in parents):
+        return False
+    return any("pytest" in word or "execnet" in word for parent in parents for word in parent.cmdline())
+
+
+def gone(mark: str) -> bool:
+    """Return whether no such process is left; what was just killed has a moment to be gone."""
+    end = time.monotonic() + MOMENT
+    while alive(mark):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True

@@ -15,7 +15,7 @@ from pilothouse.tools.terminal.running import RunCommand
 from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.terminals import TerminalSettings
-from tests.support.terminals import AtTerminal, alive
+from tests.support.terminals import AtTerminal, alive, gone
 from tests.support.waiting import eventually
 
 
@@ -130,14 +130,14 @@ async def test_a_command_that_takes_too_long_is_ended_with_everything_it_started
     assert "ended after 0.5 s" in output.text
     assert "begun" in output.text
     assert time.monotonic() - began < 5
-    assert not alive("9047710")
+    assert gone("9047710")
 
 
 @pytest.mark.case("CMD-08")
 async def test_nothing_of_a_command_runs_on_after_it_has_ended(terminal: AtTerminal) -> None:
     text = await terminal.run("(setsid sleep 90477111 >/dev/null 2>&1 &); nohup sleep 90477112 & echo done")
     assert "done" in text
-    assert not alive("9047711")
+    assert gone("9047711")
 
 
 @pytest.mark.case("CMD-08", "TRM-26")
@@ -155,7 +155,7 @@ async def test_a_cancelled_command_is_gone_at_once(terminal: AtTerminal) -> None
     with pytest.raises(asyncio.CancelledError):
         await task
     assert time.monotonic() - began < limits.CANCEL_GRACE
-    assert not alive("9047712")
+    assert gone("9047712")
 
 
 @pytest.mark.case("F-59")
@@ -220,7 +220,7 @@ async def test_a_background_command_is_listed_read_and_stopped(terminal: AtTermi
     assert (listed.id, listed.command, listed.exit_code) == (process_id, "echo up; sleep 90477131", None)
     stopped = await terminal.terminals.stop_process(terminal.conversation_id, process_id)
     assert stopped.ended_at is not None
-    assert not alive("90477131")
+    assert gone("90477131")
     assert "It ended with exit code" in (await terminal.does("get_terminal_output")).text
 
 

@@ -20,7 +20,7 @@ from pilothouse.tools.terminal.text import TypedLine, decode, plain
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
-from tests.support.terminals import KINDS, AtTerminal, alive, at_terminal
+from tests.support.terminals import KINDS, AtTerminal, alive, at_terminal, gone
 from tests.support.waiting import eventually
 
 
@@ -81,7 +81,7 @@ async def test_a_session_is_used_again_until_the_folder_is_another(terminal: AtT
     await terminal.types("sleep 90488101 &\r\n")
     moved = await terminal.terminals.open_terminal(terminal.conversation_id, str(other), 80, 24)
     assert (moved.pid != first.pid, moved.working_directory) == (True, str(other))
-    assert not alive("90488101")
+    assert gone("90488101")
     (listed,) = (await terminal.terminals.terminals(terminal.conversation_id)).sessions
     assert listed == moved
 
@@ -140,7 +140,7 @@ async def test_closing_ends_everything_in_the_session(kind: SandboxKind, home: P
         began = time.monotonic()
         await terminal.does("close_session")
         assert time.monotonic() - began < limits.COMMAND_GRACE + limits.COMMAND_GONE
-        assert not alive("904882")
+        assert gone("904882")
 
 
 @pytest.mark.case("TRM-25")
@@ -389,7 +389,7 @@ async def test_everything_of_a_deleted_conversation_goes(terminal: AtTerminal, h
     await terminal.types("sleep 90488401 &\r\n")
     await terminal.does("run_command", command="touch /tmp/x; sleep 90488402", is_background=True)
     await terminal.terminals.forget(terminal.conversation_id)
-    assert not alive("904884")
+    assert gone("904884")
     assert list((home / "recordings").iterdir()) == []
     found = await terminal.terminals.terminals(terminal.conversation_id)
     assert (found.sessions, found.processes) == ((), ())

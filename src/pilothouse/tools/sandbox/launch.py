@@ -210,15 +210,28 @@ def bound(caps: dict[str, int]) -> None:
         wanted[resource.RLIMIT_FSIZE] = caps["file"]
     if sys.platform == "linux" and caps:
         wanted[resource.RLIMIT_DATA] = caps["memory"]
-        # Here everything of this account counts, and every thread.
-        with open("/proc/loadavg", encoding="ascii") as file:
-            wanted[resource.RLIMIT_NPROC] = int(file.read().split()[3].partition("/")[2]) + caps["tasks"]
+        # Here everything of this account counts; for root the kernel does not count at all.
+        if os.getuid() != 0:
+            wanted[resource.RLIMIT_NPROC] = own_tasks() + caps["tasks"]
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("800")
     for kind, most in wanted.items():
         hard = resource.getrlimit(kind)[1]
         held = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (held, held))
+
+
+def own_tasks() -> int:
+    """Return how many processes and threads this account has now."""
+    count = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat(f"/proc/{name}").st_uid == os.getuid():
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                    count += int(file.read().rpartition(")")[2].split()[17])
+        except OSError:
+            continue
+    return count
 
 
 def drop_capabilities() -> None:
