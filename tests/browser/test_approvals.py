@@ -195,6 +195,7 @@ async def test_a_card_that_moved_under_the_pointer_waits_again(desk: Desk) -> No
 async def test_enter_does_not_allow_what_is_dangerous_and_the_way_to_it_begins_with_deny(desk: Desk) -> None:
     await desk.say("Danger", [run("sudo id")], "Done.")
     allow = button(desk.approval, "Allow once")
+    await expect(allow).to_be_visible()
     await desk.page.keyboard.press("Alt+a")
     await expect(button(desk.approval, "Deny")).to_be_focused()
     await expect(allow).to_be_enabled()

@@ -123,21 +123,36 @@ function Reason({ isSending, onDeny, onCancel }: { isSending: boolean; onDeny: (
 
 type Step = "choose" | "always" | "reason";
 
-/** What can be answered. Nothing here has the focus by itself, and what agrees waits until it can have been read. */
-export function Choices({ what, card, isSending, onAnswer }: ChoicesProps) {
-  const [step, setStep] = useState<Step>("choose");
+interface ButtonsProps extends Omit<ChoicesProps, "card"> {
+  isArmed: boolean;
+  onStep: (step: Step) => void;
+}
+
+function Deny({ what, isSending, onAnswer, onStep }: ButtonsProps) {
   const isDangerous = what.dangerous !== "";
-  const isArmed = useArmed(card, isDangerous ? DANGEROUS_ARMING_MS : ARMING_MS);
-  const back = () => setStep("choose");
-  if (step === "always" && what.proposal) {
-    const allow = (pattern: Pattern) => onAnswer(always(pattern));
-    return <Always proposal={what.proposal} isSending={isSending} onAllow={allow} onCancel={back} />;
-  }
-  if (step === "reason") return <Reason isSending={isSending} onDeny={(reason) => onAnswer(denied(reason))} onCancel={back} />;
-  const lasting = what.choices.has("conversation") || what.choices.has("always");
-  const allow = (
+  return (
+    <>
+      <Button
+        size="compact-md"
+        variant={isDangerous ? "filled" : "default"}
+        {...(isDangerous && { color: "red" })}
+        data-deny
+        disabled={isSending}
+        onClick={() => onAnswer(denied(""))}
+      >
+        {what.count > 1 ? "Deny all" : "Deny"}
+      </Button>
+      <Button size="compact-md" variant="subtle" color="gray" disabled={isSending} onClick={() => onStep("reason")}>
+        Deny with a reason…
+      </Button>
+    </>
+  );
+}
+
+function Allow({ what, isArmed, isSending, onAnswer }: ButtonsProps) {
+  const isDangerous = what.dangerous !== "";
+  return (
     <AgreeButton
-      key="allow"
       variant={isDangerous ? "outline" : "filled"}
       {...(isDangerous && { color: "red" })}
       isArmed={isArmed}
@@ -148,48 +163,56 @@ export function Choices({ what, card, isSending, onAnswer }: ChoicesProps) {
       {what.count > 1 ? `Allow all ${what.count} once` : "Allow once"}
     </AgreeButton>
   );
-  const deny = (
-    <Button
-      key="deny"
-      size="compact-md"
-      variant={isDangerous ? "filled" : "default"}
-      {...(isDangerous && { color: "red" })}
-      data-deny
-      disabled={isSending}
-      onClick={() => onAnswer(denied(""))}
-    >
-      {what.count > 1 ? "Deny all" : "Deny"}
-    </Button>
-  );
-  const because = (
-    <Button key="because" size="compact-md" variant="subtle" color="gray" disabled={isSending} onClick={() => setStep("reason")}>
-      Deny with a reason…
-    </Button>
-  );
+}
+
+/** What allows more than the calls in question. */
+function Lasting({ what, isArmed, isSending, onAnswer, onStep }: ButtonsProps) {
+  const { choices, proposal } = what;
   return (
     <>
-      <div className={classes.buttons}>
-        {isDangerous ? [deny, because, allow] : allow}
-        {what.choices.has("conversation") && (
-          <ForAWhile
-            isArmed={isArmed}
-            isSending={isSending}
-            onAllow={(duration) => onAnswer(forAWhile(duration, what.proposal))}
-          />
-        )}
-        {what.choices.has("always") && what.proposal && (
-          <Button size="compact-md" variant="default" disabled={isSending} onClick={() => setStep("always")}>
-            Always for this pattern…
-          </Button>
-        )}
-        {!isDangerous && [deny, because]}
-      </div>
-      {isDangerous && <p className={classes.hint}>Enter does not allow this; click, or press the space bar on the button.</p>}
-      {lasting && what.proposal && (
-        <p className={classes.hint}>
-          For a while, and always, would cover: {inWords(what.proposal)}.
-        </p>
+      {choices.has("conversation") && (
+        <ForAWhile
+          isArmed={isArmed}
+          isSending={isSending}
+          onAllow={(duration) => onAnswer(forAWhile(duration, proposal))}
+        />
+      )}
+      {choices.has("always") && proposal && (
+        <Button size="compact-md" variant="default" disabled={isSending} onClick={() => onStep("always")}>
+          Always for this pattern…
+        </Button>
       )}
     </>
   );
+}
+
+/** The buttons in their order: what is dangerous begins with the way out of it. */
+function Buttons(props: ButtonsProps) {
+  const { dangerous, proposal, choices } = props.what;
+  return (
+    <>
+      <div className={classes.buttons}>
+        {dangerous ? <Deny {...props} /> : <Allow {...props} />}
+        <Lasting {...props} />
+        {dangerous ? <Allow {...props} /> : <Deny {...props} />}
+      </div>
+      {dangerous && <p className={classes.hint}>Enter does not allow this; click, or press the space bar on the button.</p>}
+      {proposal && (choices.has("conversation") || choices.has("always")) && (
+        <p className={classes.hint}>For a while, and always, would cover: {inWords(proposal)}.</p>
+      )}
+    </>
+  );
+}
+
+/** What can be answered. Nothing here has the focus by itself, and what agrees waits until it can have been read. */
+export function Choices({ what, card, isSending, onAnswer }: ChoicesProps) {
+  const [step, setStep] = useState<Step>("choose");
+  const isArmed = useArmed(card, what.dangerous ? DANGEROUS_ARMING_MS : ARMING_MS);
+  const back = () => setStep("choose");
+  if (step === "always" && what.proposal) {
+    const allow = (pattern: Pattern) => onAnswer(always(pattern));
+    return <Always proposal={what.proposal} isSending={isSending} onAllow={allow} onCancel={back} />;
+  }
+  if (step === "reason") return <Reason isSending={isSending} onDeny={(reason) => onAnswer(denied(reason))} onCancel={back} />;
+  return <Buttons what={what} isArmed={isArmed} isSending={isSending} onAnswer={onAnswer} onStep={setStep} />;
 }

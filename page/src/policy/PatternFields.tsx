@@ -8,74 +8,99 @@ interface PatternFieldsProps {
   onChange: (next: Pattern) => void;
   /** Show every part, also those that say nothing. */
   isWhole?: boolean;
-  problem?: string;
+  problem?: string | undefined;
+}
+
+interface PartProps {
+  label: string;
+  description: string;
+  value: string;
+  isCode?: boolean;
+  problem?: string | undefined;
+  onChange: (text: string) => void;
+}
+
+function Part({ label, description, value, isCode = true, problem, onChange }: PartProps) {
+  return (
+    <TextInput
+      label={label}
+      description={description}
+      spellCheck={false}
+      value={value}
+      error={problem}
+      classNames={{ input: (isCode && classes.mono) || "" }}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
 }
 
 const lines = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
+/** The paths, one to a line; what is typed is kept as it is. */
+function Paths({ paths, onChange }: { paths: readonly string[]; onChange: (paths: string[]) => void }) {
+  const [text, setText] = useState(paths.join("\n"));
+  return (
+    <Textarea
+      label="Paths"
+      description="One to a line, from the working directory or from /; ** stands for any depth."
+      spellCheck={false}
+      autosize
+      minRows={1}
+      maxRows={6}
+      value={text}
+      classNames={{ input: classes.mono ?? "" }}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        onChange(lines(event.currentTarget.value));
+      }}
+    />
+  );
+}
+
+/** The words of a command; a space at the end of a word is not yet another word. */
+function Command({ command, onChange }: { command: readonly string[]; onChange: (command: string[]) => void }) {
+  const [text, setText] = useState(typed(command));
+  const change = (next: string) => {
+    setText(next);
+    onChange(words(next));
+  };
+  const description = "Its words; * at the end stands for any further words that are not options.";
+  return <Part label="Command" description={description} value={text} onChange={change} />;
+}
+
 /** The parts of a pattern, each in a field, and what it covers in words. */
 export function PatternFields({ pattern, onChange, isWhole = false, problem }: PatternFieldsProps) {
-  // What is typed is kept as it is: a space at the end of a word is not yet another word.
-  const [paths, setPaths] = useState(pattern.paths.join("\n"));
-  const [command, setCommand] = useState(typed(pattern.command));
+  // A part that was there at first stays, also while it is being typed anew.
+  const [first] = useState(pattern);
   const edit = (change: Partial<Pattern>) => onChange({ ...pattern, ...change });
   const wide = breadth(pattern);
   return (
     <div className={classes.patternFields}>
-      <TextInput
+      <Part
         label="Tool"
         description="One operation, all of a tool (git.*), or * for any."
-        spellCheck={false}
+        isCode={false}
         value={pattern.tool}
-        error={problem}
-        onChange={(event) => edit({ tool: event.currentTarget.value.trim() })}
+        problem={problem}
+        onChange={(tool) => edit({ tool: tool.trim() })}
       />
-      {(isWhole || pattern.command.length > 0 || command) && (
-        <TextInput
-          label="Command"
-          description="Its words; * at the end stands for any further words that are not options."
-          spellCheck={false}
-          value={command}
-          classNames={{ input: classes.mono ?? "" }}
-          onChange={(event) => {
-            setCommand(event.currentTarget.value);
-            edit({ command: words(event.currentTarget.value) });
-          }}
-        />
-      )}
-      {(isWhole || pattern.paths.length > 0 || paths) && (
-        <Textarea
-          label="Paths"
-          description="One to a line, from the working directory or from /; ** stands for any depth."
-          spellCheck={false}
-          autosize
-          minRows={1}
-          maxRows={6}
-          value={paths}
-          classNames={{ input: classes.mono ?? "" }}
-          onChange={(event) => {
-            setPaths(event.currentTarget.value);
-            edit({ paths: lines(event.currentTarget.value) });
-          }}
-        />
-      )}
-      {(isWhole || pattern.destination) && (
-        <TextInput
+      {(isWhole || first.command.length > 0) && <Command command={pattern.command} onChange={(command) => edit({ command })} />}
+      {(isWhole || first.paths.length > 0) && <Paths paths={pattern.paths} onChange={(paths) => edit({ paths })} />}
+      {(isWhole || first.destination) && (
+        <Part
           label="Destination"
           description="A host or a server; *.example.com for those under it."
-          spellCheck={false}
+          isCode={false}
           value={pattern.destination}
-          onChange={(event) => edit({ destination: event.currentTarget.value.trim() })}
+          onChange={(destination) => edit({ destination: destination.trim() })}
         />
       )}
-      {(isWhole || pattern.folder) && (
-        <TextInput
+      {(isWhole || first.folder) && (
+        <Part
           label="Working directory"
           description="Only for conversations that work in it; empty for any."
-          spellCheck={false}
           value={pattern.folder}
-          classNames={{ input: classes.mono ?? "" }}
-          onChange={(event) => edit({ folder: event.currentTarget.value })}
+          onChange={(folder) => edit({ folder })}
         />
       )}
       <p className={classes.covers} role="status">

@@ -45,7 +45,8 @@ function Examples({ label, description, value, problem, onChange }: ExamplesProp
   );
 }
 
-function Fields({ first, rules, onKept, onClose }: FieldsProps) {
+/** A rule being written, and what the server says against it when it is saved. */
+function useRule(first: RuleDraft, onKept: (policy: PolicyView) => void) {
   const [draft, setDraft] = useState(first);
   const [isBusy, setBusy] = useState(false);
   const [complaint, setComplaint] = useState<Complaint | null>(null);
@@ -53,8 +54,7 @@ function Fields({ first, rules, onKept, onClose }: FieldsProps) {
     setDraft({ ...draft, ...change });
     setComplaint(null);
   };
-  const at = (field: Complaint["field"]) => (complaint?.field === field ? complaint.sentence : undefined);
-  const save = async () => {
+  const keep = async () => {
     // Read again: another tab, or an answer to a question, may have added a rule meanwhile.
     const now = (await authority.policy()).rules;
     const rule = ruleOf(draft, now);
@@ -63,15 +63,23 @@ function Fields({ first, rules, onKept, onClose }: FieldsProps) {
       return null;
     });
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const save = () => {
     setBusy(true);
-    save()
+    keep()
       .then((policy) => policy && onKept(policy))
       .catch((error: unknown) => setComplaint({ field: "form", sentence: errorText(error) }))
       .finally(() => setBusy(false));
   };
-  const pattern = at("pattern");
+  const problemOf = (field: Complaint["field"]) => (complaint?.field === field ? complaint.sentence : undefined);
+  return { draft, isBusy, edit, save, problemOf };
+}
+
+function Fields({ first, rules, onKept, onClose }: FieldsProps) {
+  const { draft, isBusy, edit, save, problemOf } = useRule(first, onKept);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save();
+  };
   return (
     <form className={classes.form} onSubmit={submit}>
       <SegmentedControl
@@ -80,12 +88,7 @@ function Fields({ first, rules, onKept, onClose }: FieldsProps) {
         value={draft.verdict}
         onChange={(value) => edit({ verdict: value as Verdict })}
       />
-      <PatternFields
-        isWhole
-        pattern={draft.pattern}
-        onChange={(next) => edit({ pattern: next })}
-        {...(pattern !== undefined && { problem: pattern })}
-      />
+      <PatternFields isWhole pattern={draft.pattern} problem={problemOf("pattern")} onChange={(pattern) => edit({ pattern })} />
       <TextInput
         label="Note"
         description="Why this rule is there; it is shown with what it decides."
@@ -97,18 +100,18 @@ function Fields({ first, rules, onKept, onClose }: FieldsProps) {
         label="It is about"
         description="Calls to try it on when it is saved, one to a line: git status, or file_operations.create_file: src/a.ts"
         value={draft.match}
-        problem={at("match")}
+        problem={problemOf("match")}
         onChange={(match) => edit({ match })}
       />
       <Examples
         label="It is not about"
         description="Calls that it must leave alone."
         value={draft.notMatch}
-        problem={at("notMatch")}
+        problem={problemOf("notMatch")}
         onChange={(notMatch) => edit({ notMatch })}
       />
       <Replay rules={() => withRule(rules, ruleOf(draft, rules))} />
-      <Failure message={at("form") ?? ""} />
+      <Failure message={problemOf("form") ?? ""} />
       <div className={classes.formActions}>
         <Button variant="default" onClick={onClose}>
           Cancel
