@@ -1,0 +1,151 @@
+"""Runs, the store, the HTTP server, settings and the command line: caps and timeouts, each with its reason."""
+
+# --- runs ---------------------------------------------------------------------------------------
+MAX_ITERATIONS = 50
+RUN_TOKEN_BUDGET = 2_000_000
+# The same call with the same arguments this often in a row is a loop, not progress.
+REPEATED_CALLS = 4
+CALLS_PER_TURN = 32
+# After cancelling a call its tool gets this long to clean up before it is left behind.
+CANCEL_GRACE = 1.5
+# Arguments of one call; a file that a model writes is far smaller.
+ARGUMENT_BYTES = 4 * 1024 * 1024
+# Arguments up to this size are checked on the spot; larger ones must not hold up the others.
+CHECKED_AT_ONCE = 64 * 1024
+# How long arguments are checked against their schema before the call is refused.
+CHECKING_SECONDS = 2.0
+# What a paused call may ask at once, and what it may give us to keep until the answers are there.
+ASKS_PER_PAUSE = 16
+PAUSED_STATE_BYTES = 256 * 1024
+# Nothing of ours holds the event loop this long; whatever does is told with its stack.
+BLOCKED_LOOP = 2.0
+# How long the health of the server says that this happened.
+DEGRADED_FOR = 60.0
+# A run that takes the process down with it is not taken up for ever.
+MAX_RECOVERIES = 5
+# What of a result goes to the model.
+RESULT_CHARS = 32_000
+# What is kept of a result for people, characters and bytes together: a large file, not a disk image.
+RESULT_KEPT = 16 * 1024 * 1024
+# Pieces of one result; more is a list that belongs in one text.
+RESULT_PARTS = 64
+# Text that a timeline carries with each piece; the rest is fetched when someone looks.
+RESULT_INLINE_CHARS = 2_048
+# A piece's name or address beyond this is not one.
+RESULT_LABEL_CHARS = 2_048
+# Results up to this are masked at once; handing more to a thread costs less than it would hold others up.
+RESULT_AT_ONCE = 64 * 1024
+# A process renews its lease this often and is taken for dead after LEASE_DEAD.
+LEASE_RENEW = 1.5
+LEASE_DEAD = 6.0
+# Time for a graceful stop, before what still runs is left to the next start.
+SHUTDOWN_GRACE = 8.0
+
+# --- store --------------------------------------------------------------------------------------
+# Another process may hold the database this long before a person is told.
+BUSY_TIMEOUT = 5.0
+# A paused run looks this often whether the disk has space again.
+STORE_RETRY = 1.0
+# Appends that share one transaction at the most; more only delays the first.
+GROUP_COMMIT = 512
+# Items a snapshot carries; older ones are fetched when the person scrolls up.
+SNAPSHOT_ITEMS = 200
+# A deleted conversation can be brought back this long.
+UNDO_DELETE_DAYS = 30
+# A resent message with the same key is recognised this long.
+IDEMPOTENCY_DAYS = 2
+TITLE_CHARS = 80
+SEARCH_HITS = 50
+# Conversations that the page lists before the person scrolls.
+LIST_PAGE = 60
+SEARCH_CHARS = 500
+# The most that one request for a page of a list gets.
+PAGE_ITEMS = 500
+
+# --- several processes --------------------------------------------------------------------------
+# Changes are gathered this long before other processes are told; far below what a reader notices.
+WAKEUP_GATHER = 0.01
+
+# --- server -------------------------------------------------------------------------------------
+BODY_BYTES = 4 * 1024 * 1024
+# A message with images may be larger than other requests.
+MESSAGE_BODY_BYTES = 24 * 1024 * 1024
+MESSAGE_CHARS = 1_000_000
+IMAGE_BYTES = 5 * 1024 * 1024
+IMAGES_PER_MESSAGE = 8
+# Deeper JSON than any client of ours sends.
+JSON_DEPTH = 64
+# Arrays and objects in one body: counting them must not hold up the others.
+JSON_PIECES = 100_000
+# A body that trickles in is given up after this.
+BODY_TIMEOUT = 30.0
+# What comes before a body: a browser sends 1 to 2 KiB in some twenty headers.
+HEAD_BYTES = 32 * 1024
+HEAD_FIELDS = 100
+# A connection that has not said what it wants by then holds a descriptor for nothing.
+HEAD_TIMEOUT = 15.0
+KEEP_ALIVE = 30
+# A reader that takes nothing for this long is gone, or as good as gone.
+WRITE_TIMEOUT = 60.0
+# What is pasted into a terminal is the longest that a page says; conversations open in one tab are few.
+SOCKET_MESSAGE_BYTES = 512 * 1024
+SOCKET_SUBSCRIPTIONS = 64
+# Connections end within this after the server was told to stop; streams are ended at once.
+CONNECTION_GRACE = 3
+# Pages of others that try to get in are logged this often, in seconds; more would push out what matters.
+STRANGERS_TOLD = 1.0
+# A fixed token for a server that others on the network reach must not be guessable.
+TOKEN_CHARS = 16
+ONE_TIME_CODE_SECONDS = 600.0
+# Links that nobody opened yet; more than a person makes in ten minutes.
+OPEN_CODES = 32
+SESSION_DAYS = 90
+DEFAULT_PORT = 7420
+# Ports tried after the default one when it is taken.
+PORT_TRIES = 20
+# Looking for local model servers must not delay the page.
+DISCOVERY_TIMEOUT = 0.6
+
+# --- settings and secrets -----------------------------------------------------------------------
+# How soon an edit of a settings file by hand is noticed.
+FILE_WATCH = 1.0
+# Another of our processes may be writing the same settings file; it needs milliseconds.
+FILE_LOCK_TIMEOUT = 5.0
+# Far more than anyone writes by hand; a larger settings file is a mistake.
+SETTINGS_FILE_BYTES = 4 * 1024 * 1024
+# A keyring that asks its daemon may hang when nobody can answer its prompt.
+KEYRING_TIMEOUT = 10.0
+LOG_BYTES = 5 * 1024 * 1024
+LOG_FILES = 3
+# A shorter "secret" stands for none; hiding it would only garble text.
+REDACT_MIN_CHARS = 8
+# Fewer bytes of a secret's beginning may be anything; a reader need not wait for what follows.
+SECRET_BEGINNING = 4
+# What a provider may send as its list of models; OpenRouter's is the largest at about 1 MB.
+MODEL_LIST_BYTES = 8 * 1024 * 1024
+# Asking a remote provider for its list; the person waits for it.
+MODEL_LIST_TIMEOUT = 10.0
+
+# --- plugins ------------------------------------------------------------------------------------
+# The longest text that a masker is taken to look for when it does not say.
+MASKER_REACH = 512
+
+# --- commands beside a server -------------------------------------------------------------------
+# The longest a server takes for one answer: it may be testing a slow model, or trying a tool (TRY_TIMEOUT).
+SERVER_ANSWER = 150.0
+# A server on this machine says at once that it is up; one that does not is as good as gone.
+SERVER_HEALTH = 2.0
+# What a server sends as one answer; a page of items with images is the largest.
+SERVER_ANSWER_BYTES = 256 * 1024 * 1024
+# A server that is being restarted comes back within this; until then a reader keeps trying this often.
+SERVER_AWAY = 15.0
+SERVER_RETRY = 0.25
+# Another command on the same folder is waited for this long: most are done by then.
+FOLDER_PATIENCE = 10.0
+FOLDER_RETRY = 0.05
+
+# --- in a terminal ------------------------------------------------------------------------------
+# How often the line about tool calls at work moves: it looks alive, and costs nothing.
+TERMINAL_TICK = 0.2
+# Lines of differences that are shown before the person decides; more than that nobody reads there.
+PREVIEW_LINES = 200

@@ -1,0 +1,71 @@
+"""Models, and connections to elsewhere: caps and timeouts, each with its reason."""
+
+# --- streaming ----------------------------------------------------------------------------------
+# Live deltas are gathered this long: below what an eye notices, a third less work than one by one.
+LIVE_FLUSH = 0.04
+# A call that a model begins is shown within this; most come whole by then, and need one write less.
+CREATED_SOON = 0.01
+# Text is made durable this often: what a killed process can lose of a half-finished answer.
+DURABLE_FLUSH = 0.25
+# An idle stream says something this often; it also heals a lost wake-up from another process.
+FEED_PING = 15.0
+# Events a reader may lag behind before it is told to reload; a suspended tab must not hold memory.
+FEED_QUEUE = 2_000
+# Events read from the store at a time while a reader catches up.
+FEED_PAGE = 500
+
+# --- models -------------------------------------------------------------------------------------
+CONNECT_TIMEOUT = 10.0
+# Large prompts on slow machines take long to the first byte; after that silence means trouble.
+FIRST_BYTE_TIMEOUT = 120.0
+SILENCE_TIMEOUT = 60.0
+# Rate limits and overloads: at most this many tries and this much waiting in all.
+MODEL_TRIES = 5
+MODEL_WAIT_TOTAL = 120.0
+RETRY_FIRST_WAIT = 1.0
+RETRY_MAX_WAIT = 60.0
+# A stream that broke off after its first event is asked again this often before the run fails.
+STREAM_ATTEMPTS = 3
+# One line of a provider's stream; the longest legitimate ones carry base64 images.
+STREAM_LINE_BYTES = 16 * 1024 * 1024
+# What of a provider's error body is read.
+ERROR_BODY_BYTES = 16 * 1024
+# What of a provider's own words goes into our sentence.
+ERROR_TEXT_CHARS = 300
+# Room for thinking beside the answer, on wires that make the caller set it.
+THINKING_TOKENS = 4096
+# The embedded model was trained for this window; half a second loads it, a busy machine takes longer.
+EMBEDDED_CONTEXT = 8192
+# It does not always find an end by itself; this is about ten seconds of it.
+EMBEDDED_ANSWER_TOKENS = 1024
+EMBEDDED_START_TIMEOUT = 30.0
+# Rounds of tool calls before a model that is held to a schema must say something. The embedded one never stops by
+# itself; others do, mostly.
+EMBEDDED_CALL_ROUNDS = 1
+CONSTRAINED_CALL_ROUNDS = 8
+# A test of a model asks for a few tokens only.
+TEST_MAX_TOKENS = 16
+# The person watches the test; a local model may first have to be loaded.
+TEST_TIMEOUT = 60.0
+DEFAULT_MAX_TOKENS = 4096
+DEFAULT_CONTEXT_WINDOW = 32_000
+# Above this part of the context window older turns are summarised before the next request.
+COMPACT_ABOVE = 0.85
+# Without a tokenizer: the usual rule of thumb, good enough to decide when to compact.
+CHARS_PER_TOKEN = 4
+
+# --- outgoing connections -----------------------------------------------------------------------
+# Each streaming answer holds one; a single person with many agents stays far below.
+HTTP_CONNECTIONS = 1_000
+# Spare connections: enough that the next request of a run needs no new handshake.
+HTTP_SPARE_CONNECTIONS = 20
+# Shorter than any provider's own idle limit, so that a spare connection is not met half closed.
+HTTP_SPARE_SECONDS = 15.0
+
+# Redirects that are followed in a row.
+REDIRECTS = 5
+# What a compressed body unfolds to at a time, so that a small piece never becomes a large one in memory.
+UNPACK_BYTES = 256 * 1024
+# Documents at addresses that a server named: metadata, tokens, icons.
+GUARDED_TIMEOUT = 20.0
+GUARDED_BYTES = 1024 * 1024

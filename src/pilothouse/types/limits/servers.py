@@ -1,0 +1,165 @@
+"""MCP servers: their protocol, their processes, signing in to them: caps and timeouts, each with its reason."""
+
+# --- MCP over the network -----------------------------------------------------------------------
+# One message; an embedded file or a long listing can be large, more is a mistake or an attack.
+MCP_MESSAGE_BYTES = 64 * 1024 * 1024
+# What is kept of something that is no message, to be looked at.
+GARBAGE_BYTES = 2_000
+# Many servers drop a spare connection after 5 s; using one at that moment loses the request.
+MCP_SPARE_SECONDS = 2.0
+# A peer that vanished without a word is noticed after PEER_IDLE + PEER_PROBE * PEER_PROBES seconds.
+PEER_IDLE = 15
+PEER_PROBE = 10
+PEER_PROBES = 3
+PEER_GONE = 45
+# A ping and its answer: after twice this a WebSocket is given up.
+SOCKET_PING = 15.0
+SOCKET_GOODBYE = 2.0
+# What is told without an answer is taken within this, or not at all.
+MCP_TELL_TIMEOUT = 30.0
+# The old transport names the address for messages as its first event.
+MCP_ENDPOINT_TIMEOUT = 10.0
+# Ending a session is a courtesy that closing does not wait long for.
+MCP_GOODBYE = 2.0
+# A request is let in at the third try or never: no token yet, then one with too little reach. One more, for renewals.
+ACCESS_ROUNDS = 4
+# After its answer a stream should end; waiting for that keeps the connection for the next request.
+REPLY_LINGER = 0.1
+# A broken event stream is taken up again after this, or after what the server asks for within these bounds.
+STREAM_RETRY_FIRST = 1.0
+STREAM_RETRY_MIN = 0.1
+STREAM_RETRY_MAX = 60.0
+# Times in a row that taking up a stream may fail.
+STREAM_RETRIES = 5
+
+# --- the MCP protocol ---------------------------------------------------------------------------
+# Some servers never answer a method they do not know; longer than this nobody is asked which era they speak.
+PROBE_TIMEOUT = 3.0
+# From the start of a connection until it can be used; package runners may have to download first.
+MCP_CONNECT = 30.0
+# One that runs elsewhere has started long ago; it shakes hands within this, or another try is better.
+MCP_HANDSHAKE = 20.0
+LIST_TIMEOUT = 15.0
+SERVERS_LIST_TIMEOUT = 10.0
+# A list of tools beyond these is a mistake or an attack; the first part of it is used.
+LIST_PAGES = 100
+LIST_TOOLS = 2_000
+LIST_BYTES = 8 * 1024 * 1024
+# A call that was paused for the person's answer is given up after this.
+HELD_CALL = 30 * 60.0
+# A server that says again and again that it needs more input, without asking for any.
+INPUT_ROUNDS = 10
+INPUT_WAIT = 0.1
+# When the stream of changes ended, it is opened again after this.
+LISTEN_AGAIN = 30.0
+# Requests a server may have open with us; more are refused at once.
+SERVER_REQUESTS = 32
+
+# --- local servers' processes -------------------------------------------------------------------
+# The longest line of a server that is taken; one result of 50 MB fits, an endless line does not.
+STDIO_LINE_BYTES = 64 * 1024 * 1024
+# A server that reads nothing for this long, with a full pipe, is as good as dead.
+STDIO_WRITE = 10.0
+# The longest line of a server's log; the rest of it is dropped.
+STDERR_LINE_BYTES = 8 * 1024
+# After its input was closed, and again after SIGTERM, a server has this long to end by itself.
+PROCESS_GRACE = 2.0
+# Larger messages are read in steps of LARGE_PIECE_BYTES: 50 MB at once would hold everyone up for 0.2 to 3 s.
+LARGE_MESSAGE_BYTES = 1024 * 1024
+LARGE_PIECE_BYTES = 256 * 1024
+# Blocks of a large result, or tools in a large list; what comes after is passed over.
+LARGE_MESSAGE_BLOCKS = 2_000
+# A structured result up to this size is held against the schema that its tool promised.
+OUTPUT_CHECKED_BYTES = 256 * 1024
+
+# --- servers as a person owns them --------------------------------------------------------------
+# Every start loads an interpreter; more at once only slow each other down.
+SERVER_STARTS = 8
+# Servers that nobody has seen yet are started this long after the program: its first answer comes first.
+LEARN_DELAY = 1.0
+# A connection is looked at this often, and must answer within HEALTH_ANSWER.
+HEALTH_EVERY = 60.0
+HEALTH_ANSWER = 10.0
+# A server that nobody called for this long is stopped; its tools stay offered.
+IDLE_STOP = 30 * 60.0
+# Waits before a remote server is tried again, each varied by a quarter; after the last one it is left alone.
+REMOTE_BACKOFF = (5.0, 10.0, 20.0, 60.0)
+# The same for a local process: three restarts.
+LOCAL_BACKOFF = (0.5, 2.0, 5.0)
+BACKOFF_JITTER = 0.25
+# Healthy for this long, a server has all its tries again.
+HEALTHY_AFTER = 600.0
+# A server that was left alone gets one more try when it is called, but not more often than this.
+PARKED_RETRY = 60.0
+# Failures in a row after which calls are refused at once, and for how long.
+BREAKER_FAILURES = 5
+BREAKER_OPEN = 30.0
+# A call without progress, and in all.
+MCP_IDLE = 30.0
+MCP_TOTAL = 600.0
+# What is kept in memory of each server for the person to look at.
+SERVER_LOG_LINES = 1_000
+SERVER_LOG_CHARS = 4_000
+# The same on disk, for each server; the older half of a full log is dropped. Lines are written this often, and of one
+# second no more characters than these: a server that writes without end fills no disk and keeps nobody waiting.
+SERVER_LOG_BYTES = 1024 * 1024
+SERVER_LOG_EVERY = 0.5
+SERVER_LOG_PACE = 256 * 1024
+SERVER_CALLS_KEPT = 500
+SERVER_STATES_KEPT = 200
+SERVER_ERRORS_KEPT = 50
+# Lines of a dead server's own words that go into the log.
+LAST_WORDS = 20
+# The traffic panel: messages, and characters of each and of all.
+TRAFFIC_MESSAGES = 2_000
+TRAFFIC_TEXT_CHARS = 64 * 1024
+TRAFFIC_TOTAL_CHARS = 16 * 1024 * 1024
+# A program or script larger than this is known by its size and times alone.
+HASHED_FILE_BYTES = 256 * 1024 * 1024
+# Names of tools on the wire: the narrowest provider takes this many characters.
+WIRE_NAME_CHARS = 64
+TOOL_NAME_CHARS = 128
+# What of a tool's description a model is given; the person sees all of it.
+TOOL_DESCRIPTION_CHARS = 8_000
+# Beyond these a schema is no description of parameters any more.
+SCHEMA_BYTES = 256 * 1024
+SCHEMA_DEPTH = 40
+SCHEMA_PIECES = 10_000
+SCHEMA_PATTERN_CHARS = 1_000
+# What the system prompt says about servers: of each tool, of a server's own words, and in all.
+GUIDE_TOOL_CHARS = 160
+GUIDE_INSTRUCTIONS_CHARS = 1_500
+GUIDE_CHARS = 12_000
+# Another program's settings file.
+IMPORT_BYTES = 1024 * 1024
+# A person waits for a tool tried by hand, or for a server's test, at most this long.
+TRY_TIMEOUT = 120.0
+# A server that says all the time that its tools changed is asked this often at most.
+RELIST_EVERY = 1.0
+# Local servers that run side by side; beyond this the one that nobody used for longest is stopped.
+SERVERS_RUNNING = 10
+# The first start of a package downloads it.
+INSTALL_TIMEOUT = 120.0
+# Most servers end when their input does; the others are told so after this, and are not waited for at the end.
+STOP_POLITELY = 0.5
+# A call that waits for its server to start says so this often, well within any tool's time without progress.
+STARTING_TOLD = 5.0
+
+# --- MCP servers as pages see them --------------------------------------------------------------
+# Eight servers that start together change state dozens of times; pages are told this often at most.
+SERVERS_GATHER = 0.1
+
+# --- signing in to servers ----------------------------------------------------------------------
+# A person who went to sign in comes back within this, or begins anew.
+SIGN_IN_SECONDS = 120.0
+# A token is renewed this long before it ends: a request takes a while to arrive, and clocks differ.
+TOKEN_LEEWAY = 30.0
+# What a key signs about us is used at once; no one can use it later.
+ASSERTION_SECONDS = 120.0
+# A request is tried again after a refused token at most this often: renewed, signed in anew, widened.
+TOKEN_TRIES = 3
+# A server that wants ever more rights is not asked about for ever.
+SCOPE_STEPS = 5
+
+# A model with a smaller window is offered few tools: describing all of them would fill half of it.
+SMALL_WINDOW = 16_384
