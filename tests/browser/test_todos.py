@@ -124,3 +124,16 @@ async def test_a_reminder_is_one_quiet_line_that_opens(workshop: Workshop) -> No
     await expect(reminder).to_have_text("Reminder to the model")
     await reminder.get_by_role("button").click()
     await expect(reminder).to_contain_text("Mend the hull")
+
+
+async def test_what_was_ticked_elsewhere_is_seen_when_someone_comes_back(workshop: Workshop) -> None:
+    await workshop.say("Plan", [write()], "Planned.")
+    panel = await workshop.show("Todos")
+    await expect(panel).to_contain_text("1 of 4 done")
+    place = f"/api/conversations/{workshop.chat.conversation}/todos"
+    listed = workshop.studio.server.get(place)["todos"]
+    listed[1]["status"] = "completed"
+    answer = workshop.studio.server.client.put(place, json={"todos": listed})
+    assert answer.status_code == 200
+    await workshop.page.evaluate("window.dispatchEvent(new Event('focus'))")
+    await expect(panel).to_contain_text("2 of 4 done")

@@ -7,6 +7,7 @@ const process = (id: string, processId: string) => ({ params: { path: { id, proc
 export const hands = {
   undoCall: (itemId: string) => take(client.POST("/api/calls/{id}/undo", at(itemId))),
   undoRun: (runId: string) => take(client.POST("/api/runs/{id}/undo", at(runId))),
+  todos: (id: string) => take(client.GET("/api/conversations/{id}/todos", at(id))),
   keepTodos: (id: string, todos: Todo[]) => take(client.PUT("/api/conversations/{id}/todos", { ...at(id), body: { todos } })),
   terminals: (id: string) => take(client.GET("/api/conversations/{id}/terminal", at(id))),
   closeTerminal: (id: string) => take(client.DELETE("/api/conversations/{id}/terminal", at(id))),

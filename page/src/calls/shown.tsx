@@ -12,6 +12,7 @@ import {
   PencilIcon,
   PlusIcon,
   QuestionIcon,
+  RetryIcon,
   SearchIcon,
   StopIcon,
   TerminalIcon,
@@ -33,6 +34,13 @@ const BrainIcon = icon(
   <path d="M12 5.5a3 3 0 0 0-5.6 1.4A3.4 3.4 0 0 0 5 12.6 3.2 3.2 0 0 0 8 18a2.6 2.6 0 0 0 4 .5zM12 5.5a3 3 0 0 1 5.6 1.4 3.4 3.4 0 0 1 1.4 5.7 3.2 3.2 0 0 1-3 5.4 2.6 2.6 0 0 1-4 .5M12 5.5v13" />,
 );
 const ToolIcon = icon(<path d="M14.5 6.5a4 4 0 0 0-5.2 5.2L4.5 16.5a2 2 0 0 0 3 3l4.8-4.8a4 4 0 0 0 5.2-5.2l-2.6 2.6-2.6-.6-.6-2.6z" />);
+const ServerIcon = icon(
+  <>
+    <rect x="4" y="5" width="16" height="6" rx="1.5" />
+    <rect x="4" y="13" width="16" height="6" rx="1.5" />
+    <path d="M7.5 8h.1M7.5 16h.1" />
+  </>,
+);
 const GlobeIcon = icon(
   <>
     <circle cx="12" cy="12" r="8" />
@@ -62,6 +70,8 @@ const icons: Record<string, (props: { size?: number }) => ReactNode> = {
   brain: BrainIcon,
   thought: ThoughtIcon,
   question: QuestionIcon,
+  repeat: RetryIcon,
+  server: ServerIcon,
   warning: WarningIcon,
   globe: GlobeIcon,
   web: GlobeIcon,

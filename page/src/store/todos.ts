@@ -14,6 +14,15 @@ function draw(conversationId: string, list: TodoList): void {
   setState((now) => (now.open?.conversation.id === conversationId ? { open: { ...now.open, todos: list } } : {}));
 }
 
+/** Look whether the list was changed elsewhere: at another device nothing tells of what a person ticked. */
+export async function lookAtTodos(): Promise<void> {
+  const { open } = getState();
+  if (!open) return;
+  const told = await hands.todos(open.conversation.id);
+  const now = getState().open;
+  if (now?.conversation.id === open.conversation.id) draw(open.conversation.id, newerTodos(now.todos, told));
+}
+
 /** Let the person's list be the one that counts; what the server made of it is drawn. */
 export async function keepTodos(todos: Todo[]): Promise<void> {
   const { open } = getState();

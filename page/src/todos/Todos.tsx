@@ -1,10 +1,10 @@
 import { Button, Checkbox } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { Todo } from "../api/types";
 import { Confirm } from "../settings/Confirm";
 import { tell } from "../shell/messages";
 import { useApp } from "../store/store";
-import { keepTodos } from "../store/todos";
+import { keepTodos, lookAtTodos } from "../store/todos";
 import { progressOf, statusOf, ticked, waitsFor } from "./progress";
 import classes from "./Todos.module.css";
 
@@ -94,9 +94,26 @@ function Bar({ todos }: { todos: readonly Todo[] }) {
   );
 }
 
+/** Look again whenever someone comes back to the page. */
+function useLookAgain(): void {
+  const id = useApp((state) => state.open?.conversation.id ?? null);
+  useEffect(() => {
+    // Out of reach for a moment; what is known stays in sight, and the next look may do better.
+    const look = () => void (document.visibilityState === "visible" && lookAtTodos().catch(() => undefined));
+    look();
+    window.addEventListener("focus", look);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      window.removeEventListener("focus", look);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [id]);
+}
+
 /** What the agent has set itself to do, and how far it is. */
 export function Todos() {
   const todos = useApp((state) => state.open?.todos.todos);
+  useLookAgain();
   const [isBusy, setBusy] = useState(false);
   const keep = (next: Todo[]) => {
     setBusy(true);
