@@ -200,6 +200,7 @@ async def test_a_rule_is_tried_on_its_examples_and_on_the_past_before_it_is_kept
     await button(tab.form, "Save").click()
     row = tab.rules.get_by_role("listitem")
     await expect(row).to_contain_text("file_operations.create_file, only on **/*.txt")
+    await expect(desk.page.get_by_text("in force again")).to_have_count(0)
     await expect(row).to_contain_text("Notes are fine")
     await expect(row).to_contain_text("never used")
     kept = served.server.get("/api/policy")["rules"]
@@ -251,6 +252,7 @@ async def test_a_permission_for_a_while_ticks_and_is_revoked_at_once(desk: Desk,
     await desk.chat.finished()
 
 
+@pytest.mark.case("AUTHZ-08")
 async def test_a_broken_file_of_rules_is_told_and_allows_nothing(
     own: Studio, browser_context: BrowserContext, ship: Path
 ) -> None:
@@ -264,6 +266,8 @@ async def test_a_broken_file_of_rules_is_told_and_allows_nothing(
     warning = desk.page.get_by_role("alert").filter(has_text="The file of your rules cannot be read")
     await expect(warning).to_contain_text("policy.json")
     assert await serious_problems(desk.page) == []
+    bar = desk.page.get_by_role("status").filter(has_text="nothing is allowed by rule")
+    await expect(bar).to_be_visible()
     await desk.begin("Nothing by rule", workingDirectory=str(ship))
     await desk.say("Write", [create("a.txt")], "Done.", allow=())
     await expect(desk.approval).to_contain_text("a.txt")

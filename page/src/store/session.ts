@@ -41,6 +41,8 @@ function receive(frame: SocketFrame): void {
       return hear(frame.servers);
     case "notice":
       if (isAboutServer(frame)) return toast(frame);
+      // Rules are in force again with every change of them: that is news only after they were not.
+      if (frame.code === "policy" && frame.level === "info" && getState().notice?.code !== "policy") return;
       return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
     case "input":
       return lookAgain();
