@@ -384,15 +384,25 @@ async def test_what_a_crash_cut_short_in_a_recording_is_passed_over(home: Path, 
     assert b'"hello"' in await again.cast("c1")
 
 
-async def test_everything_of_a_deleted_conversation_goes(terminal: AtTerminal, home: Path) -> None:
+async def test_everything_of_a_deleted_conversation_ends_and_its_recording_goes_in_time(
+    terminal: AtTerminal, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await terminal.does("create_session")
     await terminal.types("sleep 90488401 &\r\n")
     await terminal.does("run_command", command="touch /tmp/x; sleep 90488402", is_background=True)
     await terminal.terminals.forget(terminal.conversation_id)
     assert gone("904884")
-    assert list((home / "recordings").iterdir()) == []
-    found = await terminal.terminals.terminals(terminal.conversation_id)
-    assert (found.sessions, found.processes) == ((), ())
+    assert terminal.conversation_id not in os.listdir(home / "scratch" / str(os.getpid()))
+    sandbox = terminal.terminals.sandbox
+    # Brought back, it has its recording; deleted again and for too long, it has none.
+    restored = Terminals(sandbox, home / "recordings")
+    found = await restored.terminals(terminal.conversation_id)
+    assert [each.running for each in found.sessions] == [False]
+    await restored.forget(terminal.conversation_id)
+    monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
+    late = Terminals(sandbox, home / "recordings")
+    assert os.listdir(home / "recordings") == []
+    assert (await late.terminals(terminal.conversation_id)).sessions == ()
 
 
 def test_text_for_a_model_has_neither_colours_nor_overwritten_progress() -> None:

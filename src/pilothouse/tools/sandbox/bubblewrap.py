@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.sandbox.standing import standing
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
 # $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder.
@@ -55,7 +56,7 @@ def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Seq
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/run", *_resolver(enclosure.network),
         "--bind", enclosure.scratch, "/tmp", "--bind", enclosure.scratch, "/var/tmp",  # noqa: S108 - its own
-        "--bind", enclosure.folder, enclosure.folder,
+        "--bind", enclosure.folder, enclosure.folder, *standing(enclosure.folder),
         *_hiding(enclosure), "--chdir", enclosure.folder,
         "--", "/bin/sh", "-c", _WITHIN, "sh", *bounds, *command,
     ]  # fmt: skip

@@ -146,8 +146,8 @@ async def _started(sandbox: Sandbox, order: Order, streams: tuple[int, int, int]
 
 
 async def _spawn(sandbox: Sandbox, order: Order, streams: tuple[int, int, int]) -> Child:
-    with sandbox.prepared(order) as ready:
-        try:
+    try:
+        with sandbox.prepared(order) as ready:
             process = await asyncio.create_subprocess_exec(
                 *ready.argv,
                 env=ready.environment,
@@ -158,9 +158,7 @@ async def _spawn(sandbox: Sandbox, order: Order, streams: tuple[int, int, int]) 
                 pass_fds=ready.descriptors,
                 start_new_session=True,
             )
-        except OSError as error:
-            if ready.group is not None:
-                ready.group.remove()
-            why = (error.strerror or "the system refuses").lower()
-            raise BadArgument(f"The command could not be started: {why}.", "NOT_STARTED") from None
-        return Child(process, ready)
+            return Child(process, ready)
+    except OSError as error:
+        why = (error.strerror or "the system refuses").lower()
+        raise BadArgument(f"The command could not be started: {why}.", "NOT_STARTED") from None

@@ -173,7 +173,13 @@ class Sandbox:
                 argv = ["/bin/sh", "-c", JOINING, "sh", group.procs, *argv]
             inside = "/tmp" if kind == "bubblewrap" else scratch  # noqa: S108 - the enclosed command's own
             given = command_environment(inside, network=order.network, attended=order.terminal)
-            yield Prepared(tuple(argv), {**given, **order.environment}, descriptors, group, kind == "bubblewrap")
+            ready = Prepared(tuple(argv), {**given, **order.environment}, descriptors, group, kind == "bubblewrap")
+            try:
+                yield ready
+            except BaseException:
+                if group is not None:
+                    group.remove()
+                raise
 
     def _enclosed(
         self, order: Order, identity: tuple[int, int], scratch: str, hidden: tuple[str, ...]

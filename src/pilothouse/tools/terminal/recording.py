@@ -52,6 +52,7 @@ class Recording:
         name = _UNFIT.sub("_", conversation_id)
         self._bytes = folder / f"{name}.bytes"
         self._times = folder / f"{name}.times"
+        self._gone = folder / f"{name}.gone"
         self._pending = bytearray()
         self._lines: list[bytes] = []
         self._writing: asyncio.Task[None] | None = None
@@ -203,10 +204,21 @@ class Recording:
         if self._writing is not None:
             await asyncio.wait([self._writing])
 
-    def remove(self) -> None:
-        """Delete it from the disk."""
-        self._bytes.unlink(missing_ok=True)
-        self._times.unlink(missing_ok=True)
+    def mark(self, deleted: bool) -> None:
+        """Say whether its conversation was deleted; a conversation that is brought back has its recording again."""
+        if deleted and self._bytes.exists():
+            self._gone.touch(mode=0o600)
+        elif not deleted:
+            self._gone.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Delete the recordings of conversations that cannot be brought back any more."""
+    before = time.time() - limits.UNDO_DELETE_DAYS * 86_400
+    for mark in folder.glob("*.gone") if folder.is_dir() else ():
+        if mark.stat().st_mtime <= before:
+            for suffix in (".bytes", ".times", ".gone"):
+                mark.with_suffix(suffix).unlink(missing_ok=True)
 
 
 def events(path: Path) -> list[list[object]]:

@@ -13,7 +13,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.background import Background, start_background
 from pilothouse.tools.terminal.covering import Bare
-from pilothouse.tools.terminal.recording import Recording
+from pilothouse.tools.terminal.recording import Recording, sweep
 from pilothouse.tools.terminal.session import Session, Window, open_session
 from pilothouse.tools.terminal.shells import session_command, session_environment
 from pilothouse.types import limits
@@ -46,6 +46,7 @@ class Terminals:
         self._selected: dict[str, str] = {}
         self._last: dict[str, LastCommand] = {}
         sandbox.scratch.sweep()
+        sweep(recordings)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -245,14 +246,14 @@ class Terminals:
         return RecordingFile(name=f"{conversation_id}.cast", data=await found.cast(conversation_id))
 
     async def forget(self, conversation_id: str) -> None:
-        """End everything of a conversation that was deleted."""
+        """End everything of a conversation that was deleted; its recording goes when it cannot be restored any more."""
         await self.close_terminal(conversation_id)
         await asyncio.gather(*(each.stop() for each in self._background.pop(conversation_id, {}).values()))
         self._selected.pop(conversation_id, None)
         self._last.pop(conversation_id, None)
         self._opening.pop(conversation_id, None)
         recording = self._recordings.pop(conversation_id, None) or Recording(self._folder, conversation_id)
-        recording.remove()
+        recording.mark(deleted=True)
         await asyncio.to_thread(self._sandbox.scratch.forget, conversation_id)
 
     async def close(self) -> None:
