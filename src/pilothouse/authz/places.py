@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.types import self_starting
+
 # "own" is this program's; a "secret" is neither read nor written; what "starts" by itself is not written.
 Kind = Literal["own", "secret", "starts"]
 Parts = tuple[str, ...]
@@ -48,12 +50,10 @@ HOME = (
 
 # Wherever they stand.
 ANYWHERE = (
-    *_places("starts", _GIT, ".git", "git~1", ".githooks", ".husky", ".pre-commit-config.yaml", ".gitmodules"),
-    *_places("starts", _CI, ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml"),
-    *_places("starts", _CI, "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".drone.yml"),
-    *_places("starts", _CI, ".woodpecker.yml", ".woodpecker", ".forgejo/workflows", ".gitea/workflows"),
-    *_places("starts", _EDITOR, ".vscode", ".idea", ".zed", ".devcontainer", ".devcontainer.json", ".envrc"),
-    *_places("starts", _AGENTS, ".mcp.json", ".cursor", ".claude", ".gemini", ".codex", ".windsurf"),
+    *_places("starts", _GIT, ".git", "git~1", *self_starting.GIT),
+    *_places("starts", _CI, *self_starting.BUILD_SERVERS),
+    *_places("starts", _EDITOR, *self_starting.EDITORS),
+    *_places("starts", _AGENTS, *self_starting.AGENTS),
     *_places("secret", _KEYS, ".ssh", "authorized_keys", "id_rsa", "id_ed25519", "id_ecdsa", ".git-credentials"),
 )
 

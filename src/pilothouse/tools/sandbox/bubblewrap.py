@@ -11,7 +11,8 @@ from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.standing import standing
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
-# $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder.
+# $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder,
+# $5 what stands in it and may not be changed, $6 what is known of that.
 _WITHIN = """\
 ulimit -c 0
 ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
@@ -22,7 +23,11 @@ if [ -n "$4" ] && [ "$(stat -c %d:%i . 2>/dev/null)" != "$4" ]; then
     echo "pilothouse: the folder was replaced by another one" >&2
     exit 125
 fi
-shift 4
+if [ -n "$5" ] && [ "$(stat -c '%d:%i %n' -- $5 2>/dev/null)" != "$6" ]; then
+    echo "pilothouse: something in the folder was replaced by something else" >&2
+    exit 125
+fi
+shift 6
 exec "$@"
 """
 # Joins a control group on the way to the command; $1 is the group's file.
@@ -47,7 +52,9 @@ class Enclosure(msgspec.Struct, frozen=True):
 def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Sequence[str]) -> list[str]:
     """Return the whole command line that runs a command enclosed."""
     known = "" if enclosure.identity is None else "{}:{}".format(*enclosure.identity)
-    bounds = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024), known)
+    kept = standing(enclosure.folder)
+    largest = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024))
+    bounds = (*largest, known, " ".join(kept.names), kept.facts)
     session = () if enclosure.terminal else ("--new-session",)
     net = () if enclosure.network else ("--unshare-net",)
     return [
@@ -56,7 +63,7 @@ def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Seq
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/run", *_resolver(enclosure.network),
         "--bind", enclosure.scratch, "/tmp", "--bind", enclosure.scratch, "/var/tmp",  # noqa: S108 - its own
-        "--bind", enclosure.folder, enclosure.folder, *standing(enclosure.folder),
+        "--bind", enclosure.folder, enclosure.folder, *kept.arguments,
         *_hiding(enclosure), "--chdir", enclosure.folder,
         "--", "/bin/sh", "-c", _WITHIN, "sh", *bounds, *command,
     ]  # fmt: skip
