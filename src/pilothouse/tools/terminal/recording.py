@@ -113,6 +113,8 @@ class Recording:
             self._note("b", began.index)
         self.last, self.exit_code, self.stopped = began, None, ""
         self._note("s", msgspec.to_builtins(began))
+        # A host that dies in the next moment has had this session all the same.
+        self._hurry.set()
 
     def add(self, piece: bytes) -> None:
         """Take bytes that the terminal wrote."""
