@@ -238,3 +238,11 @@ async def test_halves_of_characters_and_control_characters_do_no_harm(pipeline: 
     assert done.text == clean
     assert msgspec.json.decode(msgspec.json.encode(done))["text"] == clean
     assert shelf.kept[0].parts[0].text == clean * 1000
+
+
+@pytest.mark.case("SECRET-01", "SECRET-04")
+def test_what_is_told_beside_a_result_is_masked_and_withheld_when_that_fails(pipeline: Pipeline, shelf: Shelf) -> None:
+    told = {"done": 1.0, "message": f"key {SECRET}", "changes": [{"diff": f"+{SECRET}"}]}
+    masked = pipeline.masked(told)
+    assert masked == {"done": 1.0, "message": "key [redacted]", "changes": [{"diff": "+[redacted]"}]}
+    assert Pipeline(Broken(), shelf).masked(told) == {}
