@@ -99,4 +99,4 @@ async def test_any_answer_but_allow_is_a_refusal(answer: str) -> None:
 async def test_a_tool_that_touches_something_is_asked_about_each_time() -> None:
     needed = await an_authorizer().decide(WRITER, {}, a_context(), None)
     assert isinstance(needed, PermitNeeded)
-    assert needed.question == "Allow Using write? It writes."
+    assert needed.question == "Allow Using write? It changes files."

@@ -157,7 +157,7 @@ async def test_the_question_has_the_call_first_and_the_models_words_apart(bench:
     call = await bench.wish("erase", {"path": "everything"})
     await bench.calls(tool).execute([call])
     question = bench.journal.items[-1]
-    assert question.text == "Allow Using erase? It writes."
+    assert question.text == "Allow Using erase? It changes files."
     assert question.data["modelSays"] == "A safe cleanup."
     assert "safe cleanup" not in question.text
     assert question.data["operation"] == "erase"

@@ -8,10 +8,17 @@ from pilothouse.authz.case import EDITS, READS, Case, Finding
 from pilothouse.authz.danger import danger_of
 from pilothouse.authz.ports import Ruling
 from pilothouse.authz.taint import tainted, too_much
+from pilothouse.types.access import Effect
 from pilothouse.types.ports import PathGuard
 
 HARMLESS = Finding("allow", "harmless", "nothing", "It touches nothing.")
 BY_HAND = Finding("allow", "person", "by_hand", "The person did it themselves.")
+_DOING: dict[Effect, str] = {
+    "reads": "reads data",
+    "writes": "changes files",
+    "runs": "runs a program",
+    "sends": "sends data",
+}
 _READ_ONLY = Finding("deny", "mode", "read_only", "This conversation is read-only: nothing may write, run or send.")
 
 
@@ -92,7 +99,8 @@ def _reason(case: Case) -> tuple[str, str]:
     if access.destination:
         return "network", f"It sends data to {access.destination}."
     effects = sorted(access.effects or case.tool.effects)
-    return "-".join(effects) or "unknown", f"It {', '.join(effects)}."
+    said = ", ".join(_DOING[effect] for effect in effects)
+    return "-".join(effects) or "unknown", f"It {said}." if said else "What it touches is not known."
 
 
 def _does(effect: str) -> str:
