@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sqlite3
 import sys
 from contextlib import closing
@@ -59,7 +60,9 @@ def terminal(operation: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
 def looks_around(home: Path, person: Path) -> list[Turn]:
     """The model looks for what it must not find: by the file tool, by commands, at the terminal."""
     places = [home / "secrets", home / "config.json", home / "models.json", person / ".ssh" / "id_ed25519"]
-    hunt = f"env; cat /proc/*/environ /proc/*/cmdline; cat {person}/.ssh/*; cat {home}/*; cat {home}/secrets/*; ps axe"
+    files_of_others = f"/proc/*/environ /proc/*/cmdline {person}/.ssh/* {home}/* {home}/secrets/* {home}/recordings/*"
+    # What is not found would only fill the window.
+    hunt = f"env; cat {files_of_others} 2>&1 | tr '\\0' '\\n' | grep -a canary; ps axe | grep -a canary"
     return [
         [files("read_file", filePath="notes.txt")],
         [files("list_dir", path=str(home)), *(files("read_file", filePath=str(path)) for path in places)],
@@ -110,6 +113,20 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "PGPASSWORD"):
         monkeypatch.setenv(name, AMBIENT)
     return folder
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def sandbox(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What holds the commands; without bubblewrap on the path it is Landlock."""
+    if request.param == "landlock":
+        programs = tmp_path / "programs"
+        programs.mkdir()
+        for folder in os.environ["PATH"].split(":"):
+            for program in Path(folder).glob("*"):
+                if program.name != "bwrap" and not (programs / program.name).exists():
+                    (programs / program.name).symlink_to(program)
+        monkeypatch.setenv("PATH", str(programs))
+    return str(request.param)
 
 
 @pytest.fixture
@@ -269,13 +286,14 @@ def swept(home: Path, *others: Path) -> list[str]:
 @pytest.mark.timeout(240)
 @pytest.mark.case("SECRET-01", "SECRET-03", "SECRET-04", "SECRET-08", "SECRET-09", "SPAWN-09")
 def test_canaries_around_an_agent_with_hands_are_found_only_where_they_belong(
-    home: Path, tmp_path: Path, person: Path, project: Path
+    home: Path, tmp_path: Path, person: Path, project: Path, sandbox: str
 ) -> None:
     record = tmp_path / "record"
     turns = [*looks_around(home, person), *meets_secrets(), *changes_things()]
     with speaking(turns) as provider, serving(home) as server:
         sweep = Sweep(server, provider)
         sweep.furnish(project, record)
+        assert server.get("/api/config")["sandbox"]["kind"] == sandbox
         sweep.talk("stored", "Find every secret.")
         children = descendants(server)
         sweep.look_at_everything()
