@@ -55,6 +55,8 @@ function withItem(draft: Draft, id: string, change: (item: Item) => void): void 
 function apply(draft: Draft, event: Event): void {
   switch (event.type) {
     case "item.created":
+      // A person's own change of the list is told by a notice.
+      draft.todos = newerTodos(draft.todos, event.item.data.todos);
       return place(draft, event.item);
     case "item.delta":
       return withItem(draft, event.itemId, (item) => (event.seq ? keepText : showText)(draft, item, event));

@@ -38,7 +38,9 @@ async def verify(conversation_id: str | None, against: Path | None) -> int:
     if wrong:
         return 1
     events = sum(check.events for check in report.checks)
-    output().line(f"{len(report.checks)} conversations, {events:,} events: all as they were written.")
+    output().line(
+        f"{_counted(len(report.checks), 'conversation')}, {_counted(events, 'event')}: all as they were written."
+    )
     return 0
 
 
@@ -63,3 +65,7 @@ def _checks_in(file: Path) -> tuple[AuditCheck, ...]:
         raise PilothouseError(
             "bad_request", f"{file} is not a record that was exported.", fix="Make one: pilothouse audit export"
         ) from None
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -118,6 +118,9 @@ def _say_how_it_was(told: Told, out: Terminal) -> None:
     aside.line()
     if measured := measures(told):
         aside.line(measured, "dim")
+    if changed := len(told.transcript.changed):
+        files = "1 file" if changed == 1 else f"{changed} files"
+        aside.line(f"It changed {files}. Put back: pilothouse undo {told.run.id}", "dim")
     aside.line(f'Go on: pilothouse run --conversation {told.run.conversation_id} "…"', "dim")
 
 

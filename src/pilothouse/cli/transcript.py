@@ -30,6 +30,8 @@ class Transcript:
         # The questions that the run waits with, and what its answers took.
         self.questions: dict[str, Item] = {}
         self.measures: JsonObject = {}
+        # The files that its calls changed.
+        self.changed: set[str] = set()
 
     def call_of(self, question: Item) -> Item | None:
         """Return the call that a question is about."""
@@ -140,10 +142,18 @@ class Transcript:
         elif item.kind == "tool_call" and status != "completed":
             error = data.get("error") or {}
             self._say(f"· {error.get('message') or f'The call was {status}.'}", "yellow")
+        elif item.kind == "tool_call":
+            self._did(data)
         elif item.kind == "question":
             self.questions.pop(item.id, None)
         if hidden := data.get("hiddenCharacters"):
             self._say(f"  Invisible characters removed from its result: {hidden}", "yellow")
+
+    def _did(self, data: JsonObject) -> None:
+        """Tell what a built-in tool did that its own line does not."""
+        self.changed |= {str(change.get("path")) for change in data.get("changes") or ()}
+        if data.get("exitCode"):
+            self._say(f"  exit code {data['exitCode']}", "yellow")
 
     def _say(self, text: str, style: str = "dim") -> None:
         """Say something beside the answer, to a person only."""
