@@ -103,7 +103,7 @@ def test_the_record_is_exported_and_a_change_of_it_is_found(home: Path, script: 
     record = json.loads(exported.out)
     assert [entry["operation"] for entry in record["entries"]] == ["file_operations.create_file"]
     (kept := home.parent / "record.json").write_text(exported.out)
-    told(pilothouse(home, "audit", "verify", "--against", str(kept)), 0, "1 conversations", "all as they were written")
+    told(pilothouse(home, "audit", "verify", "--against", str(kept)), 0, "1 conversation,", "all as they were written")
     head, events = record["checks"][0]["head"], record["checks"][0]["events"]
     assert re.fullmatch(r"[0-9a-f]{64}", head)
     # Whoever cuts the end off, and says that there never was more, is found out by what was exported.
