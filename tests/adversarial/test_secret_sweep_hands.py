@@ -80,6 +80,7 @@ def meets_secrets() -> list[Turn]:
         [files("read_file", filePath="app.cfg"), files("grep_search", query="api_key")],
         [files("semantic_search", query="api key"), files("search_index", query="api_key")],
         [files("get_search_results")],
+        [files("grep_search", query="needle")],
         [terminal("run_command", command="cat app.cfg; base64 -w0 key.txt; echo; cat key.txt; sleep 0.3")],
         [terminal("run_command", command="cat key.txt; echo; sleep 0.3")],
         [terminal("run_command", command="cat app.cfg; sleep 300", is_background=True)],
@@ -136,6 +137,8 @@ def project(tmp_path: Path, person: Path) -> Path:
     (folder / "notes.txt").write_text("An ordinary file.\n")
     (folder / "app.cfg").write_text(CONFIG)
     (folder / "key.txt").write_text(STORED)
+    # A search shows 240 characters of a line: most of the key, and not all.
+    (folder / "long.txt").write_text(f"needle {'x' * 210} {STORED}{'y' * 300}\n")
     git(folder, "init", "-q", "-b", "main")
     git(folder, "config", "user.name", "Ada")
     git(folder, "config", "user.email", "ada@example.com")
@@ -330,6 +333,7 @@ def the_hunt_was_real(sweep: Sweep, calls: dict[str, Any]) -> None:
     assert "PATH=" in said("run_command", "/proc/*/environ")
     assert all(part in said("get_history") for part in ("hunted", "halves", "api_key = ***"))
     assert "api_key = [redacted]" in said("read_file", "app.cfg")
+    assert "x [redacted]…" in said("needle")
     assert '"VAULT_TOKEN": "[redacted]"' in said("{}")
     recording = sweep.heard["the recording, played"]
     assert "halves" in recording

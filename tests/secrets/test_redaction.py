@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -10,12 +11,14 @@ import pytest
 from pilothouse.secrets.redaction import Redactor
 
 KEY = 'sk-a"b/c+d=e fgh'
+SECRET = "sk-known-secret-40112"
 
 
 @pytest.fixture
 def redactor() -> Redactor:
     redactor = Redactor()
     redactor.learn(KEY)
+    redactor.learn(SECRET)
     return redactor
 
 
@@ -54,3 +57,35 @@ def test_a_secret_inside_a_longer_one_does_not_cut_it_in_two() -> None:
     redactor.learn("12345678")
     redactor.learn("key-12345678-end")
     assert redactor.redact("x key-12345678-end y 12345678") == "x [redacted] y [redacted]"
+
+
+@pytest.mark.case("SECRET-04")
+def test_no_half_of_a_secret_stays_beside_a_cut(redactor: Redactor) -> None:
+    """Tools cut long lines before they are masked, and mark where."""
+    for size in range(8, len(SECRET)):
+        assert redactor.redact(f"a = {SECRET[:size]}… [90 more characters]") == "a = [redacted]… [90 more characters]"
+        assert redactor.redact(f"3: …{SECRET[-size:]}, b") == "3: …[redacted], b"
+        assert (
+            redactor.redact(f"…{SECRET[-size:]} {SECRET} x {SECRET[:size]}…") == "…[redacted] [redacted] x [redacted]…"
+        )
+
+
+def test_what_only_stands_beside_a_cut_stays(redactor: Redactor) -> None:
+    for text in (
+        "…",
+        "a…b",
+        f"{SECRET[:4]}…",
+        f"…{SECRET[-4:]}",
+        f"{SECRET[1:12]}…",
+        f"… {SECRET[-12:]}",
+        "……and so on…",
+    ):
+        assert redactor.redact(text) == text
+
+
+def test_a_text_that_is_nothing_but_cuts_is_masked_fast(redactor: Redactor) -> None:
+    for number in range(50):
+        redactor.learn(f"another-secret-{number}-{'x' * 40}")
+    began = time.perf_counter()
+    redactor.redact("…sk-" * 500_000)
+    assert time.perf_counter() - began < 5

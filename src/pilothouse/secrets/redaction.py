@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import logging
 import threading
+from collections.abc import Iterator
+from typing import AnyStr
 from urllib.parse import quote, quote_plus
 
 from pilothouse.types import limits
 from pilothouse.types.json import encode_text
 
 MARK = "[redacted]"
+# What stands where a long text was cut.
+_CUT = "…"
 
 
 class Redactor:
@@ -22,6 +26,8 @@ class Redactor:
         # Longest first: a value that contains another must not be cut in two.
         self._forms: tuple[str, ...] = ()
         self._bytes: tuple[bytes, ...] = ()
+        # Every shortest part that is worth hiding, to find out fast that there is none.
+        self._parts: frozenset[str] = frozenset()
 
     @property
     def reach(self) -> int:
@@ -35,6 +41,7 @@ class Redactor:
         with self._guard:
             self._values |= {value}
             self._forms = tuple(sorted({*self._forms, *_forms(value)}, key=len, reverse=True))
+            self._parts = frozenset(part for form in self._forms for part in _parts(form))
             self._bytes = tuple(form.encode(errors="surrogateescape") for form in self._forms)
 
     def redact(self, text: str) -> str:
@@ -42,7 +49,28 @@ class Redactor:
         for form in self._forms:
             if form in text:
                 text = text.replace(form, MARK)
-        return text
+        return self._without_halves(text) if _CUT in text else text
+
+    def _without_halves(self, text: str) -> str:
+        """Return a text that was cut without what a cut left of a secret."""
+        first, *others = text.split(_CUT)
+        kept = [self._end_hidden(first) if others else first]
+        kept += [self._end_hidden(self._start_hidden(piece)) for piece in others[:-1]]
+        kept += [self._start_hidden(piece) for piece in others[-1:]]
+        return _CUT.join(kept)
+
+    def _end_hidden(self, piece: str) -> str:
+        if piece[-limits.REDACT_MIN_CHARS :] not in self._parts:
+            return piece
+        half = max(_begun(piece, form) for form in self._forms)
+        return piece if half < limits.REDACT_MIN_CHARS else piece[: len(piece) - half] + MARK
+
+    def _start_hidden(self, piece: str) -> str:
+        if piece[: limits.REDACT_MIN_CHARS] not in self._parts:
+            return piece
+        start = piece[: self.reach][::-1]
+        half = max(_begun(start, form[::-1]) for form in self._forms)
+        return piece if half < limits.REDACT_MIN_CHARS else MARK + piece[half:]
 
     def cover(self, data: bytes) -> bytes:
         """Return the bytes with an asterisk for each byte of a secret: everything stays where it is."""
@@ -68,7 +96,12 @@ def _forms(value: str) -> set[str]:
     }
 
 
-def _begun(data: bytes, form: bytes) -> int:
+def _parts(form: str) -> Iterator[str]:
+    size = limits.REDACT_MIN_CHARS
+    return (form[at : at + size] for at in range(len(form) - size + 1))
+
+
+def _begun(data: AnyStr, form: AnyStr) -> int:
     """Return how much of a form the data ends with, without being the whole of it."""
     last = data[max(0, len(data) - len(form) + 1) :]
     at = last.find(form[:1])
