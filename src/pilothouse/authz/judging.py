@@ -7,7 +7,7 @@ import os
 from pilothouse.authz.case import EDITS, READS, Case, Finding
 from pilothouse.authz.danger import danger_of
 from pilothouse.authz.ports import Ruling
-from pilothouse.authz.taint import tainted, too_much
+from pilothouse.authz.taint import leaving, tainted, too_much
 from pilothouse.types.access import Effect
 from pilothouse.types.ports import PathGuard
 
@@ -77,6 +77,8 @@ def by_default(case: Case) -> Finding:
     access, mode = case.access, case.context.mode
     if case.stays_inside and access.effects <= READS:
         return Finding("allow", "default", "inside", "It reads in the working directory.")
+    if mode == "auto_approve" and (why := leaving(access, case.context.seen)):
+        return Finding("ask", "default", "private", why, lasting=True)
     if mode == "auto_approve":
         return Finding("allow", "mode", mode, "This conversation allows everything without asking.")
     if mode == "auto_edit" and case.stays_inside and access.effects <= EDITS:

@@ -9,18 +9,21 @@ from pilothouse.types.authority import Seen
 
 def tainted(access: Access, seen: Seen) -> str:
     """Return why a call that sends must be looked at whatever was allowed before; or nothing."""
-    destination = way_out(access)
-    if not destination:
-        return ""
-    # What came from there may go back there.
-    own = {destination, f"server:{destination}"}
-    private = seen.private - own
+    private = leaving(access, seen)
     if not private or not seen.untrusted:
         return ""
-    return (
-        f"It can send data to {destination}, and this conversation has seen private data "
-        f"({', '.join(sorted(private))}) and words of strangers ({', '.join(sorted(seen.untrusted))})."
-    )
+    return f"{private.removesuffix('.')} and words of strangers ({', '.join(sorted(seen.untrusted))})."
+
+
+def leaving(access: Access, seen: Seen) -> str:
+    """Return which private data a call could send away; or nothing."""
+    destination = way_out(access)
+    # What came from there may go back there.
+    private = seen.private - {destination, f"server:{destination}"}
+    if not destination or not private:
+        return ""
+    sources = ", ".join(sorted(private))
+    return f"It can send data to {destination}, and this conversation has seen private data ({sources})."
 
 
 def way_out(access: Access) -> str:
