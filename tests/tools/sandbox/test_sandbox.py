@@ -192,10 +192,10 @@ async def test_a_held_command_cannot_look_into_the_host_by_its_number(
 
 def test_a_proxy_with_a_password_is_not_handed_on() -> None:
     ours = {"HTTPS_PROXY": "http://me:word@proxy:8080", "http_proxy": "http://proxy:8080", "NO_PROXY": "a@b:c"}
-    given = command_environment("/tmp", network=True, attended=False, ours=ours)
+    given = command_environment("/tmp", "/tmp/cache", network=True, attended=False, ours=ours)
     assert "HTTPS_PROXY" not in given
     assert given["http_proxy"] == "http://proxy:8080"
-    assert "http_proxy" not in command_environment("/tmp", network=False, attended=False, ours=ours)
+    assert "http_proxy" not in command_environment("/tmp", "/tmp/cache", network=False, attended=False, ours=ours)
 
 
 @pytest.mark.case("CMD-10")

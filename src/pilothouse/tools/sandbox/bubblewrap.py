@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.standing import standing
+from pilothouse.tools.sandbox.standing import Standing, standing
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
 # $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder,
@@ -32,6 +32,9 @@ exec "$@"
 """
 # Joins a control group on the way to the command; $1 is the group's file.
 JOINING = 'echo 0 2>/dev/null >"$1"; shift; exec "$@"'
+# Inside: its temporary files and its caches, and its folder where that is one of ours.
+INSIDE = ("/tmp", "/tmp/cache")  # noqa: S108 - the enclosed command's own
+OWN_FOLDER = "/tmp/folder"  # noqa: S108
 # What the script above ends with when the folder is not the one that was looked at.
 REPLACED = 125
 
@@ -39,10 +42,13 @@ REPLACED = 125
 class Enclosure(msgspec.Struct, frozen=True):
     """What a command's mount namespace is made from."""
 
+    # The folder as the command sees it, and where it really is.
     folder: str
+    source: str
     identity: tuple[int, int] | None
-    # A folder that it has as its /tmp.
+    # A folder that it has as its /tmp, and one for its caches that outlives it, if it has one.
     scratch: str
+    cache: str
     hidden: tuple[str, ...]
     network: bool
     # A command that is typed at keeps the terminal's session.
@@ -52,18 +58,19 @@ class Enclosure(msgspec.Struct, frozen=True):
 def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Sequence[str]) -> list[str]:
     """Return the whole command line that runs a command enclosed."""
     known = "" if enclosure.identity is None else "{}:{}".format(*enclosure.identity)
-    kept = standing(enclosure.folder)
+    kept = standing(enclosure.folder) if enclosure.folder == enclosure.source else Standing((), (), "")
     largest = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024))
     bounds = (*largest, known, " ".join(kept.names), kept.facts)
     session = () if enclosure.terminal else ("--new-session",)
     net = () if enclosure.network else ("--unshare-net",)
+    cache = ("--bind", enclosure.cache, INSIDE[1]) if enclosure.cache else ()
     return [
         program, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", *net,
         "--cap-drop", "ALL", "--die-with-parent", *session,
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/run", *_resolver(enclosure.network),
         "--bind", enclosure.scratch, "/tmp", "--bind", enclosure.scratch, "/var/tmp",  # noqa: S108 - its own
-        "--bind", enclosure.folder, enclosure.folder, *kept.arguments,
+        *cache, "--bind", enclosure.source, enclosure.folder, *kept.arguments,
         *_hiding(enclosure), "--chdir", enclosure.folder,
         "--", "/bin/sh", "-c", _WITHIN, "sh", *bounds, *command,
     ]  # fmt: skip

@@ -35,15 +35,15 @@ ATTENDED = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 def command_environment(
-    scratch: str, *, network: bool, attended: bool, ours: Mapping[str, str] = os.environ
+    scratch: str, cache: str, *, network: bool, attended: bool, ours: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return a command's variables; `scratch` is its own place for temporary files and caches."""
+    """Return a command's variables; `scratch` and `cache` are places of its own."""
     kept = {name: value for name, value in ours.items() if name in _INHERITED or name.startswith("LC_")}
     if network:
         kept |= {name: value for name, value in ours.items() if _is_for_the_network(name, value)}
     kept.setdefault("PATH", _PATH)
     # Caches below the home folder cannot be written to; many programs do not start without one.
-    kept |= {"TMPDIR": scratch, "XDG_CACHE_HOME": f"{scratch}/cache", "npm_config_cache": f"{scratch}/cache/npm"}
+    kept |= {"TMPDIR": scratch, "XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm"}
     return kept | (ATTENDED if attended else UNATTENDED)
 
 

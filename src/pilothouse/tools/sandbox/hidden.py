@@ -28,6 +28,9 @@ _OF_THE_SYSTEM = (
     "/etc/ssl/private", "/etc/ssh", "/etc/krb5.keytab", "/var/lib/sss", "/var/spool/cron",
 )  # fmt: skip
 
+# What the sandbox has for itself: nothing of the machine's own is there.
+EMPTIED = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - named to be kept out
+
 
 def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return what is hidden from every command and exists now, links resolved, none inside another."""

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.hidden import is_in, outermost
+from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, outermost
 from pilothouse.types.json import JsonObject, encode
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
 _SHARED = ("/dev/pts", "/dev/shm")  # noqa: S108 - named to be allowed, nothing is put there
 # Not part of what may be read: other people's temporary files, sockets of services, the machine's disks.
-_NOT_READ = ("/tmp", "/var/tmp", "/run", "/var/run", "/dev")  # noqa: S108
+_NOT_READ = (*EMPTIED, "/dev")
 # A home folder has some hundred entries; more rules than this only cost time.
 _MOST = 20_000
 
@@ -24,15 +24,15 @@ def caps_plan(caps: Caps) -> JsonObject:
     return {"tasks": caps.tasks, "file": caps.file_bytes, "memory": caps.memory}
 
 
-def landlock_plan(folder: str, scratch: str, hidden: Sequence[str], version: int, network: bool) -> JsonObject:
-    """Return what a command may touch: the folder and its own temporary files, and the rest for reading."""
+def landlock_plan(folder: str, own: Sequence[str], hidden: Sequence[str], version: int, network: bool) -> JsonObject:
+    """Return what a command may touch: the folder and places of its own, and the rest for reading."""
     inside = [place for place in hidden if is_in(place, folder)]
     resolver = [os.path.realpath("/etc/resolv.conf")] if network else []
     return {
         "landlock": version,
         "network": network,
         "read": [*_allowed("/", outermost((*hidden, *_NOT_READ))), *resolver],
-        "write": [scratch, *_SHARED, *(_allowed(folder, inside) if inside else ())],
+        "write": [*own, *_SHARED, *(_allowed(folder, inside) if inside else ())],
         "whole_folder": not inside,
         "devices": [f"/dev/{name}" for name in _DEVICES],
     }

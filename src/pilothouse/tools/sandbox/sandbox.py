@@ -16,11 +16,11 @@ import msgspec
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
 from pilothouse.tools.sandbox import launch
-from pilothouse.tools.sandbox.bubblewrap import JOINING, Enclosure, bwrap_arguments
+from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enclosure, bwrap_arguments
 from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
 from pilothouse.tools.sandbox.environment import command_environment
-from pilothouse.tools.sandbox.hidden import hidden_places, is_in
+from pilothouse.tools.sandbox.hidden import EMPTIED, hidden_places, is_in
 from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
 from pilothouse.tools.sandbox.scratch import Scratch
 from pilothouse.types import limits
@@ -49,6 +49,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     terminal: bool = False
     # Commands of the same owner share their temporary files.
     owner: str = ""
+    # A folder of ours that outlives the command and keeps its caches; `folder` may lie in it.
+    room: str = ""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -61,6 +63,22 @@ class Prepared(msgspec.Struct, frozen=True):
     group: Group | None
     # Whether it is bubblewrap that stands between us and the command.
     enclosed: bool
+
+
+class _Ground(msgspec.Struct, frozen=True):
+    """What a command stands on beside its folder."""
+
+    scratch: str
+    # Empty where its caches go with its temporary files.
+    cache: str
+    hidden: tuple[str, ...]
+    # Whether its folder is one of ours.
+    in_room: bool
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Return what it may change."""
+        return (self.scratch, self.cache) if self.cache else (self.scratch,)
 
 
 class Sandbox:
@@ -98,6 +116,10 @@ class Sandbox:
         """Return what holds commands now, and a warning where nothing does."""
         if self._settings().sandbox == "off":
             return SandboxView(kind="none", warning=_OFF)
+        return self.found()
+
+    def found(self) -> SandboxView:
+        """Return what can hold something here, whatever is set for commands."""
         if self._found is None:
             self._found = self._probe()
         return self._found
@@ -138,10 +160,16 @@ class Sandbox:
         return done.returncode == 0
 
     @contextlib.contextmanager
-    def prepared(self, order: Order) -> Iterator[Prepared]:
+    def prepared(self, order: Order, kind: SandboxKind | None = None) -> Iterator[Prepared]:
         """Prepare a command; what that needs is held open until the command was started."""
-        with self._prepared(order, self.kind()) as ready:
+        with self._prepared(order, kind or self.kind()) as ready:
             yield ready
+
+    def shows(self, path: str, folder: str) -> bool:
+        """Return whether a command that is held in a folder sees this path."""
+        real = os.path.realpath(path)
+        unseen = (*hidden_places(self._data_folder), *EMPTIED)
+        return is_in(real, folder) or not any(is_in(real, place) for place in unseen)
 
     @contextlib.contextmanager
     def _prepared(self, order: Order, kind: SandboxKind) -> Iterator[Prepared]:
@@ -149,20 +177,16 @@ class Sandbox:
             folder = stack.enter_context(open_folder(order.folder))
             if order.identity is not None and folder.identity != order.identity:
                 raise BadArgument(f"{order.folder} was replaced by another folder since this was allowed.", "CONFLICT")
-            hidden = hidden_places(self._data_folder) if kind != "none" else ()
-            if any(is_in(order.folder, place) for place in hidden):
-                raise BadArgument(
-                    f"{order.folder} is hidden from commands; choose another working directory.", "HIDDEN"
-                )
-            scratch = self.scratch.of(order.owner)
+            ground = self._ground(order, kind)
             descriptors: tuple[int, ...] = ()
             if kind == "bubblewrap":
-                argv, plan = self._enclosed(order, folder.identity, scratch, hidden)
+                argv = self._enclosed(order, folder.identity, ground)
+                plan: JsonObject = {"terminal": True} if order.terminal else {}
             else:
                 argv, plan = list(order.argv), self._held(order, folder.descriptor)
                 if kind == "landlock":
                     version = launch.landlock_version()
-                    plan |= landlock_plan(order.folder, scratch, hidden, version, order.network)
+                    plan |= landlock_plan(order.folder, ground.own, ground.hidden, version, order.network)
                 descriptors = (folder.descriptor,)
             if plan:
                 told = stack.enter_context(written(plan))
@@ -171,8 +195,8 @@ class Sandbox:
             group = self._group()
             if group is not None:
                 argv = ["/bin/sh", "-c", JOINING, "sh", group.procs, *argv]
-            inside = "/tmp" if kind == "bubblewrap" else scratch  # noqa: S108 - the enclosed command's own
-            given = command_environment(inside, network=order.network, attended=order.terminal)
+            places = INSIDE if kind == "bubblewrap" else (ground.scratch, ground.cache or f"{ground.scratch}/cache")
+            given = command_environment(*places, network=order.network, attended=order.terminal)
             ready = Prepared(tuple(argv), {**given, **order.environment}, descriptors, group, kind == "bubblewrap")
             try:
                 yield ready
@@ -181,19 +205,28 @@ class Sandbox:
                     group.remove()
                 raise
 
-    def _enclosed(
-        self, order: Order, identity: tuple[int, int], scratch: str, hidden: tuple[str, ...]
-    ) -> tuple[list[str], JsonObject]:
+    def _ground(self, order: Order, kind: SandboxKind) -> _Ground:
+        hidden = hidden_places(self._data_folder) if kind != "none" else ()
+        in_room = bool(order.room) and is_in(order.folder, order.room)
+        if not in_room and any(is_in(order.folder, place) for place in hidden):
+            raise BadArgument(f"{order.folder} is hidden from commands; choose another working directory.", "HIDDEN")
+        cache = os.path.join(order.room, "cache") if order.room else ""
+        if cache:
+            os.makedirs(cache, mode=0o700, exist_ok=True)
+        return _Ground(self.scratch.of(order.owner), cache, hidden, in_room)
+
+    def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground) -> list[str]:
         enclosure = Enclosure(
-            folder=order.folder,
+            folder=OWN_FOLDER if ground.in_room else order.folder,
+            source=order.folder,
             identity=identity,
-            scratch=scratch,
-            hidden=hidden,
+            scratch=ground.scratch,
+            cache=ground.cache,
+            hidden=ground.hidden,
             network=order.network,
             terminal=order.terminal,
         )
-        argv = bwrap_arguments(self._bwrap, enclosure, self._caps, order.argv)
-        return argv, {"terminal": True} if order.terminal else {}
+        return bwrap_arguments(self._bwrap, enclosure, self._caps, order.argv)
 
     def _held(self, order: Order, folder: int) -> JsonObject:
         return {
