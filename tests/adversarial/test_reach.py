@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pilothouse.types.authority import Pattern, Seen
 from pilothouse.types.items import Item
-from tests.adversarial.test_exfil import READ, SEND, ServerTool
+from tests.adversarial.test_exfil import READ, SEND, ServerTool, a_call
 from tests.support.chatting import Chat, chatting
 from tests.support.deciding import SERVER, TERMINAL, a_grant, an_authorizer, calling, decide, running, verdict
 from tests.support.tools import add_tools
@@ -52,3 +54,42 @@ async def test_auto_approve_lets_out_what_is_not_private_and_what_was_allowed(ho
     by = an_authorizer(a_grant(Pattern(tool="files.read")))
     assert verdict(await decide(calling(), "auto_approve", by=by, tool=SERVER, seen=read))[:2] == ("allow", "grant")
     assert verdict(await decide(running("make"), "auto_approve", tool=TERMINAL, seen=read))[1] == "mode"
+
+
+# --- rules about files, and searches that come upon them -----------------------------------------
+
+SEARCHES = [
+    a_call("file_operations", operation="grep_search", query="launch"),
+    a_call("file_operations", operation="semantic_search", query="launch code"),
+    a_call("file_operations", operation="search_index", query="launch"),
+    a_call("file_operations", operation="list_usages", symbolName="launch"),
+]
+
+
+async def searched(home: Path, project: Path, turns: list[Any], *rules: dict[str, Any]) -> list[Item]:
+    async with chatting(home, [*turns, "Done."], settings={"working_directory": str(project)}) as chat:
+        (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
+        assert (await chat.say()).status == "completed"
+        return await chat.items("tool_call")
+
+
+@pytest.mark.case("FS-04", "AUTHZ-06")
+@pytest.mark.parametrize("tool", ["*", "file_operations.read_file"])
+@pytest.mark.parametrize("verdict", ["deny", "ask"])
+@pytest.mark.parametrize("paths", ["private/**", "**/secret.txt"])
+async def test_a_search_does_not_show_what_a_rule_keeps_from_being_read(
+    home: Path, project: Path, tool: str, verdict: str, paths: str
+) -> None:
+    (project / "private").mkdir()
+    (project / "secret.txt").rename(project / "private" / "secret.txt")
+    (project / "open.txt").write_text("launch at noon")
+    rule = {"id": "no", "verdict": verdict, "pattern": {"tool": tool, "paths": [paths]}}
+    calls = await searched(home, project, [[search] for search in SEARCHES], rule)
+    assert "launch at noon" in calls[0].text
+    assert not [call.text for call in calls if "0000" in call.text]
+
+
+async def test_a_search_that_a_rule_does_not_speak_about_shows_everything(home: Path, project: Path) -> None:
+    rule = {"id": "no", "verdict": "deny", "pattern": {"tool": "*", "paths": ["other/**"]}}
+    [call] = await searched(home, project, [[SEARCHES[0]]], rule)
+    assert "0000" in call.text

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import msgspec
 
 from pilothouse.authz.matching import Subject, concerns, covers_all
 from pilothouse.authz.ports import Ruling
 from pilothouse.authz.rule_index import RuleIndex
-from pilothouse.types.access import Access
+from pilothouse.types.access import Access, PathUse
 from pilothouse.types.authority import Rule, Verdict
 from pilothouse.types.models import FileProblem
 from pilothouse.types.ports import CallContext, JsonStore, Tool
 
 # The rule that stands in for all others while their file cannot be read.
 UNREADABLE = "policy"
+# Whoever shows lines of a file reads it.
+_READING = "file_operations.read_file"
 _STRICTNESS: dict[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
 _WHY: dict[Verdict, str] = {
     "allow": "A rule of yours allows it",
@@ -38,6 +42,13 @@ class RuleSet:
             if (best is None or _rank(rule) < _rank(best)) and speaks_about(rule, subject):
                 best = rule
         return best
+
+    def withholds(self, file: Subject, search: Subject) -> bool:
+        """Return whether a rule speaks about a file that did not speak about the search that came upon it."""
+        return any(
+            rule.verdict != "allow" and concerns(rule.pattern, file) and not concerns(rule.pattern, search)
+            for rule in self._index.candidates(file)
+        )
 
 
 def _rank(rule: Rule) -> tuple[int, str]:
@@ -68,6 +79,19 @@ class Policy:
     def verdict(self, access: Access, tool: Tool, context: CallContext) -> Ruling | None:
         """Return what the rules say about a call; None when none speaks about it."""
         return self.judge(Subject(access, tool.grant_key, context.working_directory))
+
+    def withheld(self, search: Access, folder: str | None) -> Callable[[str], bool]:
+        """Return who tells, of each file that an allowed search finds, whether a rule keeps it out of the result."""
+        rules = self._file.value
+        each = [msgspec.structs.replace(search, operation=name) for name in {search.operation, _READING}]
+        searches = [Subject(access, "", folder) for access in each]
+
+        def is_withheld(path: str) -> bool:
+            use = PathUse(path=path, effect="reads", inside=True)
+            files = (Subject(msgspec.structs.replace(access, paths=(use,)), "", folder) for access in each)
+            return any(rules.withholds(file, one) for file, one in zip(files, searches, strict=True))
+
+        return is_withheld
 
     def judge(self, subject: Subject) -> Ruling | None:
         """Return the same about a call that was looked at before."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pilothouse.authz.policy import Policy
 from pilothouse.types.changes import KeptChange, UndoReport
+from pilothouse.types.enclosing import Enclosed, Encloser, Enclosing
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import PathGuard, Tool
 from pilothouse.types.searching import IndexView
@@ -23,9 +27,10 @@ if TYPE_CHECKING:
 class Hands:
     """Files, commands, builds."""
 
-    def __init__(self, base: Foundation, guard: PathGuard) -> None:
+    def __init__(self, base: Foundation, guard: PathGuard, policy: Policy) -> None:
         self._base = base
         self._guard = guard
+        self._policy = policy
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
@@ -37,7 +42,7 @@ class Hands:
         from pilothouse.tools.terminal.tool import terminal_operations
 
         recall = recall_from(self._base.opened.store.history)
-        searching = Searching(self.desk, self._guard, self.indexes, LastSearches(), recall)
+        searching = Searching(self.desk, self._guard, self.indexes, LastSearches(), recall, self._policy.withheld)
         return (
             file_operations(self.desk, search_operations(searching, self.runner)),
             terminal_operations(self.terminals, self.desk),
@@ -74,6 +79,13 @@ class Hands:
         return Sandbox(self._base.home.path, self._settings)
 
     @cached_property
+    def encloser(self) -> Encloser:
+        """Return who puts servers into the sandbox."""
+        from pilothouse.tools.sandbox.enclosing import SandboxEncloser
+
+        return SandboxEncloser(self.sandbox)
+
+    @cached_property
     def runner(self) -> Runner:
         """Return who runs programs that tools need."""
         from pilothouse.tools.sandbox.runner import SandboxRunner
@@ -99,8 +111,25 @@ class Hands:
         """End whatever was begun."""
         if "terminals" in self.__dict__:
             await self.terminals.close()
+        elif "sandbox" in self.__dict__:
+            await asyncio.to_thread(self.sandbox.close)
         if "indexes" in self.__dict__:
             await self.indexes.close()
+
+
+class LateEncloser:
+    """Stands for who holds servers until one is to be held."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+
+    def check(self, *, network: bool) -> None:
+        """Find out whether programs can be held here; raise a PilothouseError if not."""
+        self._hands.encloser.check(network=network)
+
+    def enclosed(self, wanted: Enclosing) -> AbstractContextManager[Enclosed]:
+        """Prepare a program; what that needs is held open until it was started."""
+        return self._hands.encloser.enclosed(wanted)
 
 
 class LateTerminals:

@@ -48,7 +48,7 @@ from pilothouse.types.terminals import TerminalHost
 from pilothouse.wiring.authority import Authority
 from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
 from pilothouse.wiring.foundation import Foundation
-from pilothouse.wiring.hands import Hands, LateTerminals
+from pilothouse.wiring.hands import Hands, LateEncloser, LateTerminals
 from pilothouse.wiring.servers import LateAdmin, Servers
 
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ async def open_host(
         todos = TodoLists(base.opened.store)
         core = CoreTools(todos, lambda: config.config.most_added_iterations)
         authority = Authority(base)
-        hands = Hands(base, authority.guard)
+        hands = Hands(base, authority.guard, authority.permissions.policy)
         stack.push_async_callback(hands.close)
         plugins = Plugins({"core": core, HANDS: hands}, installed(), folder.path / "plugins", _plugin_broke(feed))
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
-        servers = Servers(base, BuiltIns(plugins, core).fitting)
+        servers = Servers(base, BuiltIns(plugins, core).fitting, LateEncloser(hands))
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),

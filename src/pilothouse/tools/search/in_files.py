@@ -53,7 +53,7 @@ class FileSearch(SearchOperation):
             hidden=everything,
             ignored=everything,
             include=path_test(query),
-            protects=self.protects(place.path),
+            protects=self.protects(place.path, context),
         )
         walk = Walk(wanted)
         called, until = _called(place), time.monotonic() + limits.SEARCH_TIME
@@ -106,7 +106,7 @@ class GrepSearch(SearchOperation):
             hidden=everything,
             ignored=everything,
             include=path_test(include) if include else None,
-            protects=self.protects(place.path),
+            protects=self.protects(place.path, context),
         )
         what = f"`{arguments['query']}`{_where(place)}"
         grep = Grep(pattern=pattern, what=what, wanted=wanted, called=_called(place))

@@ -53,6 +53,7 @@ class Asked(msgspec.Struct, frozen=True):
     folder: Folder
     stop: Event
     notes: tuple[str, ...]
+    context: CallContext
 
 
 class IndexOperation(SearchOperation):
@@ -83,7 +84,7 @@ class IndexOperation(SearchOperation):
             notes = (standing.note,) if standing.note else ()
             try:
                 with reading(index.file) as connection, self.opened(place, context) as folder:
-                    return self.ask(arguments, Asked(connection, index, folder, stop, notes))
+                    return self.ask(arguments, Asked(connection, index, folder, stop, notes, context))
             except sqlite3.OperationalError:
                 # It has not even begun, or was just thrown away to be made anew.
                 continue
@@ -91,7 +92,7 @@ class IndexOperation(SearchOperation):
 
     def excerpts(self, asked: Asked) -> Excerpts:
         """Return who reads the lines to show."""
-        return Excerpts(asked.folder, self.protects(asked.index.root))
+        return Excerpts(asked.folder, self.protects(asked.index.root, asked.context))
 
 
 class SemanticSearch(IndexOperation):
@@ -135,7 +136,7 @@ class ListUsages(IndexOperation):
             defined=definitions_of(asked.connection, name),
             paths=sorted(paths),
             stop=asked.stop,
-            protects=self.protects(asked.index.root),
+            protects=self.protects(asked.index.root, asked.context),
             notes=asked.notes,
         )
         return usages(asked.folder, question, self.searching.indexes.grammars)

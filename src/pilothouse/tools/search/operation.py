@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
 
@@ -21,12 +21,16 @@ from pilothouse.tools.search.last import LastSearches, Recall, recall_nothing
 from pilothouse.tools.search.threads import in_thread
 from pilothouse.tools.search.tree import Protects
 from pilothouse.types import limits
-from pilothouse.types.access import Effect
+from pilothouse.types.access import Access, Effect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, PathGuard, ToolOutput
 
 PATH: JsonObject = {"type": "string", "description": "A folder; the working directory when it is left out."}
 QUERY: JsonObject = {"type": "string", "description": "What to look for."}
+# Tells, for an allowed search in a working directory, which files the person's rules keep out of its result.
+Withheld = Callable[[Access, str | None], Callable[[str], bool]]
+
+_WITHHELD = "A rule of yours is about it."
 
 
 class Searching(msgspec.Struct, frozen=True):
@@ -37,6 +41,7 @@ class Searching(msgspec.Struct, frozen=True):
     indexes: Indexes
     last: LastSearches
     recall: Recall = recall_nothing
+    withheld: Withheld = lambda _search, _folder: lambda _path: False
     # Folders that are worth an index, by what a walk through them saw.
     large: set[str] = msgspec.field(default_factory=set)
 
@@ -98,7 +103,14 @@ class SearchOperation(FileOperation):
             self.desk.hold_opened(context, place, "reads", folder.identity)
             yield folder
 
-    def protects(self, folder: str) -> Protects:
+    def protects(self, folder: str, context: CallContext) -> Protects:
         """Return the guard of what is below a folder."""
         guard = self.searching.guard
-        return lambda path, identity: guard.protects(os.path.join(folder, path), identity, "reads")
+        search = context.access or Access(operation=f"file_operations.{self.name}")
+        withheld = self.searching.withheld(search, context.working_directory)
+
+        def why(path: str, identity: tuple[int, int]) -> str:
+            whole = os.path.join(folder, path)
+            return guard.protects(whole, identity, "reads") or (_WITHHELD if withheld(whole) else "")
+
+        return why
