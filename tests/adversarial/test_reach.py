@@ -6,13 +6,27 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from pilothouse.authz.matching import Subject, covers_all
+from pilothouse.types.api import Answer
 from pilothouse.types.authority import Pattern, Seen
 from pilothouse.types.items import Item
 from tests.adversarial.test_exfil import READ, SEND, ServerTool, a_call
-from tests.support.chatting import Chat, chatting
-from tests.support.deciding import SERVER, TERMINAL, a_grant, an_authorizer, calling, decide, running, verdict
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.deciding import (
+    ROOT,
+    SERVER,
+    TERMINAL,
+    a_grant,
+    an_authorizer,
+    calling,
+    decide,
+    running,
+    touching,
+    verdict,
+)
 from tests.support.tools import add_tools
 
 
@@ -93,3 +107,59 @@ async def test_a_search_that_a_rule_does_not_speak_about_shows_everything(home: 
     rule = {"id": "no", "verdict": "deny", "pattern": {"tool": "*", "paths": ["other/**"]}}
     [call] = await searched(home, project, [[SEARCHES[0]]], rule)
     assert "0000" in call.text
+
+
+# --- permissions for files, and folders with everything in them ----------------------------------
+
+
+def moved(path: str, to: str) -> dict[str, Any]:
+    return a_call("file_operations", operation="rename_file", filePath=path, newPath=to)
+
+
+def deleted(path: str) -> dict[str, Any]:
+    return a_call("file_operations", operation="delete_file", filePath=path, recursive=True)
+
+
+@pytest.fixture
+def tree(project: Path) -> Path:
+    for name in ("a.txt", "b.txt", "src/deep/c.txt", "src/deep/keys/d.key"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(name)
+    return project
+
+
+@pytest.mark.case("AUTHZ-05", "FS-12")
+async def test_a_permission_for_files_of_a_folder_is_none_for_the_folders_in_it(home: Path, tree: Path) -> None:
+    turns = [[deleted("a.txt")], [deleted("b.txt")], [deleted("src")], "Done."]
+    async with chatting(home, turns, settings={"working_directory": str(tree)}) as chat:
+        run = await chat.say()
+        [question] = await open_questions(chat)
+        assert question.data["proposal"]["paths"] == ["*"]
+        await chat.api.answer(ME, question.id, Answer(choice="conversation"))
+        # The other file goes with it; everything in a folder does not.
+        assert (await chat.settled(run.id)).status == "waiting"
+        assert ((tree / "b.txt").exists(), (tree / "src/deep/c.txt").exists()) == (False, True)
+        [question] = await open_questions(chat)
+        assert (question.data["proposal"], question.data["group"]) == (None, "")
+
+
+@pytest.mark.parametrize(("paths", "allowed"), [("src/*", False), ("src/*/*", False), ("src/**", True), ("**", True)])
+@pytest.mark.case("AUTHZ-05")
+def test_only_a_pattern_for_whatever_is_below_covers_a_whole_folder(paths: str, allowed: bool) -> None:
+    [use] = touching(f"{ROOT}/src/deep", operation="delete_file").paths
+    whole = msgspec.structs.replace(touching(), paths=(msgspec.structs.replace(use, whole=True),))
+    assert covers_all(Pattern(paths=(paths,)), Subject(whole, "", ROOT)) is allowed
+
+
+@pytest.mark.case("FS-04", "FS-12")
+@pytest.mark.parametrize("paths", ["**/*.key", "src/*/keys/**", "src/deep/keys/d.key"])
+@pytest.mark.parametrize("call", [moved("src/deep", "shallow"), deleted("src"), moved("src", "lib")])
+async def test_what_a_rule_forbids_is_not_moved_with_the_folder_around_it(
+    home: Path, tree: Path, call: dict[str, Any], paths: str
+) -> None:
+    rule = {"id": "no", "verdict": "deny", "pattern": {"tool": "*", "paths": [paths]}}
+    settings = {"working_directory": str(tree), "mode": "auto_edit"}
+    async with chatting(home, [[call], [moved("a.txt", "z.txt")], "Done."], settings=settings) as chat:
+        (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": [rule]}))
+        assert (await chat.say()).status == "completed"
+        assert ((tree / "src/deep/keys/d.key").exists(), (tree / "z.txt").exists()) == (True, True)

@@ -8,8 +8,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from pilothouse.types import limits
+
 _WILD = re.compile(r"[*?]")
 _ANY = "**"
+# No file is called so: only what matches every name matches it.
+_NO_NAME = "\0"
 
 
 class Glob:
@@ -43,6 +47,14 @@ class Glob:
         """Return whether what matches lies in this folder, so that moving the folder would move it too."""
         return self.prefix[: len(path)] == tuple(path)
 
+    def may_be_below(self, path: Sequence[str]) -> bool:
+        """Return whether something below a folder could match, whatever is in it."""
+        return bool(_after(self._touching, path))
+
+    def covers_all_below(self, path: Sequence[str]) -> bool:
+        """Return whether whatever could be in a folder matches, however deep it lies."""
+        return all(self.covers((*path, *[_NO_NAME] * depth)) for depth in (1, limits.TREE_DEPTH))
+
 
 _Step = re.Pattern[str] | None
 
@@ -53,6 +65,10 @@ def _steps(parts: Sequence[str]) -> tuple[_Step, ...]:
 
 
 def _leads(steps: tuple[_Step, ...], path: Sequence[str]) -> bool:
+    return len(steps) in _after(steps, path)
+
+
+def _after(steps: tuple[_Step, ...], path: Sequence[str]) -> set[int]:
     """Walk along all ways at once, so that no pattern takes longer than its length times the path's."""
     here = _with_skips(steps, {0})
     for name in path:
@@ -67,8 +83,8 @@ def _leads(steps: tuple[_Step, ...], path: Sequence[str]) -> bool:
                 following.add(at + 1)
         here = _with_skips(steps, following)
         if not here:
-            return False
-    return len(steps) in here
+            break
+    return here
 
 
 def _with_skips(steps: tuple[_Step, ...], places: set[int]) -> set[int]:

@@ -25,6 +25,7 @@ class SeenPath(NamedTuple):
     parts: tuple[str, ...]
     inner: tuple[str, ...] | None
     writes: bool
+    whole: bool = False
 
 
 class Subject:
@@ -63,7 +64,8 @@ class Subject:
     @cached_property
     def paths(self) -> tuple[SeenPath, ...]:
         """Return the paths that it would touch."""
-        return tuple(self._seen(use.path, use.effect == "writes") for use in self.access.paths)
+        uses = self.access.paths
+        return tuple(self._seen(use.path, use.effect == "writes")._replace(whole=use.whole) for use in uses)
 
     @cached_property
     def named(self) -> tuple[SeenPath, ...]:
@@ -153,9 +155,8 @@ def _covers_paths(pattern: Pattern, subject: Subject) -> bool:
 
 
 def _covers_path(glob: globs.Glob, path: SeenPath) -> bool:
-    if glob.is_relative:
-        return path.inner is not None and glob.covers(path.inner)
-    return glob.covers(path.parts)
+    seen = path.inner if glob.is_relative else path.parts
+    return seen is not None and glob.covers(seen) and (not path.whole or glob.covers_all_below(seen))
 
 
 def _covers_command(pattern: Pattern, subject: Subject) -> bool:
@@ -189,6 +190,8 @@ def _touches_paths(pattern: Pattern, subject: Subject) -> bool:
 def _touches(glob: globs.Glob, path: SeenPath, subject: Subject) -> bool:
     seen = path.inner if glob.is_relative else path.parts
     if seen is not None and (glob.concerns(seen) or (path.writes and glob.is_in(seen))):
+        return True
+    if seen is not None and path.whole and glob.may_be_below(seen):
         return True
     # The rule may name its folder by a link; paths of calls never do.
     real = real_prefix(glob.prefix, glob.is_relative, subject.folder)

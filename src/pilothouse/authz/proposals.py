@@ -35,7 +35,9 @@ def propose(case: Case) -> Pattern | None:
 
 
 def _paths(case: Case) -> tuple[str, ...] | None:
-    """Return the folders of what lies inside, and exactly what lies outside."""
+    """Return the folders of what lies inside, and exactly what lies outside; None where whole folders go along."""
+    if any(use.whole for use in case.access.paths):
+        return None
     outside, root = set(case.outside), os.path.realpath(case.context.working_directory or "/")
     found = {use.path if use.path in outside else _beside(use.path, root) for use in case.access.paths}
     if len(found) > _PATHS or any(set(path.removesuffix("/*")) & _WILD for path in found if path != "*"):

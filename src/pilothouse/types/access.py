@@ -24,6 +24,8 @@ class PathUse(Frozen, frozen=True):
     inside: bool
     # Why it needs a word of its own whatever a rule says (our settings, start files of shells, …); else empty.
     protected: str = ""
+    # Whether it is a folder that goes, or comes, with everything that is in it.
+    whole: bool = False
 
 
 class CommandUse(Frozen, frozen=True):

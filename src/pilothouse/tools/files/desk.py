@@ -80,7 +80,7 @@ class Desk:
         for use in uses:
             self._forbid(use.path, None)
             known = allowed.get((use.path, use.effect))
-            if known is None or (use.protected and not known.protected):
+            if known is None or (use.protected and not known.protected) or (use.whole and not known.whole):
                 raise PathRefused(f"{use.path} is not what the call was allowed to touch; ask again.", "CONFLICT")
 
     def hold_opened(self, context: CallContext, place: Place, effect: PathEffect, opened: Identity) -> None:

@@ -7,6 +7,8 @@ import stat
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+import msgspec
+
 from pilothouse.tools.arguments import optional_bool, require_string
 from pilothouse.tools.files.contents import amount
 from pilothouse.tools.files.desk import known_root, missing_folders
@@ -42,8 +44,9 @@ class RenameFile(WriteOperation):
     def uses(self, arguments: JsonObject, context: CallContext) -> list[PathUse]:
         """Return both sides, and what needs a word of its own among what moves along, under both of its names."""
         source, target = self.places(arguments, context)
-        uses = [self.desk.use(source, "writes"), self.desk.use(target, "writes")]
-        for each in _inside(source, context):
+        inside = _inside(source, context)
+        uses = [_use(self, place, whole=bool(inside)) for place in (source, target)]
+        for each in inside:
             moved = target.below(*each.place.parts[len(source.parts) :])
             uses += _special(self, each.place, each) + _special(self, moved, None)
         return uses
@@ -88,8 +91,9 @@ class DeleteFile(WriteOperation):
     def uses(self, arguments: JsonObject, context: CallContext) -> list[PathUse]:
         """Return the file or folder, and what needs a word of its own in it."""
         (place,) = self.places(arguments, context)
-        uses = [self.desk.use(place, "writes")]
-        for each in _inside(place, context):
+        inside = _inside(place, context)
+        uses = [_use(self, place, whole=bool(inside))]
+        for each in inside:
             uses += _special(self, each.place, each)
         return uses
 
@@ -140,6 +144,10 @@ def _inside(place: Place, context: CallContext) -> list[Found]:
     """Return what is below a place, if it is a folder that may be looked into."""
     found = look(place) if place.parts else None
     return below(place, known_root(context)) if found is not None and stat.S_ISDIR(found.st_mode) else []
+
+
+def _use(operation: WriteOperation, place: Place, *, whole: bool) -> PathUse:
+    return msgspec.structs.replace(operation.desk.use(place, "writes"), whole=whole)
 
 
 def _special(operation: WriteOperation, place: Place, found: Found | None) -> list[PathUse]:
