@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +71,12 @@ class Module:
 def modules(folder: Path = SOURCE / "pilothouse") -> tuple[Module, ...]:
     """Return the Python files under a folder."""
     paths = sorted(path for path in folder.rglob("*.py") if "node_modules" not in path.parts)
-    return tuple(Module(path, ast.parse(path.read_text(encoding="utf-8"), str(path))) for path in paths)
+    # Nothing of a tree is garbage, and looking for some in all of them takes four times as long as reading them.
+    gc.disable()
+    try:
+        return tuple(Module(path, ast.parse(path.read_text(encoding="utf-8"), str(path))) for path in paths)
+    finally:
+        gc.enable()
 
 
 @cache

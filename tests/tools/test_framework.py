@@ -21,7 +21,7 @@ from pilothouse.types.selection import Selection
 from pilothouse.types.tool_names import BUILT_IN
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import chatting
-from tests.support.source import ROOT, modules
+from tests.support.source import ROOT, SOURCE, modules
 from tests.support.tools import Silent
 
 CONTEXT = CallContext("c", "r", "i", None, (), False)
@@ -117,8 +117,7 @@ def test_tools_import_nothing_that_they_are_given() -> None:
     foreign = re.compile(r"pilothouse\.(store|runs|agent|models|mcp|server|cli|authz|secrets|wiring|plugins)\b")
     found = [
         f"{module.place}:{line} {name}"
-        for module in modules()
-        if module.package == "tools"
+        for module in modules(SOURCE / "pilothouse" / "tools")
         for name, line in module.imports()
         if foreign.match(name)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import deque
 
 from pilothouse.tools.terminal.covering import Ends
 from pilothouse.types import limits
@@ -95,18 +96,19 @@ class TypedLine:
     """The line that is being typed at a shell, as far as typing alone tells; the last one that was entered."""
 
     def __init__(self) -> None:
-        self._line = ""
+        self._line: deque[str] = deque(maxlen=limits.COMMAND_CHARS)
         self.entered = ""
 
     def typed(self, data: bytes) -> None:
         """Take what was typed."""
         for character in _SEQUENCE.sub("", data.decode("utf-8", "replace")):
             if character in "\r\n":
-                self.entered = self._line.strip() or self.entered
-                self._line = ""
+                self.entered = "".join(self._line).strip() or self.entered
+                self._line.clear()
             elif character in "\x7f\x08":
-                self._line = self._line[:-1]
+                if self._line:
+                    self._line.pop()
             elif character in "\x03\x15":
-                self._line = ""
+                self._line.clear()
             elif character.isprintable():
-                self._line = (self._line + character)[-limits.COMMAND_CHARS :]
+                self._line.append(character)
