@@ -17,7 +17,10 @@ from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import open_home
 from pilothouse.settings.servers_file import ServersFile
+from pilothouse.tools.sandbox.enclosing import SandboxEncloser
+from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.think import Think
+from pilothouse.types.enclosing import Encloser
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused, ToolRequest
 from pilothouse.types.selection import Selection
@@ -38,7 +41,7 @@ class Progress:
 class Hosted:
     """A supervisor with everything around it, for tests to look at."""
 
-    def __init__(self, home: Path, secrets: SecretStore, redactor: Redactor) -> None:
+    def __init__(self, home: Path, secrets: SecretStore, redactor: Redactor, encloser: Encloser | None = None) -> None:
         self.home = home
         self.secrets = secrets
         self.redactor = redactor
@@ -53,6 +56,7 @@ class Hosted:
                 learn=redactor.learn,
                 changed=lambda: None,
                 notice=lambda level, _code, text: self.notices.append((level, text)),
+                encloser=encloser,
             ),
         )
         self.admin = McpAdmin(self.supervisor)
@@ -131,17 +135,20 @@ def context(conversation: str = "c1", resumed: Resumed | None = None) -> CallCon
 
 
 @asynccontextmanager
-async def hosting(home: Path, *, begin: bool = False) -> AsyncIterator[Hosted]:
+async def hosting(home: Path, *, begin: bool = False, sandbox: Sandbox | None = None) -> AsyncIterator[Hosted]:
     """Open the servers of a data folder, and stop them all."""
     folder = open_home(home)
     redactor = Redactor()
-    hosted = Hosted(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor)
+    encloser = SandboxEncloser(sandbox) if sandbox is not None else None
+    hosted = Hosted(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor, encloser)
     if begin:
         hosted.supervisor.begin()
     try:
         yield hosted
     finally:
         await hosted.supervisor.close()
+        if sandbox is not None:
+            sandbox.close()
 
 
 def text(output: ToolOutput | ToolPaused) -> str:

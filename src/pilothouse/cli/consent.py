@@ -39,7 +39,9 @@ def show(server: ServerView, consent: Consent, aside: Terminal) -> None:
     aside.line(f"  program     {exact(program)} (owner {exact(consent.program_owner)})")
     for number, argument in enumerate(arguments, 1):
         aside.line(f"  {f'argument {number}':<11} {exact(argument)}")
-    aside.line(f"  folder      {exact(consent.folder)}")
+    aside.line(f"  folder      {exact(consent.folder) or 'one of its own'}")
+    if consent.sandbox:
+        aside.line(f"  sandbox     {exact(consent.sandbox)}")
     _listed("variables", consent.environment, aside)
     for warning in consent.warnings:
         aside.line(f"  ! {exact(warning)}", "yellow")

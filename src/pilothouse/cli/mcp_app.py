@@ -49,6 +49,8 @@ FORM = (
     given(bool | None, "--per-conversation/--shared", help="Start one for each conversation, or share one."),
     given(bool | None, "--read-only/--read-write", help="Offer only tools that say they change nothing."),
     given(bool | None, "--cannot-send/--can-send", help="Nothing it is told leaves this machine: you vouch for that."),
+    given(bool | None, "--sandbox/--no-sandbox", help="Hold it in a sandbox: it can write to its folder only."),
+    given(bool | None, "--network/--no-network", help="Whether it may use the network in its sandbox."),
     given(list[str] | None, "--root", metavar="FOLDER", help="A folder that it is told it may work in."),
     given(str | None, "--trust-certificate", metavar="SHA256", help="Accept exactly this certificate of the URL."),
 )

@@ -33,5 +33,7 @@ class ServerForm:
     per_conversation: bool | None = None
     read_only: bool | None = None
     cannot_send: bool | None = None
+    sandbox: bool | None = None
+    network: bool | None = None
     root: Sequence[str] | None = None
     trust_certificate: str | None = None

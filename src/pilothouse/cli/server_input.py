@@ -90,6 +90,8 @@ def changed_server(now: ServerView, form: ServerForm) -> ServerInput:
         per_conversation=kept.per_conversation,
         read_only=kept.read_only,
         cannot_send=kept.cannot_send,
+        sandbox=kept.sandbox,
+        network=kept.network,
         off_tools=kept.off_tools,
         times=kept.times,
         tool_times=kept.tool_times,
@@ -118,6 +120,9 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         "per_conversation": form.per_conversation,
         "read_only": form.read_only,
         "cannot_send": form.cannot_send,
+        "sandbox": form.sandbox,
+        # Without a sandbox nothing keeps it off the network.
+        "network": True if form.sandbox is False and form.network is None else form.network,
         "trusted_certificate": form.trust_certificate,
         "roots": tuple(form.root) if form.root else None,
         "token": read_secret("bearer token") if form.token else None,

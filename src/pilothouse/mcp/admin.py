@@ -108,6 +108,7 @@ class McpAdmin:
             await server.stop()
             await asyncio.to_thread(self._forget_secrets, server.entry)
         await self._around.logs.forget(found)
+        await asyncio.to_thread(self._around.rooms.forget, found)
 
     # --- running ---
 

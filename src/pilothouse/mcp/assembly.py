@@ -12,10 +12,12 @@ import msgspec
 from pilothouse.mcp.catalogue import Catalogue
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.logbook import Logbook
+from pilothouse.mcp.rooms import Rooms
 from pilothouse.mcp.server import Around, Level, Server
 from pilothouse.mcp.supervisor import Supervisor
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.types import limits
+from pilothouse.types.enclosing import Encloser
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry
 
@@ -35,6 +37,8 @@ class Sharing(msgspec.Struct, frozen=True, kw_only=True):
     learn: Callable[[str], None]
     changed: Callable[[], None]
     notice: Callable[[Level, str, str], None]
+    # Who puts servers into a sandbox.
+    encloser: Encloser | None = None
 
 
 def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
@@ -47,6 +51,7 @@ def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
             catalogue=Catalogue(sharing.home / "cache" / "mcp"),
             traffic=Traffic(sharing.redact),
             logs=Logbook(sharing.home / "logs" / "mcp"),
+            rooms=Rooms(sharing.home / "servers"),
             opener=_LateSessions(sharing),
             redact=sharing.redact,
             changed=sharing.changed,
@@ -77,7 +82,8 @@ class _LateSessions:
         if self._sessions is None:
             from pilothouse.mcp.opening import Sessions  # noqa: PLC0415
 
-            self._sessions = Sessions(self._sharing.home, self._sharing.secrets, self._sharing.learn)
+            sharing = self._sharing
+            self._sessions = Sessions(sharing.home, sharing.secrets, sharing.learn, sharing.encloser)
         return self._sessions
 
 

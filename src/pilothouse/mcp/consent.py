@@ -40,18 +40,31 @@ _POWERS = re.compile(r"--(privileged|cap-add|device|security-opt|entrypoint)(=.*
 _SHARED = re.compile(r"--(net|network|pid|ipc|userns|uts)(=host)?")
 
 
-class Agreed(msgspec.Struct, frozen=True):
+# What is left out when it is not so keeps the seals of those who agreed before there were sandboxes.
+class Agreed(msgspec.Struct, frozen=True, omit_defaults=True):
     """Everything that a consent is bound to, as it was when the person agreed."""
 
     argv: tuple[str, ...]
     environment: tuple[str, ...]
+    # Empty for a folder of its own, in a sandbox.
     folder: str
     files: tuple[FileFacts, ...]
+    sandbox: bool = False
+    network: bool = True
 
     def fingerprint(self) -> str:
-        """Return the same for the same command, environment, folder and files."""
+        """Return the same for the same command, environment, folder, files and sandbox."""
         files = [(file.path, file.owner, file.sha256) for file in self.files]
-        return hashlib.sha256(msgspec.json.encode((self.argv, self.environment, self.folder, files))).hexdigest()
+        held = (self.network,) if self.sandbox else ()
+        bound = (self.argv, self.environment, self.folder, files, *held)
+        return hashlib.sha256(msgspec.json.encode(bound)).hexdigest()
+
+    def held(self) -> str:
+        """Return in one sentence what holds it; empty when nothing does."""
+        if not self.sandbox:
+            return ""
+        reach = "It can use the network." if self.network else "It has no network."
+        return f"Runs in a sandbox: only {_named(self.folder)} can be written to. {reach}"
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -75,8 +88,11 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
     environment = tuple(
         name if value.startswith(SECRET) else f"{name}={value}" for name, value in sorted(entry.config.env.items())
     )
-    folder = str(Path(cwd).expanduser()) if cwd else str(Path.home())
-    return Agreed((str(program), *command[1:]), environment, folder, files)
+    held = entry.config.sandbox
+    folder = str(Path(cwd).expanduser()) if cwd else "" if held else str(Path.home())
+    return Agreed(
+        (str(program), *command[1:]), environment, folder, files, held, entry.config.network if held else True
+    )
 
 
 class Consents:
@@ -162,6 +178,7 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
         program_owner=now.files[0].owner,
         environment=tuple(visible(line) for line in now.environment),
         folder=visible(now.folder),
+        sandbox=now.held(),
         warnings=tuple(_warnings(entry, now)),
         changes=tuple(_changes(before, now)) if before else (),
     )
@@ -185,8 +202,7 @@ def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
     for line in now.environment:
         if line not in before.environment:
             yield f"Environment: {visible(line)} is new."
-    if before.folder != now.folder:
-        yield f"Folder: was {visible(before.folder)}, is {visible(now.folder)}."
+    yield from _ground_changes(before, now)
     old = {file.path: file for file in before.files}
     for file in now.files:
         known = old.get(file.path)
@@ -194,6 +210,17 @@ def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
             yield f"The content of {visible(file.path)} changed."
         if known is not None and known.owner != file.owner:
             yield f"The owner of {visible(file.path)} was {known.owner}, is {file.owner}."
+
+
+def _ground_changes(before: Agreed, now: Agreed) -> Iterator[str]:
+    if before.held() != now.held():
+        yield f"Sandbox: was “{before.held() or 'none'}”, is “{now.held() or 'none'}”."
+    if before.folder != now.folder and not (before.sandbox and now.sandbox):
+        yield f"Folder: was {_named(before.folder)}, is {_named(now.folder)}."
+
+
+def _named(folder: str) -> str:
+    return visible(folder) if folder else "a folder of its own"
 
 
 def _word_changes(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
@@ -213,7 +240,7 @@ def _word_changes(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 
 def _warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
     program, args = Path(now.argv[0]), now.argv[1:]
-    yield from _code_warnings(entry, program.name, args)
+    yield from _code_warnings(entry, program.name, args, "in the sandbox" if now.sandbox else "with your rights")
     if program.name in {"docker", "podman"}:
         yield from _container_warnings(args)
     for word in args:
@@ -237,19 +264,19 @@ def _word_warnings(word: str) -> Iterator[str]:
         yield f"“{visible(word)[:60]}” looks like a shell command; it is passed on as plain text."
 
 
-def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str]) -> Iterator[str]:
+def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str], rights: str) -> Iterator[str]:
     kinds = {"npm": "npm", "pypi": "PyPI"}
     if where := kinds.get(entry.package.type):
-        yield f"Downloads a package from {where} and runs it with your rights."
+        yield f"Downloads a package from {where} and runs it {rights}."
         if not re.search(r".@[\d]|==\d", entry.package.identifier):
             yield "No version is given: what runs may change from start to start."
         return
     runner = program in {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "env", "xargs", "sudo"}
     flagged = any(word.partition("=")[0] in _CODE_FLAGS for word in args)
     if (INTERPRETERS.fullmatch(program.lower()) and flagged) or runner:
-        yield "Runs arbitrary code: what its arguments say is executed with your rights."
+        yield f"Runs arbitrary code: what its arguments say is executed {rights}."
     elif INTERPRETERS.fullmatch(program.lower()):
-        yield "Runs a script with your rights."
+        yield f"Runs a script {rights}."
 
 
 def _container_warnings(args: Sequence[str]) -> Iterator[str]:

@@ -93,8 +93,21 @@ def checked(entry: ServerEntry) -> ServerEntry:
         raise BadField(("package", "identifier"), "The command is empty.")
     elif entry.package.type != "command" and entry.package.identifier.startswith("-"):
         raise BadField(("package", "identifier"), "The name of a package does not begin with a dash.")
+    _check_sandbox(entry)
     _check_values(entry)
     return entry
+
+
+def _check_sandbox(entry: ServerEntry) -> None:
+    where = ("config", "sandbox")
+    if not entry.config.sandbox:
+        if not entry.config.network:
+            raise BadField(where, "Only a server in a sandbox can be kept off the network.")
+        return
+    if entry.transport != "stdio":
+        raise BadField(where, "Only a server that is started here can run in a sandbox.")
+    if entry.package.type == "docker" or entry.package.identifier.rpartition("/")[2] in {"docker", "podman"}:
+        raise BadField(where, "A container holds what runs in it by itself, and cannot be started from a sandbox.")
 
 
 def _check_values(entry: ServerEntry) -> None:

@@ -66,6 +66,8 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
         per_conversation=body.per_conversation,
         read_only=body.read_only,
         cannot_send=body.cannot_send,
+        sandbox=body.sandbox,
+        network=body.network,
         off_tools=body.off_tools,
         times=body.times,
         tool_times=body.tool_times,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
-import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,14 @@ from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.consent import Agreed
 from pilothouse.mcp.eras import ExitedOnProbe
 from pilothouse.mcp.last_words import local_failure, wrong_language
-from pilothouse.mcp.processes import Ledger, memory_of, signal_group
+from pilothouse.mcp.processes import Ledger, memory_of
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.mcp.transports.stdio import Launch, Stdio
+from pilothouse.mcp.troubles import Hopeless
 from pilothouse.mcp.values import Values, values_of
 from pilothouse.types import limits
+from pilothouse.types.enclosing import Enclosed, Encloser, Enclosing
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import ProcessFacts, ServerEntry
@@ -40,9 +43,12 @@ _log = logging.getLogger(__name__)
 class Sessions:
     """Makes sessions of servers; implements `Opener`."""
 
-    def __init__(self, home: Path, secrets: Secrets, learn: Callable[[str], None]) -> None:
+    def __init__(
+        self, home: Path, secrets: Secrets, learn: Callable[[str], None], encloser: Encloser | None = None
+    ) -> None:
         self._secrets = secrets
         self._learn = learn
+        self._encloser = encloser
         self._ledger = Ledger(home / "cache" / "processes")
         # One for all connections, so that a token is renewed once.
         self._credentials: Credentials | None = None
@@ -122,11 +128,20 @@ class Sessions:
             words.append(line)
             server.history.line("stderr", "info", line)
 
-        launch = Launch(argv=agreed.argv, env=values.env, cwd=agreed.folder, on_stderr=said, ledger=self._ledger)
-        channel = Stdio(launch)
+        within = await asyncio.to_thread(self._sandbox, server, agreed) if agreed.sandbox else None
+        channel = Stdio(
+            Launch(
+                argv=agreed.argv,
+                env=values.env,
+                cwd=agreed.folder,
+                on_stderr=said,
+                ledger=self._ledger,
+                within=within,
+            )
+        )
         server.history.line("host", "info", f"Starting {server.address}.")
         # It has done nothing yet that would have to be finished.
-        connection.hurry = lambda: signal_group(channel.pid, signal.SIGTERM) if channel.pid else None
+        connection.hurry = channel.hurry
         try:
             session = await connect(channel, options)
         except ExitedOnProbe:
@@ -138,6 +153,32 @@ class Sessions:
             pid=channel.pid, started_at=channel.started_at, memory_bytes=memory_of(channel.pid)
         )
         return session
+
+    def _sandbox(
+        self, server: Server, agreed: Agreed
+    ) -> Callable[[Mapping[str, str]], AbstractContextManager[Enclosed]]:
+        """Return what puts a server into its sandbox; raise a PilothouseError where there is none."""
+        encloser, rooms = self._encloser, server.around.rooms
+        if encloser is None:
+            raise Hopeless(f"“{server.name}” is to run in a sandbox, and there is none here.", sent=False)
+        encloser.check(network=agreed.network)
+        room = rooms.of(server.id)
+        folder = os.path.realpath(agreed.folder) if agreed.folder else rooms.folder_in(room)
+
+        def within(environment: Mapping[str, str]) -> AbstractContextManager[Enclosed]:
+            return encloser.enclosed(
+                Enclosing(
+                    argv=agreed.argv,
+                    environment=environment,
+                    folder=folder,
+                    room=room,
+                    owner=f"server-{server.id}",
+                    network=agreed.network,
+                    files=tuple(file.path for file in agreed.files),
+                )
+            )
+
+        return within
 
 
 def _explained(

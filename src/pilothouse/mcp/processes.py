@@ -109,6 +109,16 @@ def marked(mark: str) -> list[int]:
     return found
 
 
+def signal_held(pid: int, number: signal.Signals) -> None:
+    """Send a signal to what a process holds, all that descends from it; to that one itself while it holds nothing."""
+    held = tuple(_children(pid))
+    if not held:
+        signal_group(pid, number)
+    for child in held:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(child, number)
+
+
 def signal_group(pid: int, number: signal.Signals) -> None:
     """Send a signal to a process and everything in its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -172,13 +182,19 @@ class Ledger:
         return self._folder / f"{pid}.json"
 
 
-async def end(pid: int, mark: str, exited: asyncio.Future[int]) -> None:
-    """End a process whose input was closed, and all that descends from it: politely, then firmly, then for good."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+async def end(pid: int, mark: str, exited: asyncio.Future[int], *, held: bool = False) -> None:
+    """End a process whose input was closed, and all that descends from it: politely, then firmly, then for good.
+
+    A process that only holds the server in a sandbox is told last; with it everything inside ends at once.
+    """
+    politely, firmly = (signal_held, signal.SIGTERM) if held else (signal_group, signal.SIGKILL)
+    for tell, number in ((politely, signal.SIGTERM), (signal_group, firmly)):
         await asyncio.wait([exited], timeout=limits.PROCESS_GRACE)
         if exited.done():
             break
-        signal_group(pid, number)
+        tell(pid, number)
+    if held:
+        await asyncio.wait([exited], timeout=limits.PROCESS_GRACE)
     # Those that outlived it: first in its group, then elsewhere.
     signal_group(pid, signal.SIGKILL)
     await asyncio.to_thread(kill_marked, mark)

@@ -17,6 +17,7 @@ from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.entries import address_of
 from pilothouse.mcp.history import History
 from pilothouse.mcp.logbook import Logbook
+from pilothouse.mcp.rooms import Rooms
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.troubles import Hopeless, NeedsConsent, needs_consent
@@ -44,6 +45,7 @@ class Around(msgspec.Struct, frozen=True):
     catalogue: Catalogue
     traffic: Traffic
     logs: Logbook
+    rooms: Rooms
     opener: Opener
     redact: Callable[[str], str]
     # Something about a server changed: people are shown it anew.

@@ -83,6 +83,10 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     read_only: bool = False
     # The person's word that nothing it is told leaves this machine; what it says is a stranger's text all the same.
     cannot_send: bool = False
+    # Runs in the sandbox of commands: it can change its folder only, or one of its own where it has none.
+    sandbox: bool = False
+    # Whether it may use the network in there.
+    network: bool = True
     off_tools: tuple[str, ...] = ()
     connect_timeout: float | None = None
     idle_stop: float | None = None
@@ -121,7 +125,10 @@ class Consent(Frozen, frozen=True):
     program: str
     program_owner: str
     environment: tuple[str, ...]
+    # Empty for a folder of its own, in a sandbox.
     folder: str
+    # What holds it, in one sentence; empty when nothing does.
+    sandbox: str = ""
     # "Runs arbitrary code", "Mounts / into the container", …: what a careful reader would notice.
     warnings: tuple[str, ...] = ()
     # What differs from what was agreed to before, one line each; empty the first time.
@@ -360,6 +367,8 @@ class ServerInput(_Body, frozen=True):
     per_conversation: bool = False
     read_only: bool = False
     cannot_send: bool = False
+    sandbox: bool = False
+    network: bool = True
     off_tools: tuple[str, ...] = ()
     times: ToolTimes = ToolTimes()
     tool_times: dict[str, ToolTimes] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pilothouse.settings.servers_file import ServersFile
 from pilothouse.types.admin import ServerAdmin
+from pilothouse.types.enclosing import Encloser
 from pilothouse.types.ports import Tool, ToolRequest, ToolSet
 from pilothouse.wiring.foundation import Foundation
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 class Servers:
     """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
 
-    def __init__(self, base: Foundation, built_in: Callable[[ToolRequest], Sequence[Tool]]) -> None:
+    def __init__(self, base: Foundation, built_in: Callable[[ToolRequest], Sequence[Tool]], encloser: Encloser) -> None:
         self._base = base
+        self._encloser = encloser
         self._file = ServersFile(base.config)
         self._supervisor: Supervisor | None = None
         self._toolbox: Toolbox | None = None
@@ -51,6 +53,7 @@ class Servers:
                 learn=self._base.redactor.learn,
                 changed=self._changed,
                 notice=self._base.feed.notice,
+                encloser=self._encloser,
             )
             self._supervisor = supervise(self._file, sharing)
             self._supervisor.begin()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +16,10 @@ import msgspec
 
 from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Incoming, Outgoing, RequestId
 from pilothouse.mcp.large import read_large
-from pilothouse.mcp.processes import Ledger, end, environment, with_us
+from pilothouse.mcp.processes import Ledger, end, environment, signal_group, signal_held, with_us
 from pilothouse.mcp.transports.arrivals import arrivals
 from pilothouse.types import limits
+from pilothouse.types.enclosing import Enclosed
 
 _BOM = b"\xef\xbb\xbf"
 # The id of an answer that cannot be read otherwise; it stands near the beginning or the end.
@@ -37,6 +40,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     on_stderr: Callable[[str], None] = _nothing
     ledger: Ledger | None = None
+    # Puts the command with its variables into a sandbox.
+    within: Callable[[Mapping[str, str]], contextlib.AbstractContextManager[Enclosed]] | None = None
 
 
 class Stdio(asyncio.SubprocessProtocol):
@@ -50,6 +55,7 @@ class Stdio(asyncio.SubprocessProtocol):
         self._closed: asyncio.Future[ChannelError | None] = loop.create_future()
         self._exited: asyncio.Future[int] = loop.create_future()
         self._transport: asyncio.SubprocessTransport | None = None
+        self._held: Enclosed | None = None
         self._ending = False
         self._blocked: asyncio.Future[None] | None = None
         self._lines = _Lines(limits.STDIO_LINE_BYTES)
@@ -75,15 +81,8 @@ class Stdio(asyncio.SubprocessProtocol):
         """Start the process."""
         launch = self._launch
         self._deliver = deliver
-        loop = asyncio.get_running_loop()
         try:
-            await loop.subprocess_exec(
-                lambda: self,
-                *with_us(launch.argv),
-                env=environment(launch.env, self._mark),
-                cwd=launch.cwd,
-                start_new_session=True,
-            )
+            await self._spawn(launch)
         except FileNotFoundError:
             raise ChannelError(f"There is no program {launch.argv[0]}.", fix="Install it.", sent=False) from None
         except PermissionError:
@@ -93,6 +92,26 @@ class Stdio(asyncio.SubprocessProtocol):
             why = (error.strerror or str(error)).lower()
             message = f"The program {launch.argv[0]} could not be started: {why}."
             raise ChannelError(message, fix="Close other programs and try again.", sent=False) from None
+
+    async def _spawn(self, launch: Launch) -> None:
+        loop = asyncio.get_running_loop()
+        given = environment(launch.env, self._mark)
+        if launch.within is None:
+            await loop.subprocess_exec(
+                lambda: self, *with_us(launch.argv), env=given, cwd=launch.cwd, start_new_session=True
+            )
+            return
+        with launch.within(given) as held:
+            self._held = held
+            await loop.subprocess_exec(
+                lambda: self,
+                *with_us(held.argv),
+                # What was declared for it counts, also where the sandbox would say otherwise.
+                env={**held.environment, **launch.env},
+                cwd="/",
+                pass_fds=held.descriptors,
+                start_new_session=True,
+            )
 
     async def send(self, message: Outgoing) -> None:
         """Write a line; a process that does not read is given up after a while."""
@@ -128,11 +147,19 @@ class Stdio(asyncio.SubprocessProtocol):
             self._reading.cancel()
         self._close_input()
         try:
-            await end(self.pid, self._mark, self._exited)
+            await end(self.pid, self._mark, self._exited, held=self._held is not None)
         finally:
             transport.close()
+            if self._held is not None:
+                await asyncio.to_thread(self._held.ended)
             if self._launch.ledger is not None:
                 self._launch.ledger.strike(self.pid)
+
+    def hurry(self) -> None:
+        """Ask a process to end that does not end by itself."""
+        if self.pid:
+            tell = signal_group if self._held is None else signal_held
+            tell(self.pid, signal.SIGTERM)
 
     def _close_input(self) -> None:
         """Let the process read the end; what is not in the pipe yet is not wanted any more."""
