@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.sandbox.hidden import outermost, services
 from pilothouse.tools.sandbox.standing import Standing, standing
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
@@ -84,7 +85,7 @@ def _resolver(network: bool) -> tuple[str, ...]:
 
 def _hiding(enclosure: Enclosure) -> list[str]:
     said: list[str] = []
-    for path in enclosure.hidden:
+    for path in outermost((*enclosure.hidden, *services(enclosure.folder))):
         if path.startswith(("/tmp/", "/run/", "/var/tmp/")) and not path.startswith(enclosure.folder + "/"):  # noqa: S108
             # Not there inside anyway.
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -30,6 +31,9 @@ _OF_THE_SYSTEM = (
 
 # What the sandbox has for itself: nothing of the machine's own is there.
 EMPTIED = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - named to be kept out
+# Nothing is held in here: to let a command write there is to give it the machine.
+_MACHINE = ("/proc", "/sys", "/dev")
+_UNIX_SOCKETS = "/proc/net/unix"
 
 
 def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
@@ -40,6 +44,36 @@ def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) ->
         if moved := environ.get(variable):
             wanted += [f"{moved}/{name.removeprefix(usual)}" for name in _IN_HOME if name.startswith(usual)]
     return outermost(os.path.realpath(path) for path in wanted if os.path.lexists(path))
+
+
+def is_the_machines(folder: str) -> bool:
+    """Return whether a folder is one in which no command can be held."""
+    return folder in ("/", "/run") or any(is_in(folder, place) for place in _MACHINE)
+
+
+def services(folder: str) -> tuple[str, ...]:
+    """Return the sockets of this machine's services that a command in a folder would find, wherever they stand.
+
+    One that can only be read can still be connected to; what listens there does what it is told outside.
+    """
+    try:
+        with open(_UNIX_SOCKETS, encoding="utf-8", errors="surrogateescape") as file:
+            names = {os.path.realpath("/" + line.partition(" /")[2].rstrip("\n")) for line in file if " /" in line}
+    except OSError:
+        return ()
+    return tuple(sorted(name for name in names if not _is_unseen(name, folder) and _is_socket(name)))
+
+
+def _is_unseen(path: str, folder: str) -> bool:
+    """Return whether a path is the command's own, or not there for it anyway."""
+    return any(is_in(path, place) for place in (folder, *EMPTIED))
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:

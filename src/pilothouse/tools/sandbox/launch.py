@@ -192,8 +192,7 @@ def enter(plan: dict[str, Any], command: list[str]) -> NoReturn:
             drop_capabilities()
             checked(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
             restrict(plan)
-            if not plan["network"]:
-                no_sockets()
+            no_sockets(plan["network"])
         if "folder" in plan:
             # Kept open it would lead a command out of where it is held.
             os.close(plan["folder"])
@@ -293,18 +292,19 @@ def allow_open(library: Any, ruleset: int, descriptor: int, rights: int) -> None
 
 
 # --- no sockets ----------------------------------------------------------------------------------
-# A filter of the kernel's: `socket` fails for every family, and so does the one other way to make a socket.
-# Pairs of sockets are another call and still work.
+# A filter of the kernel's: `socket` fails for every family, or with the network only for that of this machine's own
+# services; and so does the one other way to make a socket. Pairs of sockets are another call and still work.
 
 SOCKETLESS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
 _REFUSE = 0x00050000 | errno.EACCES
 _FOREIGN_CALLS = 0x40000000
+_FIRST_ARGUMENT, _UNIX = 16, 1
 
 
-def no_sockets() -> None:
-    """Let no socket be made, where the numbers of the calls are known."""
+def no_sockets(network: bool) -> None:
+    """Let no socket be made that is not for the network, where the numbers of the calls are known."""
     known = SOCKETLESS.get(platform.machine())
     if known is None:
         return
@@ -316,9 +316,11 @@ def no_sockets() -> None:
             (_EQUAL, 1, 0, architecture),
             (_RETURN, 0, 0, _KILL),
             (_LOAD, 0, 0, 0),
-            (_AT_LEAST, 3, 0, _FOREIGN_CALLS),
-            (_EQUAL, 2, 0, making),
-            (_EQUAL, 1, 0, ring),
+            (_AT_LEAST, 5, 0, _FOREIGN_CALLS),
+            (_EQUAL, 4, 0, ring),
+            (_EQUAL, 0, 2, making),
+            (_LOAD, 0, 0, _FIRST_ARGUMENT),
+            (_EQUAL, 1, 0, _UNIX) if network else (_RETURN, 0, 0, _REFUSE),
             (_RETURN, 0, 0, _ALLOW),
             (_RETURN, 0, 0, _REFUSE),
         )

@@ -20,7 +20,7 @@ from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enc
 from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
 from pilothouse.tools.sandbox.environment import command_environment
-from pilothouse.tools.sandbox.hidden import EMPTIED, hidden_places, is_in
+from pilothouse.tools.sandbox.hidden import EMPTIED, hidden_places, is_in, is_the_machines
 from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
 from pilothouse.tools.sandbox.scratch import Scratch
 from pilothouse.types import limits
@@ -210,6 +210,8 @@ class Sandbox:
         in_room = bool(order.room) and is_in(order.folder, order.room)
         if not in_room and any(is_in(order.folder, place) for place in hidden):
             raise BadArgument(f"{order.folder} is hidden from commands; choose another working directory.", "HIDDEN")
+        if kind != "none" and is_the_machines(order.folder):
+            raise BadArgument(f"Nothing holds a command in {order.folder}; choose another working directory.", "HIDDEN")
         cache = os.path.join(order.room, "cache") if order.room else ""
         if cache:
             os.makedirs(cache, mode=0o700, exist_ok=True)

@@ -1,0 +1,71 @@
+"""Commands that look for a way out through what the machine itself offers: services, devices, its own folders."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.sandbox.runner import SandboxRunner
+from pilothouse.tools.sandbox.sandbox import Sandbox
+from tests.support.terminals import HOLDING, sandbox
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=HOLDING)
+def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    made = sandbox(tmp_path / "data", request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def beside() -> Iterator[Path]:
+    """A folder that commands see: neither temporary nor the working directory."""
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
+        yield Path(folder)
+
+
+async def run(held: Sandbox, folder: str | Path, *argv: str, network: bool = False) -> bytes:
+    return (await SandboxRunner(held).run(argv, str(folder), 20.0, network)).output
+
+
+@pytest.mark.case("EXFIL-02")
+@pytest.mark.parametrize("network", [False, True])
+async def test_a_service_that_listens_beside_the_usual_places_cannot_be_reached(
+    held: Sandbox, work: Path, beside: Path, network: bool
+) -> None:
+    script = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print('through')"
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as own:
+        listener.bind(str(beside / "service"))
+        listener.listen()
+        said = await run(held, work, "python3", "-c", script, str(beside / "service"), network=network)
+        assert b"through" not in said
+        if held.kind() == "bubblewrap":
+            # What the project has for itself stays.
+            own.bind(str(work / "own"))
+            own.listen()
+            assert b"through" in await run(held, work, "python3", "-c", script, "own", network=network)
+
+
+@pytest.mark.case("EXFIL-02")
+async def test_with_the_network_there_are_sockets_for_it_and_pairs_of_them(held: Sandbox, work: Path) -> None:
+    script = "import socket; socket.socketpair(); socket.create_server(('127.0.0.1', 0)); print('good')"
+    assert b"good" in await run(held, work, "python3", "-c", script, network=True)
+
+
+@pytest.mark.case("CMD-10")
+@pytest.mark.parametrize("folder", ["/", "/proc", "/dev/shm", "/sys/kernel", "/run"])
+async def test_no_command_is_run_where_nothing_can_hold_it(held: Sandbox, folder: str) -> None:
+    with pytest.raises(BadArgument, match="choose another working directory"):
+        await run(held, folder, "echo", "here")
