@@ -13,6 +13,7 @@ from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.sandbox.standing import Standing, standing
 from pilothouse.types.terminals import Ran
+from tests.support.chatting import chatting
 from tests.support.terminals import sandbox
 
 
@@ -89,7 +90,7 @@ async def test_what_was_swapped_for_a_link_before_it_is_mounted_runs_nothing(
     (secret / "workflows").mkdir(parents=True)
     (secret / "secret.txt").write_text("canary")
 
-    def swapped(folder: str) -> Standing:
+    def swapped(folder: str, hidden: tuple[str, ...]) -> Standing:
         found = standing(folder)
         os.rename(project / ".github", tmp_path / "aside")
         os.symlink(secret, project / ".github")
@@ -100,3 +101,74 @@ async def test_what_was_swapped_for_a_link_before_it_is_mounted_runs_nothing(
     assert b"canary" not in ran.output
     assert b"ran" not in ran.output
     assert not (secret / "written").exists()
+
+
+# --- the home folder, and a second working tree --------------------------------------------------
+
+START_FILES = (
+    ".bashrc",
+    ".config/fish/config.fish",
+    ".local/share/systemd/user/a.service",
+    ".claude/settings.json",
+)
+
+
+@pytest.fixture
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with start files, settings and keys in it."""
+    folder = tmp_path / "ada"
+    for name in START_FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("honest\n")
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.mark.case("FS-11", "CMD-10")
+@pytest.mark.parametrize("above", [False, True])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo evil >> .bashrc",
+        "rm .bashrc; echo evil > .bashrc",
+        "mv .config moved; mkdir -p .config/fish; echo evil > .config/fish/config.fish",
+        "mv .local/share moved; mkdir -p .local/share/systemd/user; echo evil > .local/share/systemd/user/a.service",
+        "cat .claude/settings.json > copy",
+    ],
+)
+async def test_start_files_stay_as_they_are_where_the_home_folder_is_worked_in(
+    held: Sandbox, at_home: Path, script: str, above: bool
+) -> None:
+    where, way = (at_home.parent, at_home.name) if above else (at_home, ".")
+    ran = await run(held, where, f"cd {way} || exit 9; {script}; echo done")
+    assert b"done" in ran.output, ran.errors
+    assert [(at_home / name).read_text() for name in START_FILES] == ["honest\n"] * len(START_FILES)
+    assert "honest" not in ((at_home / "copy").read_text() if (at_home / "copy").exists() else "")
+
+
+@pytest.mark.case("FS-11", "AUTHZ-14")
+@pytest.mark.parametrize("mode", ["ask", "auto_approve"])
+async def test_a_command_in_the_home_folder_stands_alone(home: Path, at_home: Path, mode: str) -> None:
+    call = {"call": "terminal_operations", "arguments": {"operation": "run_command", "command": "true"}}
+    for folder, stands_alone in ((at_home, True), (at_home / ".config" / "fish", False)):
+        async with chatting(home, [[call], "Done."], settings={"working_directory": str(folder), "mode": mode}) as chat:
+            await chat.say()
+            asked = [item.data["dangerous"] for item in await chat.items("question")]
+            assert any("home folder" in why for why in asked) is stands_alone
+
+
+@pytest.fixture
+def second(project: Path, tmp_path: Path) -> Path:
+    """A second working tree of the repository."""
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "First"], cwd=project, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", str(tmp_path / "second")], cwd=project, check=True)
+    return tmp_path / "second"
+
+
+@pytest.mark.case("FS-11")
+async def test_a_second_working_tree_stays_one_of_its_repository(held: Sandbox, second: Path) -> None:
+    before = (second / ".git").read_text()
+    ran = await run(held, second, "echo 'gitdir: evil' > .git; rm .git; echo x > a.txt; echo done")
+    assert b"done" in ran.output
+    assert (second / ".git").read_text() == before
+    assert (second / "a.txt").exists()

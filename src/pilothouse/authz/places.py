@@ -39,13 +39,10 @@ HOME = (
     *_places("secret", _KEYS, ".netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".config/gh"),
     *_places("secret", _KEYS, ".local/share/keyrings", ".password-store", "Library/Keychains"),
     *_places("secret", _KEYS, ".mozilla", ".config/google-chrome", ".config/chromium"),
-    *_places("starts", _SHELL, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
-    *_places("starts", _SHELL, ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
-    *_places("starts", _SHELL, ".login", ".inputrc", ".config/fish", ".config/environment.d", ".pam_environment"),
-    *_places("starts", _SESSION, ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".config/autostart"),
-    *_places("starts", _SESSION, ".config/systemd", ".local/share/systemd", "Library/LaunchAgents"),
-    *_places("starts", _GIT, ".gitconfig", ".config/git"),
-    *_places("starts", _EDITOR, ".vimrc", ".vim", ".config/nvim", ".emacs", ".emacs.d"),
+    *_places("starts", _SHELL, *self_starting.SHELLS),
+    *_places("starts", _SESSION, *self_starting.SESSIONS),
+    *_places("starts", _GIT, *self_starting.OWN_GIT),
+    *_places("starts", _EDITOR, *self_starting.OWN_EDITORS),
 )
 
 # Wherever they stand.

@@ -1,6 +1,19 @@
-"""Files of a project that make other programs run something by themselves, by who runs it."""
+"""Files that make other programs run something by themselves, by who runs it."""
 
 from __future__ import annotations
+
+# Below the person's home folder.
+SHELLS = (
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
+    *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
+    *(".login", ".inputrc", ".config/fish", ".config/environment.d", ".pam_environment"),
+)
+SESSIONS = (
+    *(".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".config/autostart"),
+    *(".config/systemd", ".local/share/systemd", "Library/LaunchAgents"),
+)
+OWN_GIT = (".gitconfig", ".config/git")
+OWN_EDITORS = (".vimrc", ".vim", ".config/nvim", ".emacs", ".emacs.d")
 
 # Relative to wherever a project begins, in lower case.
 GIT = (".githooks", ".husky", ".pre-commit-config.yaml", ".gitmodules")

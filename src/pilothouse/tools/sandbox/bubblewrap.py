@@ -59,7 +59,8 @@ class Enclosure(msgspec.Struct, frozen=True):
 def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Sequence[str]) -> list[str]:
     """Return the whole command line that runs a command enclosed."""
     known = "" if enclosure.identity is None else "{}:{}".format(*enclosure.identity)
-    kept = standing(enclosure.folder) if enclosure.folder == enclosure.source else Standing((), (), "")
+    ours = enclosure.folder != enclosure.source
+    kept = Standing((), (), "") if ours else standing(enclosure.folder, enclosure.hidden)
     largest = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024))
     bounds = (*largest, known, " ".join(kept.names), kept.facts)
     session = () if enclosure.terminal else ("--new-session",)

@@ -1,16 +1,23 @@
-"""What of a project a command may not change: whatever makes other programs run something by themselves."""
+"""What of its folder a command may not change: whatever makes other programs run something by themselves."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from pilothouse.types import self_starting
 
-_PLACES = (*self_starting.GIT, *self_starting.BUILD_SERVERS, *self_starting.EDITORS, *self_starting.AGENTS)
+_AT_HOME = (
+    *self_starting.SHELLS,
+    *self_starting.SESSIONS,
+    *self_starting.OWN_GIT,
+    *self_starting.OWN_EDITORS,
+)
+# In a second working tree git's folder is a file that says where it is.
+_PLACES = (".git", *self_starting.GIT, *self_starting.BUILD_SERVERS, *self_starting.EDITORS, *self_starting.AGENTS)
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -24,25 +31,44 @@ class Standing(msgspec.Struct, frozen=True):
     facts: str
 
 
-def standing(folder: str) -> Standing:
-    """Return how to keep what is there of those places in a folder.
+def standing(folder: str, hidden: Collection[str] = ()) -> Standing:
+    """Return how to keep what is there of those places in a folder; what is hidden needs no keeping.
 
     A folder above such a place is mounted onto itself: nobody can move aside what is mounted.
     """
     above: dict[str, os.stat_result] = {}
     kept: dict[str, os.stat_result] = {}
-    there = _names(folder)
-    for place in (*self_starting.WITHIN_GIT, *_PLACES):
-        first, _, rest = place.partition("/")
-        name = "/".join(filter(None, (there.get(first), rest))) if first in there else ""
+    for name in (*_of_project(folder), *_of_home(folder)):
         found = {part: facts for part in _with_parents(name) if (facts := _facts(folder, part)) is not None}
-        if name in found and len(found) == len(_with_parents(name)):
+        if os.path.join(folder, name) in hidden or name not in found or _is_gits_own(name, found[name]):
+            continue
+        if len(found) == len(_with_parents(name)):
             kept[name] = found.pop(name)
-            above |= {there[first]: found[there[first]]} if rest else {}
+            above |= found
     arguments = [*_mounts("--bind", folder, above), *_mounts("--ro-bind", folder, kept)]
     every = above | kept
     told = "\n".join(f"{found.st_dev}:{found.st_ino} {name}" for name, found in every.items())
     return Standing(tuple(arguments), tuple(every), told)
+
+
+def _of_project(folder: str) -> Iterator[str]:
+    there = _names(folder)
+    for place in (*self_starting.WITHIN_GIT, *_PLACES):
+        first, _, rest = place.partition("/")
+        if first in there:
+            yield "/".join(filter(None, (there[first], rest)))
+
+
+def _of_home(folder: str) -> Iterator[str]:
+    """Yield the places of the person's home folder, when that is the folder or lies in it."""
+    way = os.path.relpath(os.path.realpath(os.path.expanduser("~")), folder)
+    if way.split("/")[0] != ".." and not any(character.isspace() for character in way):
+        yield from (os.path.normpath(f"{way}/{place}") for place in _AT_HOME)
+
+
+def _is_gits_own(name: str, found: os.stat_result) -> bool:
+    """Return whether it is the folder that git writes to with every commit."""
+    return name.lower() == ".git" and stat.S_ISDIR(found.st_mode)
 
 
 def _mounts(how: str, folder: str, names: dict[str, os.stat_result]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.desk import folder_identity
-from pilothouse.tools.files.places import working_root
+from pilothouse.tools.files.places import contains, working_root
 from pilothouse.tools.sandbox.sandbox import Order
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.types import limits
@@ -25,6 +25,7 @@ from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOut
 TOOL = "terminal_operations"
 SOURCE = "terminal"
 _LINE_CHARS = 120
+_AT_HOME = "It can change your home folder, and with it what your programs start by themselves."
 _UNHELD = "Nothing holds commands on this machine, so this one can reach your secrets."
 
 
@@ -93,7 +94,6 @@ class TerminalOperation(ABC):
     async def command_access(self, command: CommandUse, context: CallContext) -> Access:
         """Return what running or typing a command touches."""
         effects: frozenset[Effect] = frozenset({"runs", "writes", *(("sends",) if command.network else ())})
-        unheld = not command.sandbox and context.mode == "auto_approve"
         return Access(
             operation=f"{TOOL}.{self.name}",
             effects=effects,
@@ -103,7 +103,7 @@ class TerminalOperation(ABC):
             brings=self._brings(command.network),
             source=SOURCE,
             folder_identity=await asyncio.to_thread(folder_identity, context),
-            dangerous=_UNHELD if unheld else "",
+            dangerous=await asyncio.to_thread(_danger, command, context),
         )
 
     async def use(self, context: CallContext, text: str, argv: tuple[str, ...], network: bool) -> CommandUse:
@@ -124,6 +124,13 @@ class TerminalOperation(ABC):
         return Order(
             argv=argv, folder=now.folder, identity=identity, network=now.network, owner=context.conversation_id
         )
+
+
+def _danger(command: CommandUse, context: CallContext) -> str:
+    """Return what makes a command stand out whatever its words are."""
+    if not command.sandbox and context.mode == "auto_approve":
+        return _UNHELD
+    return _AT_HOME if contains(command.folder, os.path.realpath(os.path.expanduser("~"))) else ""
 
 
 @contextmanager
