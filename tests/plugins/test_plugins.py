@@ -148,6 +148,7 @@ async def test_a_masker_that_breaks_withholds_results_instead_of_letting_them_pa
 
 
 @pytest.mark.case("F-56")
+@pytest.mark.slow
 def test_the_command_line_names_what_is_broken(home: Path, packages: Path) -> None:
     install(packages, "sorry", "raise ImportError('no such library')")
     done = pilothouse(home, "plugins", PYTHONPATH=str(packages))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -22,6 +24,22 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.ports import CallContext, ToolOutput
 from tests.support.records import OWNER, a_conversation, a_posting
 from tests.support.tools import Silent
+
+
+@contextmanager
+def deep_tree(folder: Path, levels: int) -> Iterator[None]:
+    """Make folders named d in each other, and remove them: Python's own ways to do that are not up to it."""
+    try:
+        at = os.open(folder, os.O_RDONLY)
+        for _ in range(levels):
+            os.mkdir("d", dir_fd=at)
+            below = os.open("d", os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        os.close(at)
+        yield
+    finally:
+        subprocess.run(["rm", "-rf", folder / "d"], check=True)
 
 
 class Hands:

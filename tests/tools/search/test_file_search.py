@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from pilothouse.types import limits
+from tests.support.files import deep_tree
 from tests.support.searching import Searcher, plant
 
 TREE = {
@@ -94,40 +94,22 @@ async def test_links_are_neither_found_nor_followed(search: Searcher, work: Path
 
 
 @pytest.mark.case("FS-10")
+@pytest.mark.slow
 async def test_a_tree_of_ten_thousand_levels_and_a_folder_without_end_are_searched_up_to_a_bound(
     search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(work, {"top.txt": "needle\n"})
-    at = os.open(work, os.O_RDONLY)
-    for _ in range(10_000):
-        os.mkdir("d", dir_fd=at)
-        below = os.open("d", os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = below
-    os.close(at)
-    deep = await search.does("file_search", query="*.txt")
-    assert deep.text.splitlines()[1:] == ["top.txt", "Folders more than 100 levels down were not entered."]
-    assert await search.hits("grep_search", query="needle") == ["top.txt:1"]
-    assert await search.hits("search_index", query="needle") == ["top.txt:1"]
-    _remove_deep(work / "d")
+    with deep_tree(work, 10_000):
+        deep = await search.does("file_search", query="*.txt")
+        assert deep.text.splitlines()[1:] == ["top.txt", "Folders more than 100 levels down were not entered."]
+        assert await search.hits("grep_search", query="needle") == ["top.txt:1"]
+        assert await search.hits("search_index", query="needle") == ["top.txt:1"]
 
     plant(work, {f"many/{number}.txt": "" for number in range(100)})
     monkeypatch.setattr(limits, "SEARCH_ENTRIES", 50)
     bounded = await search.does("file_search", query="many/*")
     assert "Only the first 50 entries were looked at" in bounded.text
     assert 0 < len(bounded.data["search"]["hits"]) < 50
-
-
-def _remove_deep(folder: Path) -> None:
-    """Remove what is too deep for the usual ways: each level is moved up before its parent goes."""
-    parent, spare = folder.parent, folder.parent / "spare"
-    while folder.exists():
-        inner = folder / "d"
-        if inner.exists():
-            inner.rename(spare)
-        folder.rmdir()
-        if spare.exists():
-            spare.rename(parent / "d")
 
 
 async def test_pages_of_many_files_are_given_one_by_one(

@@ -89,6 +89,7 @@ def grammars() -> Iterator[Grammars]:
     made.close()
 
 
+@pytest.mark.slow
 def test_a_grammar_that_dies_or_hangs_takes_nothing_along(grammars: Grammars, monkeypatch: pytest.MonkeyPatch) -> None:
     assert grammars.roles(Source("python", b"foo()\n"), "foo") == ["call"]
     first = grammars._process
