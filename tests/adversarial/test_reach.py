@@ -57,6 +57,16 @@ async def test_auto_approve_does_not_let_private_data_out(home: Path, project: P
         assert "Mail" in question.data["why"]
 
 
+@pytest.mark.case("EXFIL-01", "TOOL-04")
+@pytest.mark.parametrize("name", ["files", "terminal", "anywhere"])
+async def test_a_server_named_like_a_source_gets_nothing_of_it(name: str) -> None:
+    seen = Seen(frozenset({name if name != "anywhere" else "files"}), frozenset({"server:Web"}))
+    by = an_authorizer(a_grant(Pattern(tool="files.read")))
+    assert verdict(await decide(calling(name), by=by, tool=SERVER, seen=seen))[2] == "tainted"
+    own = Seen(frozenset({f"server:{name}"}), frozenset({"server:Web"}))
+    assert verdict(await decide(calling(name), by=by, tool=SERVER, seen=own))[0] == "allow"
+
+
 @pytest.mark.case("AUTHZ-14")
 async def test_auto_approve_lets_out_what_is_not_private_and_what_was_allowed(home: Path, project: Path) -> None:
     mail = ServerTool("mail__send")

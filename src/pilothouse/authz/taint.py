@@ -18,8 +18,8 @@ def tainted(access: Access, seen: Seen) -> str:
 def leaving(access: Access, seen: Seen) -> str:
     """Return which private data a call could send away; or nothing."""
     destination = way_out(access)
-    # What came from there may go back there.
-    private = seen.private - {destination, f"server:{destination}"}
+    # What came from there may go back there; a server that is called "files" is not where files come from.
+    private = seen.private - {f"server:{destination}"}
     if not destination or not private:
         return ""
     sources = ", ".join(sorted(private))
