@@ -72,19 +72,19 @@ async def test_silence_ends_a_call() -> None:
 
 
 async def test_progress_starts_the_clock_for_silence_anew_up_to_the_cap() -> None:
-    clocked = Clocked(0.06, 0.2)
+    clocked = Clocked(0.5, 0.7)
     while not clocked.expired.done():
         clocked.deadline.restart()
         await asyncio.sleep(TICK)
-    assert await clocked.after() >= 0.2
-    assert clocked.deadline.allowed == 0.2
+    assert await clocked.after() >= 0.7
+    assert clocked.deadline.allowed == 0.7
 
 
 async def test_a_person_who_keeps_waiting_goes_beyond_the_cap() -> None:
-    clocked = Clocked(0.3, 0.3)
+    clocked = Clocked(0.5, 0.5)
     await passed(3 * TICK)
     clocked.deadline.extend()
-    assert await clocked.after() >= 0.33
+    assert await clocked.after() >= 0.53
 
 
 async def test_a_stopped_clock_never_expires() -> None:

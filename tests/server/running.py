@@ -22,7 +22,7 @@ from tests.server.memory_host import MemoryHost
 
 TOKEN = "a-fixed-token-for-scripts"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
-PATIENCE = 10.0
+PATIENCE = 20.0
 
 
 @dataclass

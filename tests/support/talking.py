@@ -12,7 +12,7 @@ import msgspec
 
 from pilothouse.mcp.channel import Channel, ChannelError, Garbage, Incoming, Message, Outgoing, RequestId, Undeliverable
 
-PATIENCE = 5.0
+PATIENCE = 20.0
 
 
 class Talk:

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE = 10.0
+# Ample: what is waited for comes at once, save on a machine that has much else to do.
+PATIENCE = 20.0
 PAUSE = 0.01
 
 
