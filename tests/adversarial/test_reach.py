@@ -27,6 +27,7 @@ from tests.support.deciding import (
     touching,
     verdict,
 )
+from tests.support.repositories import make_repository
 from tests.support.tools import add_tools
 
 
@@ -111,6 +112,26 @@ async def test_a_search_does_not_show_what_a_rule_keeps_from_being_read(
     calls = await searched(home, project, [[search] for search in SEARCHES], rule)
     assert "launch at noon" in calls[0].text
     assert not [call.text for call in calls if "0000" in call.text]
+
+
+@pytest.fixture
+def repository(project: Path) -> Path:
+    """A repository in which a secret, a key and an open file were changed."""
+    make_repository(project, secret__txt="old\n", open__txt="old\n", id_rsa="old\n")
+    for name, text in (("secret.txt", "the launch code is 0000\n"), ("id_rsa", "key-7777\n"), ("open.txt", "noon\n")):
+        (project / name).write_text(text)
+    return project
+
+
+@pytest.mark.case("FS-04", "SECRET-03")
+async def test_differences_do_not_show_what_may_not_be_read_unasked(home: Path, repository: Path) -> None:
+    rule = {"id": "no", "verdict": "deny", "pattern": {"tool": "file_operations.read_file", "paths": ["secret.txt"]}}
+    look = a_call("build_and_version_control", operation="get_changed_files", include_diff=True)
+    [call] = await searched(home, repository, [[look]], rule)
+    assert "+noon" in call.text
+    assert "Left out: id_rsa, secret.txt." in call.text
+    assert "0000" not in call.text
+    assert "7777" not in call.text
 
 
 async def test_a_search_that_a_rule_does_not_speak_about_shows_everything(home: Path, project: Path) -> None:

@@ -329,6 +329,15 @@ class PathGuard(Protocol):
         ...
 
 
+# Tells, for an allowed look at a working directory, which files the person's rules keep out of what it shows.
+Withheld = Callable[[Access, str | None], Callable[[str], bool]]
+
+
+def nothing_withheld(look: Access, folder: str | None) -> Callable[[str], bool]:
+    """Return that every file may be shown."""
+    return lambda _path: False
+
+
 class Journal(Protocol):
     """A run's only way to write to the timeline, and its view of the conversation."""
 

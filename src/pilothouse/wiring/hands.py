@@ -46,7 +46,7 @@ class Hands:
         return (
             file_operations(self.desk, search_operations(searching, self.runner)),
             terminal_operations(self.terminals, self.desk),
-            build_and_version_control(self.terminals, self.desk),
+            build_and_version_control(self.terminals, self.desk, self._policy.withheld),
         )
 
     @cached_property

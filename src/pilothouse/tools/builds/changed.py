@@ -7,14 +7,17 @@ import os
 from typing import ClassVar
 
 from pilothouse.tools.arguments import optional_bool, success
-from pilothouse.tools.builds.git import DIFF
-from pilothouse.tools.builds.operation import BuildOperation
+from pilothouse.tools.builds.git import DIFF, Repository
+from pilothouse.tools.builds.operation import TOOL, BuildOperation
 from pilothouse.tools.builds.status import Status, parse, printable
+from pilothouse.tools.files.desk import Desk
+from pilothouse.tools.files.places import Place
+from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.tools.terminal.text import shortened
 from pilothouse.types import limits
 from pilothouse.types.access import Access, PathUse
 from pilothouse.types.json import JsonObject, plain
-from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput, Withheld
 
 STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
 
@@ -27,6 +30,11 @@ class GetChangedFiles(BuildOperation):
     properties: ClassVar[JsonObject] = {
         "include_diff": {"type": "boolean", "description": "With the differences of tracked files."}
     }
+
+    def __init__(self, terminals: Terminals, desk: Desk, withheld: Withheld) -> None:
+        super().__init__(terminals)
+        self._desk = desk
+        self._withheld = withheld
 
     async def look(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the folder, and the repository where that lies outside."""
@@ -43,10 +51,31 @@ class GetChangedFiles(BuildOperation):
         status = parse(await repository.ask(*STATUS, "--", "."))
         lines = [_head(status), *_listed(status)]
         if optional_bool(arguments, "include_diff", False) and status.files:
-            against = ("HEAD",) if status.commit else ("--cached",)
-            diff = await repository.ask("diff", *DIFF, *against, "--", ".")
-            lines += ["", shortened(diff.decode(errors="replace"))]
+            lines += ["", *await self._differences(repository, status, context)]
         return success("\n".join(lines), {"status": plain(_bounded(status))})
+
+    async def _differences(self, repository: Repository, status: Status, context: CallContext) -> list[str]:
+        """Return the differences of the files that may be read without a word of their own."""
+        shown, left_out = await asyncio.to_thread(self._apart, repository, status, context)
+        note = [f"Left out: {', '.join(map(printable, left_out))}."] if left_out else []
+        if not shown:
+            return note
+        against = ("HEAD",) if status.commit else ("--cached",)
+        paths = shown[: limits.CHANGED_FILES] if left_out else ["."]
+        diff = await repository.ask("diff", *DIFF, *against, "--", *paths)
+        return [*note, shortened(diff.decode(errors="replace"))]
+
+    def _apart(self, repository: Repository, status: Status, context: CallContext) -> tuple[list[str], list[str]]:
+        """Return the files to show, by their way from the folder, and those to leave out."""
+        withheld = self._withheld(context.access or Access(operation=f"{TOOL}.{self.name}"), context.working_directory)
+        shown, left_out = [], []
+        for file in status.files:
+            place = Place(repository.root, tuple(file.path.split("/")), True)
+            if self._desk.protected(place, "reads", None) or withheld(place.path):
+                left_out.append(file.path)
+            else:
+                shown.append(os.path.relpath(place.path, repository.folder))
+        return shown, left_out
 
 
 def _head(status: Status) -> str:

@@ -11,9 +11,10 @@ from pilothouse.tools.builds.running import CreateAndRunTask, GetTaskOutput, Run
 from pilothouse.tools.consolidated import Consolidated
 from pilothouse.tools.files.desk import Desk
 from pilothouse.tools.terminal.terminals import Terminals
+from pilothouse.types.ports import Withheld, nothing_withheld
 
 
-def build_and_version_control(terminals: Terminals, desk: Desk) -> Consolidated:
+def build_and_version_control(terminals: Terminals, desk: Desk, withheld: Withheld = nothing_withheld) -> Consolidated:
     """Return the tool; its programs are held like the terminal's, files are changed at the desk."""
     book = TaskBook()
     return Consolidated(
@@ -24,6 +25,6 @@ def build_and_version_control(terminals: Terminals, desk: Desk) -> Consolidated:
             RunTask(terminals, book),
             GetTaskOutput(terminals, book),
             GitCommit(terminals),
-            GetChangedFiles(terminals),
+            GetChangedFiles(terminals, desk, withheld),
         ),
     )

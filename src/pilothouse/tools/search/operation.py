@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
 
@@ -23,12 +23,18 @@ from pilothouse.tools.search.tree import Protects
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, PathGuard, ToolOutput
+from pilothouse.types.ports import (
+    CallContext,
+    CallFeedback,
+    CallTimes,
+    PathGuard,
+    ToolOutput,
+    Withheld,
+    nothing_withheld,
+)
 
 PATH: JsonObject = {"type": "string", "description": "A folder; the working directory when it is left out."}
 QUERY: JsonObject = {"type": "string", "description": "What to look for."}
-# Tells, for an allowed search in a working directory, which files the person's rules keep out of its result.
-Withheld = Callable[[Access, str | None], Callable[[str], bool]]
 
 _WITHHELD = "A rule of yours is about it."
 
@@ -41,7 +47,7 @@ class Searching(msgspec.Struct, frozen=True):
     indexes: Indexes
     last: LastSearches
     recall: Recall = recall_nothing
-    withheld: Withheld = lambda _search, _folder: lambda _path: False
+    withheld: Withheld = nothing_withheld
     # Folders that are worth an index, by what a walk through them saw.
     large: set[str] = msgspec.field(default_factory=set)
 
