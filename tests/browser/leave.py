@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.async_api import Locator
+from playwright.async_api import Error, Locator
+
+# A card that moved under the pointer waits anew before it can be agreed to, so that a press may be in vain.
+PRESSES = 8
+TAKEN_MS = 2_000
 
 
 def files(operation: str, **arguments: Any) -> dict[str, Any]:
@@ -25,3 +29,17 @@ def run(command: str) -> dict[str, Any]:
 def button(card: Locator, name: str) -> Locator:
     """A button of a card by its whole name."""
     return card.get_by_role("button", name=name, exact=True)
+
+
+async def agree(choice: Locator) -> None:
+    """Press a choice once it can be pressed, and again if the card moved meanwhile; wait until it was taken."""
+    pressed = await choice.element_handle()
+    for _ in range(PRESSES):
+        try:
+            await pressed.click(timeout=TAKEN_MS)
+            await pressed.wait_for_element_state("hidden", timeout=TAKEN_MS)
+        except Error:
+            if await pressed.is_visible():
+                continue
+        return
+    raise AssertionError("the choice was not taken")

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Locator, expect
 
+from tests.browser.leave import agree, button
 from tests.browser.studio import Studio
 from tests.support.repository import COMMAND, PRICES, REPORT, git, make_repository, mending
 
 
 async def allow(card: Locator, label: str = "Allow once") -> None:
-    """Press a choice once it can be pressed."""
-    button = card.get_by_role("button", name=label)
-    await expect(button).to_be_enabled()
-    await button.click()
+    """Press a choice of a card."""
+    await agree(button(card, label))
 
 
 @pytest.mark.timeout(180)

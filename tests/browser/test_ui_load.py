@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from tests.browser.studio import Chat, Studio
 
 # Someone notices a quarter of a second; on a busy machine everything takes several times as long.
-STANDSTILL_MS = 1_500
+STANDSTILL_MS = 3_000
 WATCH = """() => {
     window.__longest = 0
     let last = performance.now()
