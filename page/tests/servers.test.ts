@@ -73,6 +73,14 @@ describe("the form of a server", () => {
     expect(input.url).toBeUndefined();
   });
 
+  it("puts a command into a sandbox, and says nothing of one for an address", () => {
+    const draft = draftOf(aServer({ settings: { sandbox: true, network: false }, address: "npx -y server" }));
+    expect(toInput(draft)).toMatchObject({ sandbox: true, network: false });
+    expect(toInput({ ...draft, sandbox: false })).toMatchObject({ sandbox: false, network: true });
+    expect(toInput({ ...draft, line: "https://mcp.example.com/mcp" }).sandbox).toBeUndefined();
+    expect(newDraft()).toMatchObject({ sandbox: false, network: true });
+  });
+
   it("keeps, replaces and removes a token", () => {
     const settings = { url: "https://x.example/mcp", headers: { Authorization: "secret:t", "X-Team": "a" } };
     const draft = draftOf(aServer({ transport: "http", settings }));

@@ -138,7 +138,7 @@ async def test_a_secret_is_typed_once_kept_and_never_shown_again(rooms: Rooms, o
     await rooms.toolbar.get_by_role("button", name="Add a server").click()
     await rooms.dialog.get_by_label("Command or address").fill(command("--tools", tools))
     await rooms.dialog.get_by_role("textbox", name="Name", exact=True).fill("Secretive")
-    await rooms.dialog.get_by_role("button", name="Environment, folder, times").click()
+    await rooms.dialog.get_by_role("button", name="Environment, folder, sandbox, times").click()
     await rooms.dialog.get_by_role("button", name="Add a variable").click()
     await rooms.dialog.get_by_role("textbox", name="Name of the variable").fill("API_KEY")
     await rooms.dialog.get_by_label("Value of API_KEY", exact=True).fill("very-secret-value")
@@ -156,6 +156,31 @@ async def test_a_secret_is_typed_once_kept_and_never_shown_again(rooms: Rooms, o
     await expect(rooms.dialog).to_have_count(0)
     await rooms.connected("Secretive", 2)
     assert server_of(own, "Secretive")["secretNames"] == ["API_KEY"]
+
+
+@pytest.mark.case("PRC-08")
+async def test_a_server_is_put_into_a_sandbox_and_the_consent_says_so(rooms: Rooms, own: Studio) -> None:
+    await rooms.toolbar.get_by_role("button", name="Add a server").click()
+    await rooms.dialog.get_by_label("Command or address").fill(command())
+    await rooms.dialog.get_by_role("textbox", name="Name", exact=True).fill("Held")
+    await rooms.dialog.get_by_role("button", name="Environment, folder, sandbox, times").click()
+    network = rooms.dialog.get_by_role("checkbox", name="Network in the sandbox")
+    await expect(network).to_have_count(0)
+    await rooms.dialog.get_by_role("checkbox", name="Run in a sandbox").check()
+    await network.uncheck()
+    assert await serious_problems(rooms.page) == []
+    await rooms.dialog.get_by_role("button", name="Add", exact=True).click()
+    said = "Runs in a sandbox: only a folder of its own can be written to. It has no network."
+    await expect(rooms.dialog).to_contain_text(said)
+    await expect(rooms.dialog).to_contain_text("held in a sandbox")
+    await rooms.dialog.get_by_role("button", name="Start this server").click()
+    await expect(rooms.chip("Held")).to_have_attribute("data-state", "connected")
+    assert server_of(own, "Held")["settings"]["sandbox"] is True
+    await rooms.select("Held")
+    await rooms.toolbar.get_by_role("button", name="Edit").click()
+    await rooms.dialog.get_by_role("button", name="Environment, folder, sandbox, times").click()
+    await expect(rooms.dialog.get_by_role("checkbox", name="Run in a sandbox")).to_be_checked()
+    await expect(network).not_to_be_checked()
 
 
 @pytest.mark.case("SRV-15", "SRV-18", "STA-01")

@@ -442,3 +442,22 @@ def test_a_chat_lists_chooses_and_asks(home: Path, echo: Echo, script: Script) -
         screen.type("/quit\r")
         assert screen.ended() == 0
     assert echo.called() == ["echo"]
+
+
+@pytest.mark.case("PRC-08")
+def test_a_server_is_put_into_a_sandbox_and_taken_out_again(home: Path) -> None:
+    added = pilothouse(home, "mcp", "add", "--name", "Held", "--sandbox", "--no-network", *scripted())
+    assert_told(
+        added, 3, "sandbox     Runs in a sandbox: only a folder of its own can be written to. It has no network."
+    )
+    found = FINGERPRINT.search(added.err)
+    assert found is not None
+    assert pilothouse(home, "mcp", "enable", "held", "--consent", found[1]).code == 0
+    called = pilothouse(home, "mcp", "call", "held.echo", "text=inside")
+    assert (called.code, called.out) == (0, "inside\n"), called
+    freed = pilothouse(home, "mcp", "edit", "held", "--no-sandbox")
+    assert_told(freed, 3, "changed since you agreed: Sandbox: was “Runs in a sandbox")
+    settings = json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"][0]["settings"]
+    assert "sandbox" not in settings
+    assert "network" not in settings
+    assert_told(pilothouse(home, "mcp", "edit", "held", "--no-network"), 2, "Only a server in a sandbox")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from pilothouse.mcp.breaker import Breaker
@@ -143,6 +144,16 @@ def test_the_end_of_a_local_server_is_told_in_one_sentence(
     told = local_failure(entry, ChannelError("It ended."), code, words)
     assert told.message == message
     assert fix in told.fix
+
+
+@pytest.mark.case("PRC-08")
+@pytest.mark.parametrize("words", ["npm error code ENOTCACHED", "hint: unavailable because the network was disabled."])
+def test_a_package_that_was_never_downloaded_does_not_start_off_the_network(words: str) -> None:
+    entry = local("npm", "x")
+    held = msgspec.structs.replace(entry, config=msgspec.structs.replace(entry.config, sandbox=True, network=False))
+    told = local_failure(held, ChannelError("It ended."), 1, [words])
+    assert told.message == "“GitHub” was never downloaded, and may not use the network."
+    assert is_hopeless(told)
 
 
 def test_some_failures_stay_until_the_person_does_something() -> None:

@@ -1254,6 +1254,8 @@ export interface components {
             folder: string;
             program: string;
             programOwner: string;
+            /** @default  */
+            sandbox: string;
             /** @default [] */
             warnings: string[];
         };
@@ -2379,6 +2381,7 @@ export interface components {
                 [key: string]: string | null;
             };
             name?: string;
+            network?: boolean;
             offTools?: string[];
             perConversation?: boolean;
             plainEnv?: {
@@ -2389,6 +2392,7 @@ export interface components {
             };
             readOnly?: boolean;
             roots?: string[];
+            sandbox?: boolean;
             subprotocols?: string[];
             times?: components["schemas"]["ToolTimes"];
             token?: string | null;
@@ -2445,10 +2449,12 @@ export interface components {
                 [key: string]: string;
             };
             idle_stop?: number | null;
+            network?: boolean;
             off_tools?: string[];
             per_conversation?: boolean;
             read_only?: boolean;
             roots?: string[];
+            sandbox?: boolean;
             subprotocols?: string[];
             times?: components["schemas"]["ToolTimes"];
             tool_times?: {

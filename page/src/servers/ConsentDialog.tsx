@@ -47,7 +47,9 @@ function Command({ consent }: { consent: Consent }) {
         <dt>Owned by</dt>
         <dd>{consent.programOwner || "unknown"}</dd>
         <dt>Folder</dt>
-        <dd>{consent.folder ? <Plain text={consent.folder} /> : "the data folder’s own"}</dd>
+        <dd>{consent.folder ? <Plain text={consent.folder} /> : "one of its own"}</dd>
+        <dt>Sandbox</dt>
+        <dd>{consent.sandbox ? <Plain text={consent.sandbox} /> : "none"}</dd>
         <dt>Environment</dt>
         <dd>{consent.environment.length ? <Plain text={consent.environment.join(", ")} /> : "nothing of its own"}</dd>
       </dl>
@@ -68,8 +70,9 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
   return (
     <div className={classes.stack}>
       <p className={classes.lead}>
-        This starts a program on the machine where Pilothouse runs, with the same rights as Pilothouse. Start it only if
-        you know where it comes from.
+        This starts a program on the machine where Pilothouse runs,{" "}
+        {consent.sandbox ? "held in a sandbox" : "with the same rights as Pilothouse"}. Start it only if you know where
+        it comes from.
       </p>
       <Sentences title="Changed since you agreed" lines={consent.changes} />
       <Sentences title="Look twice" lines={consent.warnings} />

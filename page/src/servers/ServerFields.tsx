@@ -63,6 +63,28 @@ function TokenField({ draft, errors, onChange }: FieldsProps) {
   );
 }
 
+function Sandbox({ draft, onChange }: FieldsProps) {
+  const where = draft.cwd.trim() ? "the folder above" : "a folder of its own";
+  return (
+    <>
+      <Checkbox
+        label="Run in a sandbox"
+        description={`It can write to ${where} only, and sees neither your keys nor the data of Pilothouse.`}
+        checked={draft.sandbox}
+        onChange={(event) => onChange({ ...draft, sandbox: event.currentTarget.checked })}
+      />
+      {draft.sandbox && (
+        <Checkbox
+          label="Network in the sandbox"
+          description="A package must be downloaded once before it starts without."
+          checked={draft.network}
+          onChange={(event) => onChange({ ...draft, network: event.currentTarget.checked })}
+        />
+      )}
+    </>
+  );
+}
+
 function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolean }) {
   if (isUrl) {
     return (
@@ -90,6 +112,7 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
         error={errors.cwd}
         onChange={(event) => onChange({ ...draft, cwd: event.currentTarget.value })}
       />
+      <Sandbox draft={draft} errors={errors} onChange={onChange} />
     </>
   );
 }
@@ -205,7 +228,7 @@ export function ServerFields(props: FieldsProps) {
         }
         onClick={() => setOpen(!shows)}
       >
-        {isUrl ? "Headers, transport, times" : "Environment, folder, times"}
+        {isUrl ? "Headers, transport, times" : "Environment, folder, sandbox, times"}
       </Button>
       {shows && (
         <div className={classes.stack}>

@@ -31,6 +31,9 @@ export interface ServerDraft {
   perConversation: boolean;
   readOnly: boolean;
   cannotSend: boolean;
+  sandbox: boolean;
+  /** Whether it may use the network in its sandbox. */
+  network: boolean;
   /** What the form does not show and must not lose. */
   rest: Pick<ServerInput, "enabled" | "offTools" | "toolTimes" | "trustedCertificate" | "roots" | "subprotocols">;
 }
@@ -64,6 +67,8 @@ export function newDraft(): ServerDraft {
     perConversation: false,
     readOnly: false,
     cannotSend: false,
+    sandbox: false,
+    network: true,
     rest: { enabled: true },
   };
 }
@@ -99,6 +104,8 @@ export function draftOf(server: ServerView): ServerDraft {
     perConversation: settings.per_conversation ?? false,
     readOnly: settings.read_only ?? false,
     cannotSend: settings.cannot_send ?? false,
+    sandbox: settings.sandbox ?? false,
+    network: settings.network ?? true,
     rest: {
       enabled: server.enabled,
       offTools: settings.off_tools ?? [],
@@ -182,8 +189,14 @@ function place(draft: ServerDraft): Partial<ServerInput> {
       plainHeaders: plain(draft.headers),
     };
   }
-  const cwd = draft.cwd.trim() || null;
-  return { commandLine: draft.line.trim(), cwd, env: secrets(draft.env), plainEnv: plain(draft.env) };
+  return {
+    commandLine: draft.line.trim(),
+    cwd: draft.cwd.trim() || null,
+    env: secrets(draft.env),
+    plainEnv: plain(draft.env),
+    sandbox: draft.sandbox,
+    network: draft.network || !draft.sandbox,
+  };
 }
 
 /** Return what the server is sent for a form without errors. */

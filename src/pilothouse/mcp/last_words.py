@@ -18,6 +18,7 @@ _NO_NETWORK = re.compile(
     r"(?i)ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|getaddrinfo|dns error|network (error|is un)"
     r"|error sending request|failed to (fetch|download)|could not connect|temporary failure in name resolution"
 )
+_NOT_KEPT = re.compile(r"(?i)\bENOTCACHED\b|only-if-cached|network was disabled")
 _NO_PACKAGE = re.compile(
     r"(?i)\bE404\b|404 not found|was not found in the package registry|no solution found|not in this registry"
 )
@@ -61,6 +62,9 @@ def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
         fix += f": uvx --with 'mcp<2' {package}" if kind == "pypi" else ", mcp<2."
         return Hopeless(f"“{name}” does not work with the mcp package it was installed with.", fix=fix, sent=False)
     if kind in ("npm", "pypi"):
+        if not entry.config.network and _NOT_KEPT.search(said):
+            fix = "Let it use the network for its first start, and switch that off again."
+            return Hopeless(f"“{name}” was never downloaded, and may not use the network.", fix=fix, sent=False)
         if _NO_PACKAGE.search(said):
             where = "npm" if kind == "npm" else "PyPI"
             message = f"There is no package {entry.package.identifier} on {where}."

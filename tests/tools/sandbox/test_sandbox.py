@@ -200,6 +200,14 @@ def test_a_proxy_with_a_password_is_not_handed_on() -> None:
     assert "http_proxy" not in command_environment("/tmp", "/tmp/cache", network=False, attended=False, ours=ours)
 
 
+def test_package_managers_without_a_network_take_what_they_have() -> None:
+    closed, opened = (
+        command_environment("/tmp", "/tmp/cache", network=network, attended=False, ours={}) for network in (False, True)
+    )
+    assert (closed["UV_OFFLINE"], closed["npm_config_offline"]) == ("1", "true")
+    assert not {"UV_OFFLINE", "npm_config_offline"} & set(opened)
+
+
 @pytest.mark.case("CMD-10")
 async def test_a_working_directory_that_lies_in_a_hidden_place_is_refused(held: Sandbox, data: Path) -> None:
     with pytest.raises(BadArgument, match="hidden"):

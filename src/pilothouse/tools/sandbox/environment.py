@@ -31,6 +31,8 @@ UNATTENDED = {
     "TERM": "dumb",
     "NO_COLOR": "1",
 }
+# Without a network these take what they have already, instead of trying for minutes.
+_OFFLINE = {"UV_OFFLINE": "1", "npm_config_offline": "true"}
 ATTENDED = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
@@ -41,9 +43,13 @@ def command_environment(
     kept = {name: value for name, value in ours.items() if name in _INHERITED or name.startswith("LC_")}
     if network:
         kept |= {name: value for name, value in ours.items() if _is_for_the_network(name, value)}
+    else:
+        kept |= _OFFLINE
     kept.setdefault("PATH", _PATH)
     # Caches below the home folder cannot be written to; many programs do not start without one.
     kept |= {"TMPDIR": scratch, "XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm"}
+    # uvx makes this folder even when it installs nothing there.
+    kept |= {"UV_TOOL_DIR": f"{cache}/uv-tools"}
     return kept | (ATTENDED if attended else UNATTENDED)
 
 

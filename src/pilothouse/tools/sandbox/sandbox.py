@@ -167,9 +167,9 @@ class Sandbox:
 
     def shows(self, path: str, folder: str) -> bool:
         """Return whether a command that is held in a folder sees this path."""
-        real = os.path.realpath(path)
         unseen = (*hidden_places(self._data_folder), *EMPTIED)
-        return is_in(real, folder) or not any(is_in(real, place) for place in unseen)
+        named = {path, os.path.realpath(path)}
+        return all(is_in(name, folder) or not any(is_in(name, place) for place in unseen) for name in named)
 
     @contextlib.contextmanager
     def _prepared(self, order: Order, kind: SandboxKind) -> Iterator[Prepared]:
