@@ -194,3 +194,38 @@ async def test_what_a_rule_forbids_is_not_moved_with_the_folder_around_it(
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": [rule]}))
         assert (await chat.say()).status == "completed"
         assert ((tree / "src/deep/keys/d.key").exists(), (tree / "z.txt").exists()) == (True, True)
+
+
+# --- a repository that does not look like one ----------------------------------------------------
+
+
+@pytest.mark.case("FS-11")
+@pytest.mark.parametrize("last", ["vendor/HEAD", "vendor/head"])
+async def test_a_folder_is_not_made_a_repository_without_a_word_of_its_own(
+    home: Path, project: Path, last: str
+) -> None:
+    """Whoever steps into it, or only has a prompt that asks git, would run what its settings name."""
+    names = ["vendor/config", "vendor/objects/x", "vendor/refs/x", "vendor/header.txt", "head/index.ts", last]
+    turns = [[a_call("file_operations", operation="create_file", filePath=name, content="x")] for name in names]
+    settings = {"working_directory": str(project), "mode": "auto_edit"}
+    async with chatting(home, [*turns, "Done."], settings=settings) as chat:
+        assert (await chat.say()).status == "waiting"
+        assert [(project / name).exists() for name in names] == [True] * 5 + [False]
+        [question] = await open_questions(chat)
+        assert question.data["rule"] == "protected"
+
+
+@pytest.mark.case("FS-11")
+async def test_neither_is_one_renamed_or_moved_into_place(home: Path, project: Path) -> None:
+    (project / "innocent").mkdir()
+    (project / "innocent" / "HEAD").write_text("ref: refs/heads/main")
+    turns = [[moved("secret.txt", "vendor/HEAD")], [moved("innocent", "vendor")], "Done."]
+    settings = {"working_directory": str(project), "mode": "auto_edit"}
+    async with chatting(home, turns, settings=settings) as chat:
+        run = await chat.say()
+        for _ in range(2):
+            [question] = await open_questions(chat)
+            assert question.data["rule"] == "protected"
+            await chat.api.answer(ME, question.id, Answer(choice="deny"))
+            run = await chat.settled(run.id)
+        assert (run.status, (project / "vendor").exists()) == ("completed", False)

@@ -33,7 +33,7 @@ def test_a_number_chooses_and_own_words_are_an_answer_too(home: Path, script: Sc
 def test_leave_is_given_by_a_choice_and_never_by_words(home: Path, script: Script, tmp_path: Path) -> None:
     model = script(asking(authorize_operation="todo_operations.write"))
     with Screen(home, ["run", "Paint it", "--model", model]) as screen:
-        screen.until("Approving allows every todo_operations.write for 5m in this conversation.")
+        screen.until("Approving allows every todo_operations.write for 5m in this conversation, in any folder.")
         screen.type("yes, I approve\r")
         screen.until("Type a number from 1 to 2.")
         screen.type("decline\r")

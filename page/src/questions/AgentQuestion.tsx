@@ -112,7 +112,7 @@ function AskedLeave({ leave, card, isSending, send }: LeaveProps) {
     <>
       <p className={classes.leave}>
         Approving allows <code>{leave.operation}</code> in this conversation for {inTime(leave.duration)}, as often as the
-        agent likes.
+        agent likes, also outside the working directory.
       </p>
       <Words value={words} label="A word to the agent, if you like" onChange={setWords} />
       <div className={classes.choices}>

@@ -54,6 +54,9 @@ ANYWHERE = (
     *_places("secret", _KEYS, ".ssh", "authorized_keys", "id_rsa", "id_ed25519", "id_ecdsa", ".git-credentials"),
 )
 
+# The last name of a path: a folder with such a file, and a few more, is a repository to git, settings and all.
+REPOSITORY_FILE = Place(("head",), "starts", _GIT)
+
 # From the root of the disk.
 SYSTEM = (
     *_places("secret", "It is what running programs hold.", "proc"),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from pilothouse.authz.places import ANYWHERE, HOME, OWN, SYSTEM, Parts, Place
+from pilothouse.authz.places import ANYWHERE, HOME, OWN, REPOSITORY_FILE, SYSTEM, Parts, Place
 from pilothouse.types import limits
 
 Identity = tuple[int, int]
@@ -62,6 +62,8 @@ class Protected:
     def _taken_along(self, path: str, identity: Identity | None) -> Iterator[Place]:
         """Yield what a write reaches although its name does not say so."""
         parts, known = _parts(path), self._identities()
+        if parts[-1:] == REPOSITORY_FILE.parts:
+            yield REPOSITORY_FILE
         # A folder that gets such a name, or loses it, brings its content along.
         for at in range(1, len(parts)):
             for place in self._named.get(parts[at], ()):

@@ -36,7 +36,7 @@ def _show_asked(question: Item, aside: Terminal) -> None:
         aside.line(f"  {exact(line)}", "dim")
     if data.get("authorizes"):
         allowed = f"{exact(str(data['authorizes']))} for {exact(str(data.get('duration', '')))}"
-        aside.line(f"  Approving allows every {allowed} in this conversation.", "yellow")
+        aside.line(f"  Approving allows every {allowed} in this conversation, in any folder.", "yellow")
 
 
 def _show_call(question: Item, call: Item | None, aside: Terminal) -> None:
