@@ -1,6 +1,7 @@
 import { ActionIcon, Title } from "@mantine/core";
 import { useEffect, useMemo, useRef, type MouseEvent } from "react";
 import type { PendingApproval } from "../api/authority";
+import { Exactly } from "../calls/Exactly";
 import { useNow } from "../chat/Elapsed";
 import { Seen } from "../servers/Plain";
 import { age, counted } from "../servers/words";
@@ -11,7 +12,6 @@ import { itemPath, navigate } from "../shell/router";
 import { leave } from "../shell/start";
 import { useApp } from "../store/store";
 import { askedOf } from "./asked";
-import { Exactly } from "./Exactly";
 import { questionOf, refreshWaiting } from "./waiting";
 import classes from "./Waiting.module.css";
 

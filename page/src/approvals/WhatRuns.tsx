@@ -1,3 +1,4 @@
+import { Exactly } from "../calls/Exactly";
 import { Given } from "../calls/Given";
 import { record, text } from "../chat/data";
 import { Fold } from "../chat/Fold";
@@ -8,7 +9,6 @@ import { CopyButton } from "../shell/CopyButton";
 import { useApp } from "../store/store";
 import classes from "./Approvals.module.css";
 import { fromHere, type Asked, type CommandUse, type PathUse } from "./asked";
-import { Exactly } from "./Exactly";
 
 function held({ sandbox, network }: CommandUse): string {
   if (!sandbox) return "It runs without a sandbox: with all your rights, and with the network.";

@@ -1,29 +1,10 @@
-import { Fragment } from "react";
 import type { Item } from "../api/types";
 import { argumentsOf } from "../chat/data";
 import { size } from "../chat/words";
 import { CopyButton } from "../shell/CopyButton";
 import { toolName } from "./call";
 import classes from "./Calls.module.css";
-import { spelledOut } from "./given";
-
-function Value({ value }: { value: unknown }) {
-  const lines = spelledOut(value);
-  return lines.map((pieces, at) => (
-    <Fragment key={at}>
-      {pieces.map((piece, index) =>
-        piece.escaped ? (
-          <mark key={index} className={classes.unseen}>
-            {piece.text}
-          </mark>
-        ) : (
-          piece.text
-        ),
-      )}
-      {at < lines.length - 1 && "\n"}
-    </Fragment>
-  ));
-}
+import { Exactly } from "./Exactly";
 
 /** All that a call will be given, each argument by itself and in full. */
 export function Given({ call }: { call: Item }) {
@@ -43,7 +24,7 @@ export function Given({ call }: { call: Item }) {
             <div key={name} className={classes.argument}>
               <dt>{name}</dt>
               <dd>
-                <Value value={value} />
+                <Exactly value={value} />
               </dd>
             </div>
           ))}

@@ -1,5 +1,5 @@
 import { Button, Radio, SegmentedControl, Switch, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { ConfigView } from "../api/types";
 import { CopyButton } from "../shell/CopyButton";
@@ -8,19 +8,11 @@ import { navigate, roomPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
 import { HotkeyField } from "./HotkeyField";
+import { Part } from "./Part";
 import classes from "./Settings.module.css";
 import { Place, Warning } from "./Warning";
 
 type Resume = ConfigView["resumeAfterRestart"];
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className={classes.part} aria-label={title}>
-      <h2 className={classes.sectionTitle}>{title}</h2>
-      {children}
-    </section>
-  );
-}
 
 /** A `config.json` that cannot be read: where and why. */
 export function ConfigProblem() {

@@ -47,14 +47,6 @@ export function useCommandList(): readonly Command[] {
   );
 }
 
-/** Run a command by its id; returns whether it ran. */
-export function runCommand(id: string): boolean {
-  const command = registry.get(id);
-  if (!command || command.enabled?.() === false) return false;
-  command.run();
-  return true;
-}
-
 export const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
 
 interface KeyPress {

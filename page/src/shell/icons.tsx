@@ -125,12 +125,6 @@ export const ClipboardIcon = icon(
     <path d="M9.5 5.5V4h5v1.5M9.5 11h5M9.5 14.5h5" />
   </>,
 );
-export const KeyboardIcon = icon(
-  <>
-    <rect x="3" y="6.5" width="18" height="11" rx="2" />
-    <path d="M7 10.5h.1M10.5 10.5h.1M14 10.5h.1M17 10.5h.1M8 14h8" />
-  </>,
-);
 export const PanelIcon = icon(
   <>
     <rect x="3.5" y="5" width="17" height="14" rx="2" />

@@ -1,5 +1,5 @@
 import { NumberInput, Radio, Select, Switch } from "@mantine/core";
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useState } from "react";
 import type { SandboxView, TerminalSettings } from "../api/types";
 import { anything } from "../policy/pattern";
 import { newRule } from "../policy/ruleDraft";
@@ -7,6 +7,7 @@ import { Rules, type Topic } from "../policy/Rules";
 import { usePolicy } from "../policy/usePolicy";
 import { changeConfig, loadConfig } from "../settings/actions";
 import { ConfigProblem } from "../settings/GeneralTab";
+import { Part } from "../settings/Part";
 import classes from "../settings/Settings.module.css";
 import { Failure, Warning } from "../settings/Warning";
 import { tell } from "../shell/messages";
@@ -25,15 +26,6 @@ const commands: Topic = {
   isAbout: isAboutCommands,
   first: () => ({ ...newRule(), pattern: { ...anything, tool: "terminal_operations.run_command" } }),
 };
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className={classes.part} aria-label={title}>
-      <h2 className={classes.sectionTitle}>{title}</h2>
-      {children}
-    </section>
-  );
-}
 
 interface HeldProps {
   terminal: TerminalSettings;

@@ -35,11 +35,6 @@ class Execution:
         self._over: asyncio.Future[Literal["done", "timeout", "cancel"]] = asyncio.get_running_loop().create_future()
         self._deadline = Deadline(times, lambda: self._end("timeout"))
 
-    @property
-    def deadline_at(self) -> float:
-        """Return when it will time out unless progress comes."""
-        return self._deadline.at
-
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Take what the tool tells; an answer that came too late to count tells nothing."""
         if not self._over.done():

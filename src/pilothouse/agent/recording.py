@@ -94,7 +94,7 @@ def words(tool: Tool, arguments: Mapping[str, object]) -> JsonObject:
         shown = tool.shown(arguments)
     except Exception:
         name = tool.qualified_name
-        shown = Shown(action=name, action_display_name=name, summary=name)
+        shown = Shown.by_name(name)
     return {"display": shown.summary, "shown": plain(shown) | {"status": "args_received"}}
 
 

@@ -59,8 +59,7 @@ class GuardedTool:
             return self._tool.shown(arguments)
         except Exception:
             _log.exception("the plugin %s raised in shown", self._plugin)
-            name = self.qualified_name
-            return Shown(action=name, action_display_name=name, summary=name)
+            return Shown.by_name(self.qualified_name)
 
     def display(self, arguments: Mapping[str, object]) -> str:
         """Return one friendly line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from contextlib import aclosing, suppress
 
 import msgspec
@@ -39,18 +40,23 @@ def events_frame(conversation_id: str, batch: FeedBatch) -> str:
 
 async def page_socket(socket: WebSocket) -> None:
     """Serve one tab until it leaves, its session ends, or the server stops."""
-    access: Access = socket.app.state.access
     caller: Caller = socket.scope["caller"]
+    await serve(socket, Tab(socket, socket.app.state.host, caller.owner).run)
+
+
+async def serve(socket: WebSocket, work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Do the work of a connection until it ends, its session does, or the server stops; then close it and say why."""
+    access: Access = socket.app.state.access
     await socket.accept()
-    tab = asyncio.ensure_future(Tab(socket, socket.app.state.host, caller.owner).run())
+    serving = asyncio.ensure_future(work())
     try:
-        with access.streaming(caller, tab):
-            await asyncio.wait({tab})
-        code = TRY_AGAIN if not tab.cancelled() else STOPPING if access.closed else SIGNED_OUT
+        with access.streaming(socket.scope["caller"], serving):
+            await asyncio.wait({serving})
+        code = TRY_AGAIN if not serving.cancelled() else STOPPING if access.closed else SIGNED_OUT
     finally:
-        tab.cancel()
+        serving.cancel()
         with suppress(asyncio.CancelledError):
-            await tab
+            await serving
     with suppress(*GONE):
         await socket.close(code)
 

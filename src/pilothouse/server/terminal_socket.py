@@ -10,8 +10,8 @@ import msgspec
 from starlette.websockets import WebSocket
 
 from pilothouse.server.problems import internal_problem
-from pilothouse.server.sessions import Access, Caller
-from pilothouse.server.socket import GONE, SIGNED_OUT, STOPPING, TRY_AGAIN
+from pilothouse.server.sessions import Caller
+from pilothouse.server.socket import GONE, serve
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import HostApi
@@ -36,21 +36,8 @@ _commands = msgspec.json.Decoder(TerminalCommand)
 
 async def terminal_socket(socket: WebSocket) -> None:
     """Serve one window until it leaves, its session ends, or the server stops."""
-    access: Access = socket.app.state.access
     caller: Caller = socket.scope["caller"]
-    await socket.accept()
-    place = _Place(socket, socket.app.state.host, caller.owner, socket.path_params["id"])
-    seat = asyncio.ensure_future(place.sit())
-    try:
-        with access.streaming(caller, seat):
-            await asyncio.wait({seat})
-        code = TRY_AGAIN if not seat.cancelled() else STOPPING if access.closed else SIGNED_OUT
-    finally:
-        seat.cancel()
-        with suppress(asyncio.CancelledError):
-            await seat
-    with suppress(*GONE):
-        await socket.close(code)
+    await serve(socket, _Place(socket, socket.app.state.host, caller.owner, socket.path_params["id"]).sit)
 
 
 class _Place:

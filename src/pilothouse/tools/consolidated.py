@@ -96,8 +96,7 @@ class Consolidated:
         try:
             return self._meant(arguments).shown(arguments)
         except BadArgument:
-            name = self.qualified_name
-            return Shown(action=name, action_display_name=name, summary=name)
+            return Shown.by_name(self.qualified_name)
 
     def display(self, arguments: Mapping[str, object]) -> str:
         """Return the operation's one line."""

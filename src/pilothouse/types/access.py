@@ -82,3 +82,8 @@ class Shown(Frozen, frozen=True):
     details: tuple[str, ...] = ()
     # The name of an icon that the page knows: "file", "pencil", "terminal", "clipboard", "git", "brain", "question", …
     icon: str = "tool"
+
+    @classmethod
+    def by_name(cls, name: str) -> Shown:
+        """Return a call of which nothing but its tool's name can be shown."""
+        return cls(action=name, action_display_name=name, summary=name)

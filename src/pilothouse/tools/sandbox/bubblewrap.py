@@ -36,8 +36,6 @@ JOINING = 'echo 0 2>/dev/null >"$1"; shift; exec "$@"'
 # Inside: its temporary files and its caches, and its folder where that is one of ours.
 INSIDE = ("/tmp", "/tmp/cache")  # noqa: S108 - the enclosed command's own
 OWN_FOLDER = "/tmp/folder"  # noqa: S108
-# What the script above ends with when the folder is not the one that was looked at.
-REPLACED = 125
 
 
 class Enclosure(msgspec.Struct, frozen=True):

@@ -59,11 +59,6 @@ class Groups:
                 Group(folder).kill()
                 Group(folder).remove()
 
-    @property
-    def available(self) -> bool:
-        """Return whether groups can be made here."""
-        return self._parent is not None
-
     def make(self, caps: Caps) -> Group | None:
         """Make a group with bounds; None where that is not possible."""
         if self._parent is None:

@@ -15,9 +15,6 @@ from pilothouse.tools.search.reading import Reader
 from pilothouse.tools.search.tree import Seen, Stopped, Walk, Wanted
 from pilothouse.types import limits
 
-# A folder's descriptor, its way from the top, and names of files in it.
-Batch = tuple[int, str, Iterable[str]]
-
 
 class Grep(msgspec.Struct, frozen=True, kw_only=True):
     """What is looked for, and where."""

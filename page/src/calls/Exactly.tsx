@@ -1,6 +1,6 @@
 import { Fragment } from "react";
-import { spelledOut } from "../calls/given";
-import classes from "./Approvals.module.css";
+import classes from "./Calls.module.css";
+import { spelledOut } from "./given";
 
 /** A text line by line, with everything in it that could not be seen spelled out and marked. */
 export function Exactly({ value }: { value: unknown }) {
