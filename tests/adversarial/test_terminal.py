@@ -25,7 +25,7 @@ from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.ports import ToolOutput
-from pilothouse.types.terminals import Ran, SandboxKind
+from pilothouse.types.terminals import Ran, SandboxKind, TerminalSettings
 from tests.support.terminals import HOLDING, KINDS, AtTerminal, alive, at_terminal, gone, sandbox
 from tests.support.waiting import eventually
 
@@ -454,6 +454,19 @@ async def test_a_session_of_a_conversation_is_reached_by_no_other(terminal: AtTe
             assert isinstance(output, ToolOutput)
             assert output.error is not None
     assert terminal.terminals.session(terminal.conversation_id).running
+
+
+@pytest.mark.case("EXFIL-01")
+async def test_a_session_that_began_with_the_network_speaks_for_strangers_until_it_ends(terminal: AtTerminal) -> None:
+    terminal.settings = TerminalSettings(network=True)
+    await terminal.does("create_session")
+    terminal.settings = TerminalSettings()
+    for operation in ("get_output", "get_history", "get_terminal_buffer", "create_session"):
+        assert (await terminal.touched(operation)).brings == {"private", "untrusted"}
+    assert (await terminal.touched("send_input", input="curl x\r\n")).destination == "anywhere"
+    await terminal.does("close_session")
+    await terminal.does("create_session")
+    assert (await terminal.touched("get_history")).brings == {"private"}
 
 
 class _Deaf:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+import msgspec
+
 from pilothouse.tools.arguments import BadArgument, optional_int, optional_string, success
 from pilothouse.tools.terminal.covering import covered_ends, held_back
 from pilothouse.tools.terminal.kept import HeadTail
@@ -33,6 +35,12 @@ class _OfSession(TerminalOperation):
     def session(self, arguments: JsonObject, context: CallContext) -> Session:
         self.check_session(arguments, context)
         return self._terminals.session(context.conversation_id)
+
+    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+        """Return that it looks at what the session says, which may be the world's if it began with the network."""
+        access = await super().look(arguments, context)
+        began = self.session(arguments, context).began
+        return msgspec.structs.replace(access, brings=self._brings(began.network))
 
     async def said(self, session: Session, index: int, context: CallContext) -> ToolOutput:
         """Return a session's output from an index on, its middle left out where it is long."""
