@@ -29,7 +29,8 @@ async def given(home: Path, content: list[Any]) -> AsyncIterator[tuple[Item, Rea
     """Let a server answer a call with this content, and give the call and a way to its API."""
     line = f'{{"jsonrpc": "2.0", "id": $ID, "result": {{"content": {json.dumps(content)}}}}}'
     async with chatting(home, [[{"call": "far__raw", "arguments": {"line": line}}], "Done."]) as chat:
-        view = await chat.api.add_server(ME, ServerInput(name="Far", command=sys.executable, args=(str(SCRIPTED),)))
+        far = ServerInput(name="Far", command=sys.executable, args=(str(SCRIPTED),), cannot_send=True)
+        view = await chat.api.add_server(ME, far)
         assert view.consent is not None
         await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
         assert (await chat.api.test_server(ME, view.id)).ok
