@@ -23,6 +23,7 @@ def test_an_answer_goes_to_the_output_and_nothing_else_does(home: Path, script: 
     assert (done.code, done.out, done.err) == (0, "Hello there.\n", "")
 
 
+@pytest.mark.slow
 def test_json_lines_are_the_timeline_from_its_first_event(home: Path, script: Script) -> None:
     done = pilothouse(home, "run", "hi", "--json", "-m", script(HELLO))
     events = [json.loads(line) for line in done.lines]
@@ -102,6 +103,7 @@ def test_a_run_that_fails_says_why_and_ends_with_one(home: Path, script: Script)
     assert "Traceback" not in broken.err
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_the_command_quietly(home: Path, script: Script) -> None:
     many = script("- [{text: 'words and words and words ', pieces: 5, every: 0.01}, {wait: 60}]")
     arguments = " ".join((*COMMAND, "run", "hi", "--json", "--model", many))

@@ -51,6 +51,7 @@ def test_unusual_forms_are_left_to_the_app(typed: str) -> None:
     assert read_run(typed.split()) is None
 
 
+@pytest.mark.slow
 def test_the_app_reads_the_other_forms_alike(home: Path, script: Script) -> None:
     model = script("- ok")
     assert pilothouse(home, "run", f"--model={model}", "--", "-x").out == "ok\n"

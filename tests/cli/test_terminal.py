@@ -98,6 +98,7 @@ def _parts(styled: str) -> list[tuple[str, str]]:
     return pieces
 
 
+@pytest.mark.slow
 def test_control_c_cancels_the_run_and_says_so(home: Path, script: Script) -> None:
     with Screen(home, ["run", "hi", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")]) as screen:
         screen.until("Slow")

@@ -244,6 +244,7 @@ asyncio.run(main())
 
 
 @pytest.mark.case("PRC-08", "F-38")
+@pytest.mark.slow
 async def test_a_sandboxed_server_ends_with_a_host_that_is_killed(home: Path, kind: SandboxKind) -> None:
     host = await asyncio.create_subprocess_exec(
         sys.executable, "-c", HOST, str(home), kind, stdout=asyncio.subprocess.PIPE, cwd=PRYING.parents[3]
@@ -354,6 +355,7 @@ def test_what_was_agreed_to_without_a_sandbox_is_written_as_before() -> None:
 
 
 @pytest.mark.case("PRC-08")
+@pytest.mark.slow
 async def test_servers_of_others_work_in_a_sandbox(held: Hosted, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("A note.")
     folder, package = str(tmp_path), real_servers.FOLDER

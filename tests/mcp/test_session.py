@@ -111,6 +111,7 @@ async def test_a_tool_that_fails_and_one_that_is_not_there_are_told_apart(era: L
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.slow
 async def test_a_question_in_the_middle_of_a_call_is_the_same_in_both_eras(era: Literal["modern", "handshake"]) -> None:
     async with reference(era) as session:
         paused = await session.call_tool("greet", {})

@@ -43,6 +43,7 @@ async def test_long_files_and_long_lines_are_read_in_part_with_a_note(at_work: H
 
 
 @pytest.mark.case("FS-10")
+@pytest.mark.slow
 async def test_a_file_of_four_gigabytes_is_read_only_as_far_as_needed(at_work: Hands, work: Path) -> None:
     with (work / "huge.log").open("wb") as file:
         file.write(b"first\nsecond\n" + b"more\n" * 5_000_000)
