@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import logging
 import threading
 from collections.abc import Iterator
 from typing import AnyStr
@@ -108,23 +107,3 @@ def _begun(data: AnyStr, form: AnyStr) -> int:
     while at >= 0 and not form.startswith(last[at:]):
         at = last.find(form[:1], at + 1)
     return len(last) - at if at >= 0 else 0
-
-
-class RedactingFilter(logging.Filter):
-    """Takes secrets out of a log record before any handler formats it."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        super().__init__()
-        self._redactor = redactor
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record; it is never dropped."""
-        record.msg = self._redactor.redact(record.getMessage())
-        record.args = ()
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = self._redactor.redact(record.exc_text)
-            # A formatter prefers the text; without this a second one would format the exception anew.
-            record.exc_info = None
-        return True
