@@ -284,7 +284,9 @@ def end_of(call: Item) -> str:
 def answer_to(question: Item, chance: random.Random) -> Answer:
     """Return what a person might say to a question."""
     if question.data["kind"] == "approval":
-        return Answer(choice=chance.choice(("allow", "allow", "conversation", "deny")))
+        offered = {choice["id"] for choice in question.data["choices"]}
+        wanted = [choice for choice in ("allow", "allow", "conversation", "deny") if choice in offered]
+        return Answer(choice=chance.choice(wanted))
     if question.data["kind"] == "limit":
         return Answer(choice=chance.choice(("continue", "stop")))
     choice = chance.choice(("accept", "decline", "cancel"))
