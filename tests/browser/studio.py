@@ -137,5 +137,8 @@ class Chat:
     async def palette(self, command: str) -> None:
         """Run a command by its name."""
         await self.page.keyboard.press("Control+k")
-        await self.page.get_by_role("dialog").get_by_role("combobox").fill(command)
+        dialog = self.page.get_by_role("dialog")
+        await dialog.get_by_role("combobox").fill(command)
+        # What concerns a conversation is offered once it is there.
+        await expect(dialog.get_by_role("option", selected=True)).to_be_visible()
         await self.page.keyboard.press("Enter")

@@ -58,6 +58,7 @@ async def test_a_conversation_is_found_renamed_and_deleted_from_the_palette(chat
     await chat.palette("new conv")
     await chat.palette("pilots maas")
     await expect(chat.page).to_have_url(path)
+    await expect(chat.page.get_by_text("Aye.")).to_be_visible()
     await chat.palette("delete this")
     await expect(chat.page.get_by_text("Deleted “Pilots of the Maas”.")).to_be_visible()
     await expect(chat.page.get_by_role("link", name="Pilots of the Maas")).to_have_count(0)

@@ -210,7 +210,9 @@ async def test_a_flood_of_output_does_not_stop_the_page(workshop: Workshop) -> N
 
 async def test_keys_reach_the_terminal_and_those_of_the_page_still_work(workshop: Workshop) -> None:
     screen = await opened(workshop)
-    await typed(workshop, "cat")
+    # What is typed before the program reads, the shell and the program may both show, in any order.
+    await typed(workshop, "echo reads-$((6 * 7)); cat")
+    await expect(screen).to_contain_text("reads-42")
     await workshop.page.keyboard.type("caught")
     await expect(screen).to_contain_text("caught")
     await workshop.page.keyboard.press("Control+c")

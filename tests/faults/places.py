@@ -87,7 +87,7 @@ class Process:
         self._stopped: set[int] = set()
         self.define("")
         args = (str(SCRIPTED), "--record", str(self._record), "--tools", str(self.tools), *options)
-        self.body = ServerInput(name=name, command=sys.executable, args=args, times=TIMES, cannot_send=True, **more)
+        self.body = ServerInput(name=name, command=sys.executable, args=args, times=TIMES, **more)
 
     def define(self, word: str) -> None:
         """Write the definitions of the tools, with this word in those of one."""
@@ -153,7 +153,7 @@ class Gateway:
     """A server behind a line that fails."""
 
     def __init__(self, name: str, address: str, brain: Counting, proxy: FaultProxy, place: Any) -> None:
-        self.body = ServerInput(name=name, url=address, times=TIMES, cannot_send=True)
+        self.body = ServerInput(name=name, url=address, times=TIMES)
         self._brain = brain
         self._proxy = proxy
         self._place = place

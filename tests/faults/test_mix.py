@@ -36,6 +36,7 @@ MARK = re.compile(r"mark\d+x")
 NOT = re.compile(
     r"It was not carried out\.|PERMISSION_DENIED|TOOL_NOT_FOUND|SERVER_OFF|SERVER_UNAVAILABLE|TOOL_CHANGED"
 )
+LAST_WORDS = {"approval": "allow", "limit": "stop"}
 PERHAPS = "It may have been carried out"
 # After the last fault everything must have come to an end by then.
 CALM = 60.0
@@ -63,6 +64,8 @@ SHORT: dict[str, Any] = {
     "CANCEL_GRACE": 0.5,
     "PROCESS_GRACE": 0.3,
     "FILE_WATCH": 0.2,
+    # Four turns are in a script. A summary makes the scripted model forget which it has given: it gives one again.
+    "MAX_ITERATIONS": 12,
 }
 
 
@@ -218,13 +221,12 @@ class World:
         await self._accept_changes()
 
     async def _all_ended(self) -> bool:
-        chance = random.Random(0)
         going = [run for run_id in self.runs if (run := await self.api.run(ME, run_id)).status not in ENDED]
         for run in going:
             for item in await self.items(run.conversation_id):
                 if item.kind == "question" and item.status == "waiting":
                     with suppress(PilothouseError):
-                        await self.api.answer(ME, item.id, answer_to(item, chance))
+                        await self.api.answer(ME, item.id, last_answer_to(item))
         return not going
 
     async def _works(self, server_id: str) -> bool:
@@ -291,6 +293,11 @@ def answer_to(question: Item, chance: random.Random) -> Answer:
         return Answer(choice=chance.choice(("continue", "stop")))
     choice = chance.choice(("accept", "decline", "cancel"))
     return Answer(choice=choice, content={"name": "Ada"} if choice == "accept" else None)
+
+
+def last_answer_to(question: Item) -> Answer:
+    """Return what somebody says who wants to see the end."""
+    return Answer(choice=LAST_WORDS.get(question.data["kind"], "decline"))
 
 
 def check_calls(mark: str, calls: list[Item], carried: int) -> None:
