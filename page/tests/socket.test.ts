@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { FeedSocket, type Wire } from "../src/store/socket";
+import type { Wire } from "../src/api/line";
+import { FeedSocket } from "../src/store/socket";
 
 class TestWire implements Wire {
   onopen: ((event: never) => unknown) | null = null;

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { TerminalView } from "../src/api/types";
 import { handlesKey } from "../src/terminal/keys";
 import { joinedOutput } from "../src/terminal/output";
-import { TerminalSocket, type Wire } from "../src/terminal/socket";
+import type { Wire } from "../src/api/line";
+import { TerminalSocket } from "../src/terminal/socket";
 
 class FakeWire implements Wire {
   onopen: ((event: never) => unknown) | null = null;

@@ -1,14 +1,6 @@
+import { Line, parsedObject, type Wire } from "../api/line";
 import type { SocketFrame } from "../api/types";
 import type { Connection } from "./store";
-
-/** What of a WebSocket is used; a test gives its own. */
-export interface Wire {
-  onopen: ((event: never) => unknown) | null;
-  onmessage: ((message: MessageEvent) => unknown) | null;
-  onclose: ((event: never) => unknown) | null;
-  send(text: string): void;
-  close(): void;
-}
 
 export interface SocketOptions {
   open: () => Wire;
@@ -22,27 +14,23 @@ export interface SocketOptions {
   random?: () => number;
 }
 
-const FIRST_WAIT_MS = 400;
-const MAX_WAIT_MS = 15_000;
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 /** One connection for the whole tab; it resumes each subscription after the last event that was seen. */
 export class FeedSocket {
-  private wire: Wire | null = null;
+  private readonly line: Line;
   private isOpen = false;
   private wasOpen = false;
-  private failures = 0;
-  private timer: ReturnType<typeof setTimeout> | null = null;
   private readonly subscriptions = new Map<string, () => number>();
 
-  constructor(private readonly options: SocketOptions) {}
+  constructor(private readonly options: SocketOptions) {
+    this.line = new Line({
+      open: options.open,
+      onConnecting: () => this.tell(this.wasOpen ? "reconnecting" : "connecting"),
+      onOpen: () => this.opened(),
+      onMessage: (data) => this.received(data),
+      onLost: (failures) => this.lost(failures),
+      random: options.random,
+    });
+  }
 
   /** Follow a conversation; `after` says which event was the last one seen, whenever it is asked. */
   subscribe(conversationId: string, after: () => number): void {
@@ -53,20 +41,13 @@ export class FeedSocket {
   /** Follow it no longer. */
   unsubscribe(conversationId: string): void {
     if (!this.subscriptions.delete(conversationId) || !this.isOpen) return;
-    this.wire?.send(JSON.stringify({ op: "unsubscribe", conversationId }));
+    this.line.send({ op: "unsubscribe", conversationId });
   }
 
   /** Connect now, whatever the wait was. */
   connect(): void {
-    this.stopTimer();
-    this.drop();
-    if (this.options.isOnline?.() === false) this.options.onConnection("offline");
-    else this.options.onConnection(this.wasOpen ? "reconnecting" : "connecting");
-    const wire = this.options.open();
-    this.wire = wire;
-    wire.onopen = () => this.opened(wire);
-    wire.onmessage = ({ data }) => this.received(data);
-    wire.onclose = () => this.lost(wire);
+    this.isOpen = false;
+    this.line.connect();
   }
 
   /** Connect at once when the connection is down; called when the network or the person is back. */
@@ -76,14 +57,13 @@ export class FeedSocket {
 
   /** Close for good. */
   close(): void {
-    this.stopTimer();
-    this.drop();
+    this.isOpen = false;
+    this.line.hangUp();
   }
 
-  private opened(wire: Wire): void {
-    if (wire !== this.wire) return;
+  private opened(): void {
     this.isOpen = true;
-    this.failures = 0;
+    this.line.works();
     for (const [id, after] of this.subscriptions) this.sendSubscribe(id, after());
     this.options.onConnection("connected");
     if (this.wasOpen) this.options.onBack();
@@ -91,36 +71,22 @@ export class FeedSocket {
   }
 
   private received(data: unknown): void {
-    if (typeof data !== "string") return;
-    const frame = parsed(data);
-    if (typeof frame === "object" && frame !== null) this.options.onFrame(frame as SocketFrame);
+    const frame = parsedObject(data);
+    if (frame) this.options.onFrame(frame as SocketFrame);
   }
 
-  private lost(wire: Wire): void {
-    if (wire !== this.wire) return;
-    this.wire = null;
+  private lost(failures: number): boolean {
     this.isOpen = false;
-    this.failures += 1;
-    this.options.onConnection(this.options.isOnline?.() === false ? "offline" : "reconnecting");
-    if (this.failures > 1) this.options.onTrouble(this.failures);
-    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.failures - 1));
-    // Tabs that lost the same server must not all come back in the same instant.
-    this.timer = setTimeout(() => this.connect(), wait * (0.5 + 0.5 * (this.options.random ?? Math.random)()));
+    this.tell("reconnecting");
+    if (failures > 1) this.options.onTrouble(failures);
+    return true;
+  }
+
+  private tell(connection: Connection): void {
+    this.options.onConnection(this.options.isOnline?.() === false ? "offline" : connection);
   }
 
   private sendSubscribe(conversationId: string, after: number): void {
-    this.wire?.send(JSON.stringify({ op: "subscribe", conversationId, after }));
-  }
-
-  private stopTimer(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
-  }
-
-  private drop(): void {
-    const wire = this.wire;
-    this.wire = null;
-    this.isOpen = false;
-    wire?.close();
+    this.line.send({ op: "subscribe", conversationId, after });
   }
 }

@@ -3,12 +3,13 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { useEffect, useRef } from "react";
+import { openWire, type Wire } from "../api/line";
 import type { TerminalView } from "../api/types";
 import { theme } from "../theme/theme";
 import { takeFocus } from "./focus";
 import { handlesKey } from "./keys";
 import { palettes } from "./palette";
-import { TerminalSocket, type LineState, type Wire } from "./socket";
+import { TerminalSocket, type LineState } from "./socket";
 import classes from "./Terminal.module.css";
 
 /** Output that waits to be drawn; beyond this the line rests until it is. */
@@ -25,9 +26,8 @@ export interface ScreenProps {
   onSelected: (text: string) => void;
 }
 
-function openWire(conversationId: string): Wire {
-  const scheme = location.protocol === "https:" ? "wss" : "ws";
-  const wire = new WebSocket(`${scheme}://${location.host}/api/conversations/${encodeURIComponent(conversationId)}/terminal/socket`);
+function openTerminal(conversationId: string): Wire {
+  const wire = openWire(`/api/conversations/${encodeURIComponent(conversationId)}/terminal/socket`);
   wire.binaryType = "arraybuffer";
   return wire;
 }
@@ -70,7 +70,7 @@ function start(place: HTMLElement, scheme: "light" | "dark", props: () => Screen
   terminal.open(place);
   const draw = drawing(terminal, () => socket);
   const socket: TerminalSocket = new TerminalSocket({
-    open: () => openWire(props().conversationId),
+    open: () => openTerminal(props().conversationId),
     onOpened: (view, news) => {
       if (news.isGap) terminal.reset();
       props().onOpened(view, news);

@@ -1,13 +1,5 @@
+import { Line, parsedObject, type Wire } from "../api/line";
 import type { TerminalFrame, TerminalView } from "../api/types";
-
-/** What of a WebSocket is used; a test gives its own. */
-export interface Wire {
-  onopen: ((event: never) => unknown) | null;
-  onmessage: ((message: MessageEvent) => unknown) | null;
-  onclose: ((event: never) => unknown) | null;
-  send(text: string): void;
-  close(): void;
-}
 
 export type LineState = "connecting" | "connected" | "lost" | "ended";
 
@@ -22,9 +14,6 @@ export interface TerminalOptions {
   random?: () => number;
 }
 
-const FIRST_WAIT_MS = 400;
-const MAX_WAIT_MS = 10_000;
-
 /** What one message may hold: the server takes 64 KB, and a character has up to four bytes. */
 const PIECE_CHARS = 16_000;
 
@@ -37,22 +26,11 @@ function pieces(text: string): string[] {
   return cut;
 }
 
-function parsed(text: string): Partial<TerminalFrame> | null {
-  try {
-    const told: unknown = JSON.parse(text);
-    return typeof told === "object" && told !== null ? (told as Partial<TerminalFrame>) : null;
-  } catch {
-    return null;
-  }
-}
-
 /** The line to a conversation's terminal; when it breaks, it goes on where it was. */
 export class TerminalSocket {
-  private wire: Wire | null = null;
+  private readonly line: Line;
   private isOpen = false;
   private isOver = false;
-  private failures = 0;
-  private timer: ReturnType<typeof setTimeout> | null = null;
   /** When the session began that is shown; 0 before there is one. */
   private startedAt = 0;
   /** How many bytes of the session's output were drawn. */
@@ -60,18 +38,22 @@ export class TerminalSocket {
   private columns = 80;
   private rows = 24;
 
-  constructor(private readonly options: TerminalOptions) {}
+  constructor(private readonly options: TerminalOptions) {
+    this.line = new Line({
+      open: options.open,
+      onConnecting: () => options.onState(this.startedAt ? "lost" : "connecting"),
+      onOpen: () => this.line.send({ type: "open", columns: this.columns, rows: this.rows, from: this.index }),
+      onMessage: (data) => this.received(data),
+      onLost: () => this.lost(),
+      random: options.random,
+    });
+  }
 
   /** Connect; a session is started if there is none. */
   connect(): void {
-    this.drop();
+    this.isOpen = false;
     this.isOver = false;
-    this.options.onState(this.startedAt ? "lost" : "connecting");
-    const wire = this.options.open();
-    this.wire = wire;
-    wire.onopen = () => this.ask(wire);
-    wire.onmessage = ({ data }) => this.received(wire, data);
-    wire.onclose = () => this.lost(wire);
+    this.line.connect();
   }
 
   /** Give what was typed. What is typed while the line is broken is not kept: nobody could see what it would do. */
@@ -95,30 +77,25 @@ export class TerminalSocket {
   /** Hang up for good. */
   close(): void {
     this.isOver = true;
-    this.drop();
+    this.pause();
   }
 
   /** Hang up until `connect`: what draws cannot keep up. */
   pause(): void {
-    this.drop();
+    this.isOpen = false;
+    this.line.hangUp();
   }
 
-  private say(message: Record<string, unknown>): void {
-    if (this.isOpen) this.wire?.send(JSON.stringify(message));
+  private say(message: object): void {
+    if (this.isOpen) this.line.send(message);
   }
 
-  private ask(wire: Wire): void {
-    if (wire !== this.wire) return;
-    wire.send(JSON.stringify({ type: "open", columns: this.columns, rows: this.rows, from: this.index }));
-  }
-
-  private received(wire: Wire, data: unknown): void {
-    if (wire !== this.wire) return;
+  private received(data: unknown): void {
     if (data instanceof ArrayBuffer) {
       this.index += data.byteLength;
       return this.options.onBytes(new Uint8Array(data));
     }
-    const told = typeof data === "string" ? parsed(data) : null;
+    const told = parsedObject(data) as Partial<TerminalFrame> | null;
     if (told?.type === "opened" && told.terminal) this.opened(told.terminal, told.index ?? 0);
     else if (told?.type === "ended") this.ended(told.exitCode ?? null);
     else if (told?.type === "problem") this.refused(told.message ?? "");
@@ -128,7 +105,7 @@ export class TerminalSocket {
     const news = { isOther: this.startedAt !== 0 && this.startedAt !== terminal.startedAt, isGap: index !== this.index };
     this.startedAt = terminal.startedAt;
     this.index = index;
-    this.failures = 0;
+    this.line.works();
     this.isOpen = true;
     this.options.onState("connected");
     this.options.onOpened(terminal, news);
@@ -150,23 +127,9 @@ export class TerminalSocket {
     this.options.onProblem(message);
   }
 
-  private lost(wire: Wire): void {
-    if (wire !== this.wire) return;
-    this.wire = null;
+  private lost(): boolean {
     this.isOpen = false;
-    if (this.isOver) return;
-    this.failures += 1;
-    this.options.onState("lost");
-    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.failures - 1));
-    this.timer = setTimeout(() => this.connect(), wait * (0.5 + 0.5 * (this.options.random ?? Math.random)()));
-  }
-
-  private drop(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
-    const wire = this.wire;
-    this.wire = null;
-    this.isOpen = false;
-    wire?.close();
+    if (!this.isOver) this.options.onState("lost");
+    return !this.isOver;
   }
 }

@@ -15,9 +15,9 @@ from pilothouse.authz.cards import card, question
 from pilothouse.authz.case import Case, Finding
 from pilothouse.authz.matching import covers
 from pilothouse.authz.permits import GivenPermit, call_hash
-from pilothouse.authz.ports import Rules, Ruling
 from pilothouse.authz.proposals import propose
 from pilothouse.authz.refusals import no, refusal, said_no
+from pilothouse.authz.rulings import Rules, Ruling
 from pilothouse.types.authority import Approval, Decision
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Grants, PathGuard, Permit, PermitNeeded, PermitRefused, Tool

@@ -6,7 +6,7 @@ import os
 
 from pilothouse.authz.case import EDITS, READS, Case, Finding
 from pilothouse.authz.danger import danger_of
-from pilothouse.authz.ports import Ruling
+from pilothouse.authz.rulings import Ruling
 from pilothouse.authz.taint import leaving, tainted, too_much
 from pilothouse.types.access import Effect
 from pilothouse.types.ports import PathGuard

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from pilothouse.authz.matching import Subject, concerns, covers_all
-from pilothouse.authz.ports import Ruling
 from pilothouse.authz.rule_index import RuleIndex
+from pilothouse.authz.rulings import Ruling
 from pilothouse.types.access import Access, PathUse
 from pilothouse.types.authority import Rule, Verdict
 from pilothouse.types.models import FileProblem

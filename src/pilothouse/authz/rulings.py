@@ -1,4 +1,4 @@
-"""What decisions are made from: the person's rules."""
+"""What the rules say about a call, and who can be asked."""
 
 from __future__ import annotations
 
