@@ -1223,6 +1223,8 @@ export interface components {
             profiles: components["schemas"]["Profile"][];
             /** @enum {unknown} */
             resumeAfterRestart: "ask" | "auto";
+            /** @default null */
+            rulesProblem: components["schemas"]["FileProblem"] | null;
             /**
              * @default {
              *       "kind": "none",

@@ -12,6 +12,7 @@ export type ConversationSettings = Schemas["ConversationSettings"];
 export type Consent = Schemas["Consent"];
 export type ConversationSnapshot = Schemas["ConversationSnapshot"];
 export type Event = Schemas["Event"];
+export type FileProblem = Schemas["FileProblem"];
 export type FoundModel = Schemas["FoundModel"];
 export type ImageInput = Schemas["ImageInput"];
 export type ImportReport = Schemas["ImportReport"];

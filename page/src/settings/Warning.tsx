@@ -1,5 +1,6 @@
 import { Alert } from "@mantine/core";
 import type { ReactNode } from "react";
+import type { FileProblem } from "../api/types";
 import { WarningIcon } from "../shell/icons";
 import classes from "./Settings.module.css";
 
@@ -29,13 +30,8 @@ export function Failure({ message }: { message: string }) {
   );
 }
 
-interface FileProblem {
-  file: string;
-  line: number | null;
-}
-
 /** Where in a file something is wrong. */
-export function Place({ file, line }: FileProblem) {
+export function Place({ file, line }: Pick<FileProblem, "file" | "line">) {
   return (
     <code className={classes.place}>
       {file}

@@ -1,15 +1,33 @@
 import { CloseButton, Group } from "@mantine/core";
+import type { FileProblem } from "../api/types";
 import { setState, useApp } from "../store/store";
 import classes from "./App.module.css";
-import { useRoute } from "./router";
+import { useRoute, type SettingsTab } from "./router";
 
-/** What concerns the whole server: a full disk, a database that is away, a models file that cannot be read. */
+interface FileNoticeProps {
+  problem: FileProblem | null | undefined;
+  /** The tab of the settings that tells it itself, with more words. */
+  tab: SettingsTab;
+  /** What holds meanwhile. */
+  children: string;
+}
+
+function FileNotice({ problem, tab, children }: FileNoticeProps) {
+  const route = useRoute();
+  if (!problem || (route.page === "settings" && route.tab === tab)) return null;
+  return (
+    <div className={classes.notice} data-level="warning">
+      {problem.file}
+      {problem.line !== null && `, line ${problem.line}`}: {problem.message} {children}
+    </div>
+  );
+}
+
+/** What concerns the whole server: a full disk, a database that is away, a file that cannot be read. */
 export function ServerNotice() {
   const notice = useApp((state) => state.notice);
-  const route = useRoute();
-  const problem = useApp((state) => state.models.problem);
-  // The Models tab tells it itself, with more words.
-  const isToldBelow = route.page === "settings" && route.tab === "models";
+  const models = useApp((state) => state.models.problem);
+  const rules = useApp((state) => state.config?.rulesProblem);
   return (
     <div role="status">
       {notice && (
@@ -18,12 +36,12 @@ export function ServerNotice() {
           <CloseButton size="sm" aria-label="Dismiss" onClick={() => setState({ notice: null })} />
         </Group>
       )}
-      {problem && !isToldBelow && (
-        <div className={classes.notice} data-level="warning">
-          {problem.file}
-          {problem.line !== null && `, line ${problem.line}`}: {problem.message} The last good version stays in force.
-        </div>
-      )}
+      <FileNotice problem={models} tab="models">
+        The last good version stays in force.
+      </FileNotice>
+      <FileNotice problem={rules} tab="permissions">
+        Nothing is allowed by rule.
+      </FileNotice>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { api, ApiError, errorText } from "../api/client";
+import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
 import { currentRoute, onRoute } from "../shell/router";
@@ -12,7 +13,7 @@ import { getState, setState } from "./store";
 const STALE_AFTER_MS = 30_000;
 
 const socket = new FeedSocket({
-  open: () => new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/ws`),
+  open: () => openWire("/api/ws"),
   onFrame: receive,
   onConnection: (connection) => setState({ connection }),
   onBack: () => void refreshLists(),
@@ -41,8 +42,8 @@ function receive(frame: SocketFrame): void {
       return hear(frame.servers);
     case "notice":
       if (isAboutServer(frame)) return toast(frame);
-      // Rules are in force again with every change of them: that is news only after they were not.
-      if (frame.code === "policy" && frame.level === "info" && getState().notice?.code !== "policy") return;
+      // Whether the rules can be read is part of the settings: also of a page that is opened later.
+      if (frame.code === "policy") return void refreshLists();
       return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
     case "input":
       return lookAgain();

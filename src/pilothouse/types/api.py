@@ -263,6 +263,8 @@ class ConfigView(Frozen, frozen=True):
     database: Literal["sqlite", "postgresql"]
     # What is wrong with `config.json`, while its last good content is in force.
     problem: FileProblem | None = None
+    # What is wrong with the file of rules; meanwhile nothing is allowed by rule.
+    rules_problem: FileProblem | None = None
     # The installed plugins, and which of them do not work.
     plugins: tuple[PluginView, ...] = ()
     terminal: TerminalSettings = TerminalSettings()

@@ -72,15 +72,20 @@ class OpenHost:
 class _Settings:
     """The settings in the words of the `ConfigAdmin` port."""
 
-    def __init__(self, service: ConfigService, plugins: Plugins, hands: Hands) -> None:
+    def __init__(self, service: ConfigService, plugins: Plugins, hands: Hands, authority: Authority) -> None:
         self._service = service
         self._plugins = plugins
         self._hands = hands
+        self._authority = authority
 
     def view(self) -> ConfigView:
-        """Return the settings, with the plugins and what holds commands."""
-        sandbox = self._hands.terminals.sandbox.view()
-        return msgspec.structs.replace(self._service.view(), plugins=self._plugins.views(), sandbox=sandbox)
+        """Return the settings, with the plugins, what holds commands, and whether the rules can be read."""
+        return msgspec.structs.replace(
+            self._service.view(),
+            plugins=self._plugins.views(),
+            sandbox=self._hands.terminals.sandbox.view(),
+            rules_problem=self._authority.permissions.problem,
+        )
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
         """Change settings."""
@@ -151,7 +156,7 @@ async def open_host(
         admins = Admins(
             models,
             _Finder(folder, models),
-            _Settings(config, plugins, hands),
+            _Settings(config, plugins, hands, authority),
             cast(ServerAdmin, LateAdmin(servers)),
             todos,
             authority.permissions,
