@@ -7,18 +7,18 @@ import asyncio
 import json
 import statistics
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx2
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, async_playwright
 
 from bench.processes import Server, endpoint, server, write_models
 from bench.results import table, verdict
 from bench.seeding import open_folder, seed
 from tests.support import chromium
+from tests.support.tracing import Tasks, main_thread, traced
 
 MOST_TASK_MS = 50.0
 MOST_OPEN_MS = 1000.0
@@ -49,16 +49,6 @@ WATCH_OPENING = """
 """
 
 
-class Tasks(NamedTuple):
-    """The main thread's tasks in a trace, in milliseconds."""
-
-    # By the clock, and by the processor: on a busy machine a task also waits for its turn.
-    longest: float
-    longest_cpu: float
-    over: int
-    total: int
-
-
 async def signed_in(browser: Browser, running: Server) -> BrowserContext:
     """Return a profile with a session, as the one-time link gives one."""
     code = running.post("/api/link", {})["url"].partition("#code=")[2]
@@ -70,31 +60,6 @@ async def signed_in(browser: Browser, running: Server) -> BrowserContext:
     return context
 
 
-@asynccontextmanager
-async def traced(browser: Browser, page: Page, found: list[dict[str, Any]]) -> AsyncIterator[None]:
-    """Record what the page's threads do."""
-    await browser.start_tracing(page=page, categories=["toplevel", "devtools.timeline", "__metadata"])
-    yield
-    found += json.loads(await browser.stop_tracing())["traceEvents"]
-
-
-def main_thread(events: list[dict[str, Any]]) -> Tasks:
-    """Return the tasks of the page's own main thread: the busiest of the renderers'."""
-    named = {(e["pid"], e["tid"]) for e in events if e.get("args", {}).get("name") == "CrRendererMain"}
-    tasks: dict[tuple[int, int], list[dict[str, Any]]] = {thread: [] for thread in named}
-    for event in events:
-        thread = (event["pid"], event["tid"])
-        if thread in tasks and event["name"].endswith("RunTask") and "dur" in event:
-            tasks[thread].append(event)
-    busiest = max(tasks.values(), key=lambda some: sum(task["dur"] for task in some))
-    return Tasks(
-        longest=max(task["dur"] for task in busiest) / 1000,
-        longest_cpu=max(task.get("tdur", 0) for task in busiest) / 1000,
-        over=sum(task["dur"] > MOST_TASK_MS * 1000 for task in busiest),
-        total=len(busiest),
-    )
-
-
 async def stream(browser: Browser, running: Server, model: str) -> Tasks:
     """Let an answer stream in an open page."""
     conversation = running.conversation(model)
@@ -103,13 +68,12 @@ async def stream(browser: Browser, running: Server, model: str) -> Tasks:
     await page.goto(f"{running.url}/c/{conversation}")
     await page.get_by_role("textbox").first.wait_for()
     await page.wait_for_timeout(1_000)
-    events: list[dict[str, Any]] = []
-    async with traced(browser, page, events):
+    async with traced(browser, page) as events:
         running.ask(conversation)
         await page.get_by_role("button", name="Copy answer").wait_for()
         await page.wait_for_timeout(500)
     await context.close()
-    return main_thread(events)
+    return main_thread(events, MOST_TASK_MS)
 
 
 async def open_long(browser: Browser, running: Server, conversation: str, items: int) -> tuple[float, float]:

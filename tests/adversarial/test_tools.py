@@ -105,11 +105,11 @@ def deep(levels: int) -> dict[str, Any]:
     ],
 )
 def test_a_schema_that_is_none_or_never_ends_is_refused_at_once(schema: dict[str, Any]) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     bad, good = reasons([tool("bad", inputSchema=schema), tool("good")])
     assert bad.endswith(".")
     assert good == ""
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.case("TOOL-07")

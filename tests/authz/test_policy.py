@@ -121,11 +121,11 @@ def test_ten_thousand_rules_are_asked_in_a_moment_and_each_of_them_is_heard() ->
         "tool-2000": a_subject(an_access("server2000.read", destination="h2000.example.com")),
         "": WRITE,
     }
-    begun = time.perf_counter()
+    begun = time.process_time()
     for rule_id, subject in asked.items():
         found = rules.strictest(subject)
         assert (found.id if found is not None else "") == rule_id
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 1.0
 
 
 def a_file(folder: Path) -> JsonFile[RuleSet]:

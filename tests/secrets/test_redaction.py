@@ -86,6 +86,6 @@ def test_what_only_stands_beside_a_cut_stays(redactor: Redactor) -> None:
 def test_a_text_that_is_nothing_but_cuts_is_masked_fast(redactor: Redactor) -> None:
     for number in range(50):
         redactor.learn(f"another-secret-{number}-{'x' * 40}")
-    began = time.perf_counter()
+    began = time.process_time()
     redactor.redact("…sk-" * 500_000)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -11,6 +11,8 @@ T = TypeVar("T")
 # Ample: what is waited for comes at once, save on a machine that has much else to do.
 PATIENCE = 20.0
 PAUSE = 0.01
+# At once, on such a machine: what would wait instead takes several times as long, or for ever.
+AT_ONCE = 10.0
 
 
 def until(check: Callable[[], T | None], what: str, timeout: float = PATIENCE) -> T:
