@@ -12,7 +12,7 @@ from tests.browser.studio import Chat, Studio
 from tests.support.tracing import main_thread, traced
 
 # What the page may do in one go, by its processor: what other programs take is not its fault.
-STANDSTILL_MS = 1_500
+STANDSTILL_MS = 1_000
 PATHOLOGICAL = {
     "brackets": "[" * 50_000,
     "emphasis": "*a_ " * 30_000,
