@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -95,6 +96,23 @@ async def test_a_fault_with_times_happens_that_often_in_this_process(tmp_path: P
     for _ in range(2):
         assert failure_of(await answer_of(model, said("hi"))).code == "stream_broken"
     assert text_of(await answer_of(model, said("hi"))) == "HelloAgain"
+
+
+async def test_an_answer_is_held_until_a_file_is_there(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    held = f"pieces: 3, every: 60, until: {go}"
+    model = script(tmp_path, f"- [{{text: Hello, {held}}}, {{wait: 60, until: {go}}}, {{call: think, {held}}}]")
+    told = model.stream(said("hi"))
+    first = await anext(told)
+    assert isinstance(first, TextDelta)
+    assert first.text == "Hel"
+    rest = asyncio.create_task(anext(told))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(rest), 0.1)
+    go.touch()
+    events = [await rest, *[event async for event in told]]
+    assert text_of(events) == "lo"
+    assert calls_of(events) == [("think", {})]
 
 
 @pytest.mark.case("F-33", "F-34")

@@ -28,6 +28,7 @@ class TextStep(_Step, frozen=True):
     text: str
     pieces: int = 0
     every: float = 0.0
+    until: str = ""
 
 
 class ThinkingStep(_Step, frozen=True):
@@ -36,6 +37,7 @@ class ThinkingStep(_Step, frozen=True):
     thinking: str
     pieces: int = 0
     every: float = 0.0
+    until: str = ""
 
 
 class CallStep(_Step, frozen=True):
@@ -46,6 +48,7 @@ class CallStep(_Step, frozen=True):
     id: str | None = None
     pieces: int = 0
     every: float = 0.0
+    until: str = ""
 
 
 class UsageStep(_Step, frozen=True):
@@ -55,9 +58,10 @@ class UsageStep(_Step, frozen=True):
 
 
 class WaitStep(_Step, frozen=True):
-    """A pause, in seconds."""
+    """A pause, in seconds; like every pause it is over once the file `until` is there."""
 
     wait: float
+    until: str = ""
 
 
 class FaultStep(_Step, frozen=True):

@@ -7,6 +7,8 @@ memory: it counts per script, turn and step within this process.
 from __future__ import annotations
 
 import asyncio
+import math
+import os.path
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from typing import NoReturn
@@ -34,6 +36,8 @@ from pilothouse.types import limits
 from pilothouse.types.messages import ModelRequest, TextBlock
 from pilothouse.types.stream import Stopped, StopReason, StreamEvent, Usage
 
+# How often a pause looks for the file that ends it.
+_LOOK_EVERY = 0.02
 _met: Counter[tuple[str, int, int]] = Counter()
 
 
@@ -72,7 +76,7 @@ class ScriptedModel:
                         told.count(event)
                         yield event
                         await self._perhaps_fail(turn, told.events)
-                    await asyncio.sleep(pause)
+                    await _rest(pause, getattr(step, "until", ""))
         except Refused as refusal:
             yield Stopped("refusal", str(refusal) or None)
             return
@@ -168,6 +172,17 @@ def _played(step: Step, answer: Answer, told: _Told, key: str) -> Iterator[float
             told.given = step.usage
         case StopStep():
             told.stop = step.stop
+
+
+async def _rest(seconds: float, until: str) -> None:
+    """Pause, no longer than until the file is there."""
+    if not until:
+        await asyncio.sleep(seconds)
+        return
+    for _ in range(math.ceil(seconds / _LOOK_EVERY)):
+        if await asyncio.to_thread(os.path.exists, until):
+            return
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 def _called(step: CallStep, answer: Answer, key: str) -> Iterator[float]:
