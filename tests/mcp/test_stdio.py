@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.channel import ChannelError, Outgoing
 from pilothouse.mcp.processes import Ledger, environment, marked, memory_of, start_time
 from pilothouse.mcp.session import BadAnswer, Lost, SessionOptions, connect
 from pilothouse.mcp.transports.stdio import Launch, Stdio
@@ -52,6 +52,32 @@ async def test_a_server_that_exits_at_once_says_with_which_code() -> None:
     with pytest.raises(ChannelError, match="exit code 3"):
         async with talking("--start", "exit", "--code", 3):
             raise AssertionError("it was never there")
+
+
+@pytest.mark.case("F-02")
+async def test_what_is_sent_to_a_server_that_just_ended_says_with_which_code_it_did() -> None:
+    channel = Stdio(Launch(argv=["/bin/false"]))
+    await channel.open(lambda _: None)
+    pipe = channel._transport.get_pipe_transport(0)  # type: ignore[union-attr]
+    try:
+        pipe.close()  # type: ignore[union-attr]
+        with pytest.raises(ChannelError, match="exit code 1") as error:
+            await channel.send(Outgoing(body=b"{}"))
+        assert not error.value.sent
+    finally:
+        await channel.close()
+
+
+@pytest.mark.case("F-11")
+async def test_a_server_that_closes_its_input_is_given_up() -> None:
+    closing = "import os, time; os.close(0); time.sleep(30)"
+    channel = Stdio(Launch(argv=[sys.executable, "-c", closing]))
+    await channel.open(lambda _: None)
+    try:
+        error = await asyncio.wait_for(asyncio.shield(channel.closed), AT_ONCE)
+        assert error is not None and error.message == "The server closed its input."
+    finally:
+        await channel.close()
 
 
 @pytest.mark.case("F-03")

@@ -118,6 +118,10 @@ class Stdio(asyncio.SubprocessProtocol):
         if self._closed.done() or self._transport is None:
             raise ChannelError("The server is not running.", sent=False)
         pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        if pipe.is_closing():
+            # It reads nothing any more; a moment later it is known why.
+            error = await asyncio.shield(self._closed)
+            raise ChannelError(error.message if error else "The server is not running.", sent=False)
         pipe.write(message.body + b"\n")
         self._written += len(message.body) + 1
         complete = self._written - 1
@@ -195,12 +199,14 @@ class Stdio(asyncio.SubprocessProtocol):
             self._end(ChannelError(f"The server sent a line of more than {size} MB; it was stopped."))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """See the end of a pipe: without its output a server is of no use."""
-        if fd == 1:
-            # Its exit code usually follows at once, and says more.
-            asyncio.get_running_loop().call_later(0.2, self._end, ChannelError("The server closed its output."))
-        elif fd == 0:
+        """See the end of a pipe: a server that cannot be asked, or cannot answer, is of no use."""
+        if fd == 2:
+            return
+        if fd == 0:
             self.resume_writing()
+        # Its exit code usually follows at once, and says more.
+        what = "input" if fd == 0 else "output"
+        asyncio.get_running_loop().call_later(0.2, self._end, ChannelError(f"The server closed its {what}."))
 
     def process_exited(self) -> None:
         """Learn that the process ended."""
