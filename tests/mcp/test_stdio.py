@@ -75,7 +75,8 @@ async def test_a_server_that_closes_its_input_is_given_up() -> None:
     await channel.open(lambda _: None)
     try:
         error = await asyncio.wait_for(asyncio.shield(channel.closed), AT_ONCE)
-        assert error is not None and error.message == "The server closed its input."
+        assert error is not None
+        assert error.message == "The server closed its input."
     finally:
         await channel.close()
 
