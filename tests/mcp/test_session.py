@@ -243,6 +243,17 @@ async def test_progress_for_a_call_of_nobody_moves_nobody(token: object) -> None
     assert not told
 
 
+async def test_progress_in_numbers_beyond_all_numbers_is_progress_all_the_same() -> None:
+    told: list[object] = []
+    async with talking() as talked:
+        step = {"progressToken": talked.session._peer._last_id + 1, "progress": 10**400, "total": -(10**400)}
+        line = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": step})
+        answer = json.dumps({"jsonrpc": "2.0", "id": step["progressToken"], "result": {"content": []}})
+        waiting = talked.session.call_tool("raw", {"line": f"{line}\n{answer}"}, on_progress=lambda *a: told.append(a))
+        assert await waiting == {"content": []}
+    assert told == [(None, None, "")]
+
+
 @pytest.mark.case("PROTO-05")
 async def test_a_server_cannot_cancel_what_it_was_asked() -> None:
     async with talking() as talked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
@@ -322,4 +323,7 @@ def _object(value: object) -> JsonObject:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    # JSON has numbers that are larger than any float.
+    return float(value) if abs(value) <= sys.float_info.max else None
