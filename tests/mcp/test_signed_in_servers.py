@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.mcp.breaker import Breaker
 from pilothouse.mcp.oauth.credentials import Credential, SecretCredentials
 from pilothouse.mcp.oauth.errors import SignInNeeded
 from pilothouse.mcp.oauth.grants import SignIn
@@ -139,3 +140,26 @@ async def test_a_server_that_was_never_signed_in_to_says_what_it_needs(home: Pat
         view = await hosted.until("One", "error", "disconnected")
         assert "asks you to sign in" in view.last_error
         assert "Sign in" in view.fix
+
+
+async def test_a_call_that_waits_for_its_person_leaves_the_way_open_for_the_next(home: Path) -> None:
+    async with wanting_tokens(home) as (setting, _, hosted):
+        await hosted.call_when_known("one.look")
+        setting.issuer.valid.clear()
+        setting.issuer.refreshable.clear()
+        now = 0.0
+        breaker = hosted.server("One").breaker = Breaker(lambda: now)
+        for _ in range(limits.BREAKER_FAILURES):
+            breaker.failed()
+        now = limits.BREAKER_OPEN
+        # The one call that is let through to try tells nothing about the server: it needs a person first.
+        paused = await hosted.call("one.look")
+        for _ in range(2):
+            refused = await hosted.call("one.look", resumed=answered(paused, "decline"))
+            assert isinstance(refused, ToolOutput)
+            assert refused.error is not None
+            assert refused.error.code == "SIGN_IN_NEEDED"
+        await sign_in(setting, hosted)
+        output = await hosted.call("one.look", resumed=answered(paused, "accept"))
+        assert isinstance(output, ToolOutput)
+        assert output.text == "seen"

@@ -41,5 +41,5 @@ class Breaker:
         self._trying = False
 
     def undecided(self) -> None:
-        """A call ended without telling anything about the server: someone cancelled it."""
+        """A call is over, and may have told nothing about the server: someone cancelled it, or must sign in first."""
         self._trying = False

@@ -110,6 +110,9 @@ class McpTool:
         except asyncio.CancelledError:
             self._given_up(time.monotonic() - began)
             raise
+        finally:
+            # One that told nothing about the server, because it waits for a person, lets the next one try.
+            self._server.breaker.undecided()
         if not isinstance(outcome, ToolPaused):
             self._server.history.call(self._listed.name, time.monotonic() - began, ok=outcome.error is None)
         return outcome
@@ -118,8 +121,6 @@ class McpTool:
         # Stopped early it says nothing about the server; not answered in its time it does.
         if seconds >= self.times.idle:
             self._server.breaker.failed()
-        else:
-            self._server.breaker.undecided()
         self._server.history.call(self._listed.name, seconds, ok=False)
 
     def _refusal(self) -> ToolOutput | None:
