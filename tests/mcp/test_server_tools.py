@@ -112,6 +112,23 @@ async def test_a_call_that_asks_something_pauses_and_goes_on_with_the_answer(
         assert "Ada" in text(await hosted.call(f"{name}.ask", resumed=resumed))
 
 
+async def test_a_server_that_waits_for_an_answer_is_not_idle(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await hosted.add(scripted())
+    await hosted.add(scripted(name="Other"))
+    paused = await hosted.call_when_known("scripted.ask")
+    assert isinstance(paused, ToolPaused)
+    # Used later, so that its time is over later.
+    await hosted.call_when_known("other.echo", {"text": "x"})
+    monkeypatch.setattr(limits, "IDLE_STOP", 0.2)
+    for name in ("Scripted", "Other"):
+        hosted.server(name).connection("c1").tools_changed()
+    await hosted.until("Other", "idle")
+    answers = {paused.asks[0].id: {"action": "accept", "content": {"name": "Ada"}}}
+    assert "Ada" in text(await hosted.call("scripted.ask", resumed=Resumed(paused.state, answers)))
+
+
 async def test_a_question_whose_server_was_restarted_is_not_asked_twice(hosted: Hosted, scripted: Scripted) -> None:
     await hosted.add(scripted())
     paused = await hosted.call_when_known("scripted.ask")

@@ -28,7 +28,6 @@ class Connection:
         self._owner = owner
         self.session: Session | None = None
         self.state: ServerState = "idle"
-        self.busy = 0
         self.restarts = 0
         self.connected_at: float | None = None
         self.checked_at: float | None = None
@@ -38,6 +37,7 @@ class Connection:
         # Tells a process to end that does not end by itself.
         self.hurry: Callable[[], None] = lambda: None
         self._used = time.monotonic()
+        self._calls = 0
         self._tries = 0
         self._parked_at: float | None = None
         self._up_since = 0.0
@@ -58,6 +58,11 @@ class Connection:
     def at_work(self) -> bool:
         """Return whether it is up, on its way up or down, or waited for."""
         return self._task is not None and not self._task.done()
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a call is under way, or waits for the person's answer."""
+        return self._calls > 0 or (self.session is not None and self.session.holding > 0)
 
     @property
     def used(self) -> float:
@@ -102,11 +107,11 @@ class Connection:
     @contextmanager
     def using(self) -> Iterator[None]:
         """Keep the connection from being stopped or tested while a call is under way."""
-        self.busy += 1
+        self._calls += 1
         try:
             yield
         finally:
-            self.busy -= 1
+            self._calls -= 1
             self._used = time.monotonic()
 
     async def stop(self) -> None:

@@ -98,6 +98,11 @@ class Session:
         """Return how many answers came that nobody had asked for."""
         return self._peer.strays
 
+    @property
+    def holding(self) -> int:
+        """Return how many calls wait for the person in this connection, and end with it."""
+        return len(self._held)
+
     async def open(self) -> None:
         """Connect and find out what the server speaks."""
         await self._peer.open()
