@@ -14,6 +14,7 @@ from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.runs import Run
 from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.waiting import eventually
 
 LOOPING = [{"call": "think", "arguments": {"thoughts": "again"}}]
 QUICK = [{"text": "a b c d e f", "pieces": 2, "every": 0.002}]
@@ -119,3 +120,34 @@ async def test_a_cancel_that_comes_right_after_the_claim_is_heeded(home: Path, m
 
         monkeypatch.setattr(records, "claim_run", claim_then_cancel)
         assert (await chat.say()).status == "cancelled"
+
+
+@pytest.mark.case("F-53")
+async def test_an_answer_is_taken_up_while_the_run_that_asked_has_not_heard_that_it_is_parked(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [LOOPING]) as chat:
+        records = chat.api._records
+        settle = records.settle_run
+        parked = asyncio.Event()
+
+        async def heard_late(run_id: str, rule: Any) -> Run | None:
+            # The first to settle is the run that parks itself: that is kept, and the word of it is lost.
+            settled = await settle(run_id, rule)
+            if not parked.is_set():
+                parked.set()
+                raise PilothouseError("database", "The connection broke.")
+            return settled
+
+        monkeypatch.setattr(records, "settle_run", heard_late)
+        sent = await chat.send("Loop")
+        async with asyncio.timeout(10):
+            await parked.wait()
+        [question] = await chat.items("question")
+        await chat.api.answer(ME, question.id, Answer(choice="stop"))
+
+        async def completed() -> bool:
+            return (await chat.api.run(ME, sent.run_id)).status == "completed"
+
+        await eventually(completed, "the run to go on")

@@ -42,7 +42,8 @@ class Executor:
     def __init__(self, parts: Parts, process: str) -> None:
         self._parts = parts
         self.process = process
-        self._active: dict[str, ActiveRun] = {}
+        # By claim, which is a run and its epoch: a run may be claimed anew while the last of it is being put away.
+        self._active: dict[tuple[str, int], ActiveRun] = {}
         self._stopping = False
 
     @property
@@ -55,15 +56,15 @@ class Executor:
         if self._closing():
             return None
         claimed = await self._claim(run_id)
-        if claimed is None or run_id in self._active:
+        if claimed is None or (claim := (run_id, claimed.epoch)) in self._active:
             return None
-        active = self._active[run_id] = ActiveRun(self._parts, claimed)
+        active = self._active[claim] = ActiveRun(self._parts, claimed)
         if self._closing():
             active.stop("shutdown")
         try:
             run = await active.drive()
         finally:
-            del self._active[run_id]
+            del self._active[claim]
         return Ended(run, active.opened) if run is not None else None
 
     async def _claim(self, run_id: str) -> Run | None:
