@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from pilothouse.types.items import Item
 from pilothouse.types.terminals import TerminalSize
@@ -87,3 +88,18 @@ async def test_a_background_command_outlives_its_run_and_is_stopped_by_the_perso
 
         await eventually(output, "its output")
         assert (await chat.api.stop_process(ME, chat.id, process.id)).ended_at is not None
+
+
+async def test_a_conversation_that_was_brought_back_keeps_its_recording_for_good(
+    home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with chatting(home, settings={"working_directory": str(work)}) as chat:
+        await chat.api.open_terminal(ME, chat.id, TerminalSize(columns=80, rows=24))
+        await chat.api.delete_conversation(ME, chat.id)
+        await chat.api.restore_conversation(ME, chat.id)
+        conversation = chat.id
+    # Long after it could have been brought back.
+    monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
+    async with chatting(home) as chat:
+        [session] = (await chat.api.terminals(ME, conversation)).sessions
+        assert session.working_directory == str(work)

@@ -180,9 +180,11 @@ class HostService(
 
     async def restore_conversation(self, owner: str, conversation_id: str) -> Conversation:
         """Bring a deleted conversation back."""
-        return await self._records.change_conversation(
+        restored = await self._records.change_conversation(
             owner, conversation_id, lambda c: msgspec.structs.replace(c, deleted_at=None), deleted=True
         )
+        await self._admins.terminals.restored(conversation_id)
+        return restored
 
     async def search(self, owner: str, query: str, *, limit: int) -> SearchResult:
         """Find titles and items by their words."""

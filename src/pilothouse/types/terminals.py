@@ -242,3 +242,7 @@ class TerminalHost(Protocol):
     async def forget(self, conversation_id: str) -> None:
         """End everything of a conversation that was deleted."""
         ...
+
+    async def restored(self, conversation_id: str) -> None:
+        """Keep what is left of a conversation that was brought back."""
+        ...

@@ -256,6 +256,10 @@ class Terminals:
         recording.mark(deleted=True)
         await asyncio.to_thread(self._sandbox.scratch.forget, conversation_id)
 
+    async def restored(self, conversation_id: str) -> None:
+        """Keep the recording of a conversation that was brought back."""
+        self._recording(conversation_id).mark(deleted=False)
+
     async def close(self) -> None:
         """End everything; recordings stay."""
         ending = [self.close_terminal(conversation_id) for conversation_id in list(self._sessions)]
