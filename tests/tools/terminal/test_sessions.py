@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.terminal.kept import Ring
 from pilothouse.tools.terminal.recording import Began, Recording
 from pilothouse.tools.terminal.screen import render
+from pilothouse.tools.terminal.session import Window
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.tools.terminal.text import TypedLine, decode, plain
 from pilothouse.types import limits
@@ -382,6 +384,29 @@ async def test_what_a_crash_cut_short_in_a_recording_is_passed_over(home: Path, 
     assert again.last is not None
     assert again.last.folder == "/w"
     assert b'"hello"' in await again.cast("c1")
+
+
+async def test_nothing_is_typed_at_a_shell_that_is_being_put_away(
+    terminal: AtTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await terminal.does("create_session")
+    session = terminal.terminals.session(terminal.conversation_id)
+    ending, go, end = asyncio.Event(), asyncio.Event(), session._child.end
+
+    async def slowly() -> None:
+        ending.set()
+        await go.wait()
+        await end()
+
+    monkeypatch.setattr(session._child, "end", slowly)
+    session.type(b"exit\r")
+    async with asyncio.timeout(10):
+        await ending.wait()
+    # The number of its descriptor may be another file's by now.
+    session.resize(Window(50, 20))
+    with pytest.raises(BadArgument, match="has ended"):
+        session.type(b"rm -rf everything\r")
+    go.set()
 
 
 async def test_everything_of_a_deleted_conversation_ends_and_its_recording_goes_in_time(

@@ -220,9 +220,10 @@ class Session:
         with contextlib.suppress(OSError):
             while piece := os.read(self._master, _READ):
                 self._take(piece)
+        # Before it is closed: its number may be anyone's then, and nothing may be typed or read there any more.
+        self.exit_code = self._child.exit_code or 0
         os.close(self._master)
         await self._child.end()
-        self.exit_code = self._child.exit_code or 0
         self.recording.ended(self.exit_code)
         self._wake()
 
