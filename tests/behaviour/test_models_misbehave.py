@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -153,6 +154,31 @@ async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
         last = endpoint.requests[-1].body
         assert b"They talked." in last
         assert b"Long answer." not in last
+
+
+@pytest.mark.case("F-33", "MOD-24")
+@pytest.mark.parametrize("full", ["told", "refused"])
+async def test_one_long_run_makes_room_as_often_as_it_needs_to(home: Path, full: str) -> None:
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "small"}) as chat:
+        where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
+        await chat.api.add_model(ME, ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
+        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+
+        def thinks(number: int, tokens: int) -> Reply:
+            called = Call(f"c{number}", "think", json.dumps({"thoughts": f"thought {number}"}))
+            return Reply(Say((called,), tokens=Tokens(input=tokens, output=50)))
+
+        most = 7_900 if full == "told" else 100
+        body = b'{"error": {"code": "context_length_exceeded", "message": "maximum context length"}}'
+        refused = [Reply(status=400, body=body)] if full == "refused" else []
+        rounds = [[thinks(2 * number, 100), thinks(2 * number + 1, most), *refused] for number in range(3)]
+        summaries = [Reply(Say((Text([f"Summary {number}."]),))) for number in range(3)]
+        replies = [reply for number in range(3) for reply in (*rounds[number], summaries[number])]
+        endpoint.answer(*replies, Reply(Say((Text(["Done."]),))))
+        assert (await chat.say("Go")).status == "completed"
+        assert await chat.texts("compaction") == ["Summary 0.", "Summary 1.", "Summary 2."]
+        assert (await chat.texts("response"))[-1] == "Done."
+        check_messages(history(await chat.items()))
 
 
 @pytest.mark.case("F-34")

@@ -60,6 +60,7 @@ class Loop:
         self._tools = plan.tools
         self._reminding = Reminding(reminders, journal, plan.run_id, (tool.name for tool in plan.tools))
         self._call_style: CallStyle = "native" if plan.tool_calls == "auto" else plan.tool_calls
+        # Whether room was made for this answer: what is too long even then stays too long.
         self._compacted = False
         # Whether the model turned out not to take tools the usual way; the run went on with text, or without any.
         self.tools_refused = False
@@ -93,6 +94,7 @@ class Loop:
 
     async def _ask_model(self, turn: int) -> Failed | None:
         """Ask until an answer stands or trying again makes no sense."""
+        self._compacted = False
         attempt = self._attempts(turn)
         last = attempt + limits.STREAM_ATTEMPTS
         while True:
