@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from websockets.exceptions import InvalidStatus
+from websockets.typing import Subprotocol
 
 from pilothouse.runs.address import read_address
+from pilothouse.server.guard import HALF, PROTOCOL
 from pilothouse.server.listening import listen
 from pilothouse.server.routes import ROUTES
 from pilothouse.server.routing import AnyRoute
@@ -32,6 +34,11 @@ EVIL = "https://attacker.example"
 
 def named(route: AnyRoute) -> str:
     return f"{route.method} {route.path}"
+
+
+def session_of(browser: dict[str, str]) -> dict[str, str]:
+    """Return what signs a browser in, without what it says about where it asks from."""
+    return {name: browser[name] for name in ("cookie", HALF)}
 
 
 @pytest_asyncio.fixture
@@ -128,10 +135,38 @@ async def test_the_page_holds_no_token_and_the_cookie_is_out_of_reach_for_script
     assert not any(secret in document for secret in (TOKEN, address.token, server.ready.link.partition("#code=")[2]))
     code = server.ready.link.partition("#code=")[2]
     answer = await server.http.post("/api/session", json={"code": code})
-    cookie = answer.headers["set-cookie"]
+    cookie, half = answer.headers["set-cookie"], answer.json()["half"]
     assert cookie.startswith(f"{server.cookie_name}=")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
-    assert answer.text == ""
+    assert half not in cookie
+
+
+@pytest.mark.case("WEB-12")
+async def test_neither_half_of_a_session_is_one(server: RunningServer) -> None:
+    whole = await server.sign_in()
+    server.http.cookies.clear()
+    server.host.calls.clear()
+    for left_out in ("cookie", HALF):
+        headers = {name: value for name, value in whole.items() if name != left_out}
+        for path in ("/api/state", "/api/audit", "/api/calls/i_1/parts/0"):
+            assert (await server.http.get(path, headers=headers)).status_code == 401
+        assert (await server.http.post("/api/conversations", json={}, headers=headers)).status_code == 401
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.socket(headers):
+                pass
+        assert refused.value.response.status_code == 401
+    twice = [*whole.items(), (HALF, whole[HALF])]
+    assert (await server.http.get("/api/state", headers=twice)).status_code == 400
+    assert server.host.calls == []
+    assert (await server.http.get("/api/state", headers=whole)).status_code == 200
+
+
+@pytest.mark.case("WEB-12")
+async def test_a_script_gives_a_socket_its_half_as_a_protocol(server: RunningServer) -> None:
+    whole = await server.sign_in()
+    offering = [Subprotocol(PROTOCOL), Subprotocol(whole.pop(HALF))]
+    async with server.socket(whole, offering) as socket:
+        assert socket.subprotocol == PROTOCOL
 
 
 @pytest.mark.case("WEB-03")
@@ -139,10 +174,10 @@ async def test_a_link_signs_one_browser_in_once(server: RunningServer) -> None:
     code = server.ready.link.partition("#code=")[2]
     first = await server.http.post("/api/session", json={"code": code})
     second = await server.http.post("/api/session", json={"code": code})
-    assert (first.status_code, second.status_code) == (204, 401)
+    assert (first.status_code, second.status_code) == (200, 401)
     assert "already used" in second.json()["message"]
-    cookie = first.headers["set-cookie"].partition(";")[0]
-    assert (await server.http.get("/api/models", headers={"cookie": cookie})).status_code == 200
+    session = {"cookie": first.headers["set-cookie"].partition(";")[0], HALF: first.json()["half"]}
+    assert (await server.http.get("/api/models", headers=session)).status_code == 200
 
 
 FOREIGN_HOSTS = (
@@ -205,7 +240,7 @@ async def test_every_way_to_say_this_machine_works(server: RunningServer) -> Non
 @pytest.mark.case("WEB-05")
 async def test_another_sites_page_changes_nothing(server: RunningServer) -> None:
     browser = await server.sign_in()
-    cookie = {"cookie": browser["cookie"]}
+    cookie = session_of(browser)
     server.host.calls.clear()
     attacks: tuple[dict[str, str], ...] = (
         {"origin": EVIL},
@@ -238,7 +273,7 @@ async def test_a_cookie_without_the_browsers_word_changes_nothing_and_a_bearer_t
     server: RunningServer,
 ) -> None:
     browser = await server.sign_in()
-    only_cookie = {"cookie": browser["cookie"]}
+    only_cookie = session_of(browser)
     assert (await server.http.post("/api/conversations", json={}, headers=only_cookie)).status_code == 403
     assert (await server.http.post("/api/conversations", json={}, headers=browser)).status_code == 201
     assert (await server.http.post("/api/conversations", json={}, headers=BEARER)).status_code == 201
@@ -262,7 +297,7 @@ async def test_a_foreign_page_opens_neither_socket_nor_stream(server: RunningSer
     conversation = await server.new_conversation()
     browser = await server.sign_in()
     server.host.calls.clear()
-    for origin, credential in product(foreign, (BEARER, {"cookie": browser["cookie"]})):
+    for origin, credential in product(foreign, (BEARER, session_of(browser))):
         with pytest.raises(InvalidStatus) as refused:
             async with server.socket({**credential, "origin": origin}):
                 pass
@@ -272,7 +307,7 @@ async def test_a_foreign_page_opens_neither_socket_nor_stream(server: RunningSer
         )
         assert answer.status_code == 403
     with pytest.raises(InvalidStatus):
-        async with server.socket({"cookie": browser["cookie"]}):
+        async with server.socket(session_of(browser)):
             pass
     assert server.host.calls == []
 
@@ -400,15 +435,16 @@ async def test_a_wrong_bearer_token_is_not_saved_by_a_good_cookie(server: Runnin
     browser = await server.sign_in()
     headers = {**browser, "authorization": "Bearer wrong"}
     assert (await server.http.get("/api/models", headers=headers)).status_code == 401
-    two = {"cookie": f"{browser['cookie']}; {server.cookie_name}=other"}
+    two = {**browser, "cookie": f"{browser['cookie']}; {server.cookie_name}=other"}
     assert (await server.http.get("/api/models", headers=two)).status_code == 400
 
 
 @pytest.mark.case("WEB-12")
 async def test_the_same_rules_hold_for_the_same_token_however_it_comes(server: RunningServer) -> None:
-    session = (await server.sign_in())["cookie"].partition("=")[2]
+    browser = await server.sign_in()
+    session = browser["cookie"].partition("=")[2] + browser[HALF]
     for token in (TOKEN, session):
-        as_cookie = {"cookie": f"{server.cookie_name}={token}"}
+        as_cookie = {"cookie": f"{server.cookie_name}={token[:3]}", HALF: token[3:]}
         as_bearer = {"authorization": f"bearer {token}"}
         assert (await server.http.get("/api/models", headers=as_cookie)).status_code == 200
         assert (await server.http.get("/api/models", headers=as_bearer)).status_code == 200

@@ -63,17 +63,22 @@ class Studio:
         self._scripts += len(turns)
         self.path.write_text(json.dumps({"turns": [*silent, *turns], "loop": loop}), encoding="utf-8")
 
-    def cookie(self) -> Any:
-        """Open a session, as the page does with its link, and return its cookie."""
+    async def sign_in(self, context: BrowserContext) -> None:
+        """Open a session, as the page does with its link, and give the browser both halves of its token."""
         code = self.server.post("/api/link")["url"].partition("#code=")[2]
         answer = httpx2.post(f"{self.url}/api/session", json={"code": code}, trust_env=False)
         name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
-        return {"name": name, "value": value, "url": self.url, "httpOnly": True, "sameSite": "Strict"}
+        cookie: Any = {"name": name, "value": value, "url": self.url, "httpOnly": True, "sameSite": "Strict"}
+        await context.add_cookies([cookie])
+        half = json.dumps(answer.json()["half"])
+        await context.add_init_script(
+            f"location.origin === {json.dumps(self.url)} && localStorage.setItem('pilothouse.half', {half})"
+        )
 
     async def open(self, context: BrowserContext, path: str = "/") -> Chat:
         """Open another tab; the first one of a browser signs it in."""
         if not await context.cookies(self.url):
-            await context.add_cookies([self.cookie()])
+            await self.sign_in(context)
         chat = Chat(await context.new_page(), self)
         await chat.go(path)
         return chat

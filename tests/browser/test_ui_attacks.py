@@ -8,9 +8,10 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext, WebSocketRoute, expect
+from playwright.async_api import Browser, BrowserContext, WebSocketRoute, expect
 
 from tests.browser.payloads import INERT_TARGETS, LISTENER, MUTATIONS, PLAIN
 from tests.browser.studio import Chat, Studio
@@ -293,9 +294,43 @@ async def test_the_page_refuses_to_be_framed(studio: Studio, browser_context: Br
     document = f"<html><iframe src='{studio.url}/'></iframe></html>".encode()
     async with listening({"/": (200, document), "/favicon.ico": (204, b"")}) as elsewhere:
         page = await browser_context.new_page()
-        await browser_context.add_cookies([studio.cookie()])
+        await studio.sign_in(browser_context)
         await page.goto(elsewhere.url)
         frame = page.frames[1]
         await expect(page.frame_locator("iframe").get_by_role("main")).to_have_count(0)
         assert "chrome-error" in frame.url
         await page.close()
+
+
+@pytest.mark.case("WEB-05", "WEB-12")
+async def test_what_a_browser_brings_to_another_port_of_this_machine_signs_nobody_in(
+    studio: Studio, browser_context: BrowserContext
+) -> None:
+    # Cookies know no ports: whoever serves a page on this machine gets those of all its pages.
+    chat = await studio.open(browser_context)
+    await chat.ask("Hello")
+    async with listening({"/": (200, b"<html>A preview</html>"), "/favicon.ico": (204, b"")}) as elsewhere:
+        page = await browser_context.new_page()
+        await page.goto(elsewhere.url)
+        await page.close()
+    brought = elsewhere.asked[0].headers
+    stolen = {name: value for name, value in brought.items() if name in ("cookie", "authorization")}
+    forged = {**stolen, "origin": studio.url, "sec-fetch-site": "same-origin"}
+    async with httpx2.AsyncClient(base_url=studio.url, trust_env=False) as thief:
+        for method, path in (("GET", "/api/state"), ("GET", "/api/audit"), ("POST", "/api/link")):
+            assert (await thief.request(method, path, headers=forged)).status_code == 401, path
+
+
+@pytest.mark.case("WEB-03")
+async def test_the_link_signs_a_browser_in_for_good(studio: Studio, chromium: Browser) -> None:
+    fresh = await chromium.new_context()
+    try:
+        chat = Chat(await fresh.new_page(), studio)
+        await chat.page.goto(studio.server.post("/api/link")["url"])
+        await expect(chat.connection).to_have_text("connected")
+        assert "code" not in chat.page.url
+        await chat.page.reload()
+        await expect(chat.connection).to_have_text("connected")
+        await Chat(await fresh.new_page(), studio).go("/")
+    finally:
+        await fresh.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,9 @@ from typing import Any
 import httpx2
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
+from pilothouse.server.guard import HALF
 from pilothouse.server.listening import Listener, listen
 from pilothouse.server.run import Ready, ServerOptions, serve
 from pilothouse.server.stopping import Stop
@@ -74,14 +76,20 @@ class Reach:
         """Use a one-time link like the page does, and return the headers of a signed-in browser."""
         link = (await self.http.post("/api/link", headers=BEARER)).json()["url"]
         answer = await self.http.post("/api/session", json={"code": link.partition("#code=")[2]})
-        assert answer.status_code == 204
-        cookie = answer.headers["set-cookie"].partition(";")[0]
-        return {"cookie": cookie, "sec-fetch-site": "same-origin", "origin": f"http://{self.authority}"}
+        assert answer.status_code == 200
+        session = {"cookie": answer.headers["set-cookie"].partition(";")[0], HALF: answer.json()["half"]}
+        return {**session, "sec-fetch-site": "same-origin", "origin": f"http://{self.authority}"}
 
     @asynccontextmanager
-    async def socket(self, headers: Mapping[str, str] = BEARER) -> AsyncIterator[ClientConnection]:
+    async def socket(
+        self, headers: Mapping[str, str] = BEARER, offering: Sequence[Subprotocol] | None = None
+    ) -> AsyncIterator[ClientConnection]:
         async with connect(
-            f"ws://{self.authority}/api/ws", additional_headers=dict(headers), proxy=None, open_timeout=PATIENCE
+            f"ws://{self.authority}/api/ws",
+            additional_headers=dict(headers),
+            subprotocols=offering,
+            proxy=None,
+            open_timeout=PATIENCE,
         ) as socket:
             yield socket
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.server.guard import HALF
 from pilothouse.server.routes import ROUTES
 from pilothouse.server.run import ServerOptions
 from pilothouse.types import limits
@@ -102,12 +103,13 @@ async def test_a_session_outlives_the_server_that_began_it(home: Path) -> None:
     async with core(home) as server:
         conversation = await server.new_conversation()
         browser = await server.sign_in()
-        token = browser["cookie"].partition("=")[2]
+        cookie, half = browser["cookie"].partition("=")[2], browser[HALF]
     assert not (home / ADDRESS_FILE).exists()
     async with core(home) as server:
-        headers = {"cookie": f"{server.cookie_name}={token}"}
+        headers = {"cookie": f"{server.cookie_name}={cookie}", HALF: half}
         assert (await server.http.get(f"/api/conversations/{conversation}", headers=headers)).status_code == 200
-        assert not await asyncio.to_thread(files_with, home, token)
+        assert not await asyncio.to_thread(files_with, home, cookie)
+        assert not await asyncio.to_thread(files_with, home, half)
 
 
 @pytest.mark.case("WEB-10")

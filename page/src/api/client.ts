@@ -1,5 +1,6 @@
 import createClient from "openapi-fetch";
 import { learnClock } from "../store/clock";
+import { keepHalf, withHalf } from "./half";
 import type { paths } from "./schema";
 import type {
   Answer,
@@ -42,7 +43,7 @@ const unreachable: PageProblem = {
   fix: "Check that pilothouse is still running.",
 };
 
-function problemOf(body: unknown, status: number): PageProblem {
+export function problemOf(body: unknown, status: number): PageProblem {
   const told = body as Partial<PageProblem> | null | undefined;
   if (typeof told?.message === "string") {
     return { code: told.code ?? "internal", message: told.message, fix: told.fix ?? "" };
@@ -54,7 +55,7 @@ export const client = createClient<paths>({
   baseUrl: typeof location === "undefined" ? "" : location.origin,
   credentials: "same-origin",
   // Looked up at each call, so that a test can put its own in place.
-  fetch: (request) => globalThis.fetch(request),
+  fetch: (request) => globalThis.fetch(withHalf(request)),
 });
 
 interface Outcome<T> {
@@ -76,7 +77,7 @@ export const at = (id: string) => ({ params: { path: { id } } });
 
 /** Everything the page asks of the server, by name. */
 export const api = {
-  signIn: (code: string) => take(client.POST("/api/session", { body: { code } })),
+  signIn: async (code: string) => keepHalf((await take(client.POST("/api/session", { body: { code } }))).half),
   signOut: () => take(client.DELETE("/api/session")),
   state: (conversation: string | null) =>
     take(client.GET("/api/state", { params: { query: conversation ? { conversation } : {} } })),

@@ -1,3 +1,5 @@
+import { protocols } from "./half";
+
 /** What of a WebSocket is used; a test gives its own. */
 export interface Wire {
   onopen: ((event: never) => unknown) | null;
@@ -23,7 +25,7 @@ const MAX_WAIT_MS = 15_000;
 
 /** Open a WebSocket to a path of this server. */
 export function openWire(path: string): WebSocket {
-  return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`);
+  return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`, protocols());
 }
 
 /** Return the object that a text holds, or null. */

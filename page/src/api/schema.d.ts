@@ -993,7 +993,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Exchange the code of a one-time link for a session cookie. */
+        /** Exchange the code of a one-time link for a session. */
         post: operations["begin_session"];
         /** End this session and every stream opened with it. */
         delete: operations["end_session"];
@@ -2591,10 +2591,17 @@ export interface components {
         };
         /**
          * SessionRequest
-         * @description Exchanges the one-time code of a link for a session cookie.
+         * @description Exchanges the one-time code of a link for a session.
          */
         SessionRequest: {
             code: string;
+        };
+        /**
+         * SignedIn
+         * @description The half of a session's token that is not in its cookie; each request of the page sends it along.
+         */
+        SignedIn: {
+            half: string;
         };
         /**
          * SmitherySource
@@ -5168,12 +5175,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done. */
-            204: {
+            /** @description All is well. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
             };
             /** @description What went wrong. */
             default: {

@@ -1,5 +1,6 @@
 import { Anchor, Button, Loader } from "@mantine/core";
 import { useState, type ReactNode } from "react";
+import { download, useBytes } from "../api/bytes";
 import { api, errorText } from "../api/client";
 import type { Item } from "../api/types";
 import { argumentsOf, text } from "../chat/data";
@@ -65,7 +66,7 @@ function Place({ part }: { part: ResultPart }) {
 function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
   return (
     <p className={classes.place}>
-      <Anchor inherit href={partUrl(itemId, part.index)} download={part.name || "result"}>
+      <Anchor inherit {...download(partUrl(itemId, part.index), part.name || "result")}>
         {part.name || part.uri || "Download"}
       </Anchor>
       <span>{[part.mediaType, size(part.bytes)].filter(Boolean).join(", ")}</span>
@@ -74,11 +75,23 @@ function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
 }
 
 function Picture({ itemId, part }: { itemId: string; part: ResultPart }) {
-  const url = partUrl(itemId, part.index);
+  const { url, failed } = useBytes(partUrl(itemId, part.index));
+  if (failed) return <p className={classes.problem}>The image could not be fetched.</p>;
+  if (!url) return <Loader size="xs" aria-label="Fetching the image" />;
   return (
     <a href={url} target="_blank" rel="noreferrer noopener" className={classes.picture}>
-      <img src={url} alt={part.name || "What the tool drew"} loading="lazy" />
+      <img src={url} alt={part.name || "What the tool drew"} />
     </a>
+  );
+}
+
+function Sound({ itemId, part }: { itemId: string; part: ResultPart }) {
+  const { url } = useBytes(partUrl(itemId, part.index));
+  return (
+    <>
+      {url && <audio className={classes.sound} controls src={url} />}
+      <Binary itemId={itemId} part={part} />
+    </>
   );
 }
 
@@ -111,8 +124,7 @@ function Part({ itemId, part }: { itemId: string; part: ResultPart }) {
     case "audio":
       return (
         <Labelled label="Sound">
-          <audio className={classes.sound} controls preload="none" src={partUrl(itemId, part.index)} />
-          <Binary itemId={itemId} part={part} />
+          <Sound itemId={itemId} part={part} />
         </Labelled>
       );
     case "resource":

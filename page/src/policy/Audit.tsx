@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import { authority, type AuditReport } from "../api/authority";
+import { download } from "../api/bytes";
 import { errorText } from "../api/client";
 import { counted } from "../servers/words";
 import settings from "../settings/Settings.module.css";
@@ -57,7 +58,7 @@ export function Audit() {
         <Button size="compact-sm" variant="default" loading={isBusy} onClick={check}>
           Check the record
         </Button>
-        <Button size="compact-sm" variant="default" component="a" href="/api/audit" download="pilothouse-record.json">
+        <Button size="compact-sm" variant="default" component="a" {...download("/api/audit", "pilothouse-record.json")}>
           Export
         </Button>
       </div>

@@ -1,5 +1,6 @@
 import { Button, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useMemo, useRef, useState } from "react";
+import { save } from "../api/bytes";
 import { api } from "../api/client";
 import type { TrafficMessage } from "../api/types";
 import { Failure } from "../settings/Warning";
@@ -38,16 +39,6 @@ function useTraffic() {
       .catch(tell);
   };
   return { messages, recording, problem, switchTo };
-}
-
-/** Give the person a file. */
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }
 
 interface FiltersProps {
@@ -111,7 +102,7 @@ export function TrafficRoom() {
     const names = new Map(messages.map((message) => [message.serverId, message.server]));
     return [...names].map(([value, label]) => ({ value, label })).sort((a, b) => a.label.localeCompare(b.label));
   }, [messages]);
-  const save = () => download("mcp-traffic.json", JSON.stringify(found, null, 2));
+  const keep = () => save("mcp-traffic.json", new Blob([JSON.stringify(found, null, 2)], { type: "application/json" }));
   return (
     <>
       <div className={classes.bar}>
@@ -122,7 +113,7 @@ export function TrafficRoom() {
           onChange={(event) => switchTo(event.currentTarget.checked)}
         />
         <span className={classes.space} />
-        <Button size="xs" variant="default" disabled={found.length === 0} onClick={save}>
+        <Button size="xs" variant="default" disabled={found.length === 0} onClick={keep}>
           Export {counted(found.length, "message")}
         </Button>
       </div>

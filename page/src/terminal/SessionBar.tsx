@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
+import { download } from "../api/bytes";
 import { hands } from "../api/hands";
 import type { SandboxView } from "../api/types";
 import { Confirm } from "../settings/Confirm";
@@ -55,7 +56,7 @@ export function SessionBar({ conversationId, session, sandbox }: SessionBarProps
       </span>
       <CopySelection text={selected} />
       <Tooltip label="Download the recording">
-        <ActionIcon size="sm" component="a" href={recording} download aria-label="Download the recording">
+        <ActionIcon size="sm" component="a" {...download(recording, `${conversationId}.cast`)} aria-label="Download the recording">
           <DownloadIcon size={15} />
         </ActionIcon>
       </Tooltip>

@@ -20,6 +20,10 @@ from pilothouse.types.errors import PilothouseError
 log = logging.getLogger(__name__)
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+# Where the page sends the half of its token that is not in the cookie. A script cannot give a WebSocket a header of
+# its own: there it is the second of the protocols that it offers.
+HALF = "x-pilothouse-half"
+PROTOCOL = "pilothouse"
 # A token in an address ends up in histories and logs; these names are refused, valid or not.
 TOKEN_PARAMETERS = frozenset({"token", "access_token", "auth", "authorization", "bearer", "session", "code", "api_key"})
 
@@ -176,12 +180,19 @@ def credential(headers: dict[str, list[str]], cookie_name: str) -> tuple[str, Ca
         for name, _, value in (part.strip().partition("=") for part in line.split(";"))
         if name == cookie_name
     ]
-    if len(bearers) > 1 or len(cookies) > 1:
+    halves = [*headers.get(HALF, []), *_offered(headers)]
+    if len(bearers) > 1 or len(cookies) > 1 or len(halves) > 1:
         raise PilothouseError("bad_request", "The request carries more than one token.")
     if bearers:
         scheme, _, token = bearers[0].partition(" ")
         return (token.strip(), "bearer") if scheme.lower() == "bearer" and token.strip() else None
-    return (cookies[0], "cookie") if cookies and cookies[0] else None
+    return (cookies[0] + halves[0], "cookie") if cookies and halves and cookies[0] and halves[0] else None
+
+
+def _offered(headers: dict[str, list[str]]) -> list[str]:
+    """Return the half of a token that a WebSocket's protocols carry."""
+    names = [name.strip() for line in headers.get("sec-websocket-protocol", []) for name in line.split(",")]
+    return names[1:] if names[:1] == [PROTOCOL] else []
 
 
 def _fields(scope: Scope) -> dict[str, list[str]]:

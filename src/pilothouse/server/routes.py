@@ -13,6 +13,7 @@ from pilothouse.server.index_routes import INDEX_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
+from pilothouse.server.sessions import halves
 from pilothouse.server.terminal_routes import TERMINAL_ROUTES
 from pilothouse.server.todo_routes import TODO_ROUTES
 from pilothouse.server.watchdog import was_blocked
@@ -37,6 +38,7 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
     SessionRequest,
+    SignedIn,
 )
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
@@ -92,9 +94,9 @@ async def health(call: Call[None, NoQuery]) -> Health:
 
 
 async def begin_session(call: Call[SessionRequest, NoQuery]) -> Reply:
-    """Exchange a link's code for a cookie."""
+    """Exchange a link's code for a session: one half of its token as a cookie, the other for the page to keep."""
     token = await call.access.redeem(call.body.code)
-    return Reply(None, {"set-cookie": call.access.cookie(token)})
+    return Reply(SignedIn(half=halves(token)[1]), {"set-cookie": call.access.cookie(token)})
 
 
 async def end_session(call: Call[None, NoQuery]) -> Reply:
@@ -244,10 +246,9 @@ _SERVER: tuple[AnyRoute, ...] = (
         path="/api/session",
         handler=begin_session,
         body=SessionRequest,
-        status=204,
-        kind="empty",
+        reply=SignedIn,
         public=True,
-        summary="Exchange the code of a one-time link for a session cookie.",
+        summary="Exchange the code of a one-time link for a session.",
     ),
     Route(
         method="DELETE",

@@ -32,6 +32,15 @@ class Caller:
 NOBODY = Caller(owner="", carrier="bearer", token="")
 
 
+def halves(token: str) -> tuple[str, str]:
+    """Return a session's token as a browser keeps it: a cookie, and what only pages of this very port can read.
+
+    Cookies know no ports: whoever serves another page on this machine is sent them too.
+    """
+    middle = len(token) // 2
+    return token[:middle], token[middle:]
+
+
 def digest(token: str) -> bytes:
     """Return what is compared and kept instead of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -118,6 +127,7 @@ class Access:
             task.cancel()
 
     def cookie(self, token: str | None) -> str:
-        """Return the Set-Cookie value that gives a token to the browser, or takes it back."""
+        """Return the Set-Cookie value that gives a token's first half to the browser, or takes it back."""
         age = 0 if token is None else limits.SESSION_DAYS * 86_400
-        return f"{self.cookie_name}={token or ''}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
+        half = halves(token)[0] if token else ""
+        return f"{self.cookie_name}={half}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"

@@ -10,6 +10,7 @@ from contextlib import aclosing, suppress
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
 
+from pilothouse.server.guard import PROTOCOL
 from pilothouse.server.problems import internal_problem
 from pilothouse.server.sessions import Access, Caller
 from pilothouse.types import limits
@@ -47,7 +48,7 @@ async def page_socket(socket: WebSocket) -> None:
 async def serve(socket: WebSocket, work: Callable[[], Coroutine[None, None, None]]) -> None:
     """Do the work of a connection until it ends, its session does, or the server stops; then close it and say why."""
     access: Access = socket.app.state.access
-    await socket.accept()
+    await socket.accept(subprotocol=PROTOCOL if PROTOCOL in socket.scope.get("subprotocols", ()) else None)
     serving = asyncio.ensure_future(work())
     try:
         with access.streaming(socket.scope["caller"], serving):

@@ -39,9 +39,15 @@ class Problem(Frozen, frozen=True):
 
 
 class SessionRequest(_Body, frozen=True):
-    """Exchanges the one-time code of a link for a session cookie."""
+    """Exchanges the one-time code of a link for a session."""
 
     code: str
+
+
+class SignedIn(Frozen, frozen=True):
+    """The half of a session's token that is not in its cookie; each request of the page sends it along."""
+
+    half: str
 
 
 class Link(Frozen, frozen=True):
