@@ -11,9 +11,12 @@ import pytest
 from pilothouse.agent.history import history
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch, ModelInput
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, ToolOutput
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.invariants import check_messages
 from tests.support.scripted_endpoint import Endpoint, Reply
+from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import AT_ONCE, eventually
 from tests.support.wire_writers import Call, Say, Text, Tokens
 
@@ -179,6 +182,29 @@ async def test_one_long_run_makes_room_as_often_as_it_needs_to(home: Path, full:
         assert await chat.texts("compaction") == ["Summary 0.", "Summary 1.", "Summary 2."]
         assert (await chat.texts("response"))[-1] == "Done."
         check_messages(history(await chat.items()))
+
+
+@pytest.mark.case("F-33", "MOD-24")
+async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it(home: Path) -> None:
+    line = "".join(f"{number} " for number in range(8_000))
+
+    async def look(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        return ToolOutput(text=line)
+
+    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "small"}) as chat:
+        where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
+        await chat.api.add_model(ME, ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
+        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        give_tools(chat.host, ToolOf("look", look))
+        endpoint.answer(Reply(Say((Call("c1", "look", "{}"),))), Reply(Say((Text(["Done."]),))))
+        assert (await chat.say("Look", allow=("look",))).status == "completed"
+        [call] = await chat.items("tool_call")
+        assert len(call.text) < 8_000 + 100
+        assert "characters left out" in call.text
+        assert "7999" in call.text
+        assert len(endpoint.requests[-1].body) < 8_000 * limits.CHARS_PER_TOKEN * limits.COMPACT_ABOVE
+        [part] = (await chat.api.result(ME, call.id)).parts
+        assert part.text == line
 
 
 @pytest.mark.case("F-34")

@@ -83,6 +83,11 @@ def _shape(calls: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
     return frozenset((str(call.data.get("tool")), encode(call.data.get("arguments"))) for call in calls)
 
 
+def result_room(context_window: int) -> int:
+    """Return how many characters of one result a model gets."""
+    return min(limits.RESULT_CHARS, int(context_window * limits.CHARS_PER_TOKEN * limits.RESULT_SHARE))
+
+
 def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> bool:
     """Return whether the next request would leave little room in the context window."""
     used = characters // limits.CHARS_PER_TOKEN

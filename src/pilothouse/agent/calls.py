@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from pilothouse.agent import questions
+from pilothouse.agent import budget, questions
 from pilothouse.agent.call_log import tell
 from pilothouse.agent.deadline import call_times
 from pilothouse.agent.execution import Execution, failure
@@ -170,7 +170,8 @@ class Calls:
             await self._park(call, tool, outcome)
             return True
         elapsed = time.monotonic() - began
-        processed = await self._results.process(outcome, call.id, call.conversation_id)
+        room = budget.result_room(self._setting.context_window)
+        processed = await self._results.process(outcome, call.id, call.conversation_id, room)
         await self._recorder.conclude(call, processed, elapsed, progress=execution.last_progress)
         return False
 

@@ -28,9 +28,9 @@ class Kept(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def of_text(text: str) -> tuple[Part, ...]:
+def of_text(text: str, room: int) -> tuple[Part, ...]:
     """Return a plain text as its one piece, where it is more than the timeline takes."""
-    return (Part(kind="text", text=text),) if len(text) > limits.RESULT_CHARS else ()
+    return (Part(kind="text", text=text),) if len(text) > room else ()
 
 
 def kept(parts: Sequence[Part], masking: Masking) -> Kept:

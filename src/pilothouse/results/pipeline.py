@@ -39,13 +39,16 @@ class Pipeline:
         # Several threads at work on texts would take turns with the event loop, and it would wait for each.
         self._one_by_one = asyncio.Lock()
 
-    async def process(self, output: ToolOutput, item_id: str, conversation_id: str) -> ToolOutput:
+    async def process(
+        self, output: ToolOutput, item_id: str, conversation_id: str, room: int | None = None
+    ) -> ToolOutput:
         """Return the output masked and bounded for the model; the whole of it is kept."""
+        room = limits.RESULT_CHARS if room is None else room
         if _size(output) <= limits.RESULT_AT_ONCE:
-            done = self._processed(output)
+            done = self._processed(output, room)
         else:
             async with self._one_by_one:
-                done = await asyncio.to_thread(self._processed, output)
+                done = await asyncio.to_thread(self._processed, output, room)
         if done.kept is not None:
             await self._keeper.keep_result(KeptResult(item_id, conversation_id, done.kept.parts, done.kept.cut))
         return done.output
@@ -58,11 +61,11 @@ class Pipeline:
             _log.exception("masking what a call tells failed")
             return {}
 
-    def _processed(self, output: ToolOutput) -> _Processed:
+    def _processed(self, output: ToolOutput, room: int) -> _Processed:
         try:
             masking = Masking(self._redactor)
-            text, hidden = without_hidden(masking.text(output.text, limits.RESULT_CHARS).text)
-            kept = parts.kept(output.parts or parts.of_text(output.text), masking)
+            text, hidden = without_hidden(masking.text(output.text, room).text)
+            kept = parts.kept(output.parts or parts.of_text(output.text, room), masking)
             error, data = (_masked(self._redactor, part) for part in (output.error, output.data))
         except Exception as failure:
             _log.exception("masking a result failed")

@@ -376,9 +376,12 @@ class Journal(Protocol):
 class Results(Protocol):
     """What happens to a result before anyone sees or keeps it."""
 
-    async def process(self, output: ToolOutput, item_id: str, conversation_id: str) -> ToolOutput:
+    async def process(
+        self, output: ToolOutput, item_id: str, conversation_id: str, room: int | None = None
+    ) -> ToolOutput:
         """Return the output masked and bounded for the model; its parts are kept, and listed in `data["content"]`.
 
+        `room` is how many characters the model has for it, when that is less than usual.
         `data["cut"]` is set when even what was kept is not the whole result.
         """
         ...

@@ -25,6 +25,8 @@ DEGRADED_FOR = 60.0
 MAX_RECOVERIES = 5
 # What of a result goes to the model.
 RESULT_CHARS = 32_000
+# And never more than this part of the model's window: one result alone must not be too long for it.
+RESULT_SHARE = 0.25
 # What is kept of a result for people, characters and bytes together: a large file, not a disk image.
 RESULT_KEPT = 16 * 1024 * 1024
 # Pieces of one result; more is a list that belongs in one text.
