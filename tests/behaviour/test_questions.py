@@ -281,3 +281,29 @@ async def test_only_more_rounds_are_more(home: Path, wanted: int) -> None:
     async with chatting(home, [[call], "Done."]) as chat:
         assert (await chat.say()).status == "completed"
         assert await chat.texts("tool_call") == ["`additional_iterations` must be at least 1."]
+
+
+@pytest.mark.case("F-52")
+async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_the_person_goes_on(home: Path) -> None:
+    busy = asyncio.Event()
+
+    async def for_ever(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        busy.set()
+        await asyncio.Event().wait()
+        return ToolOutput("")
+
+    home.mkdir(parents=True)
+    (home / "config.json").write_text('{"version": "1.0", "resume_after_restart": "ask"}')
+    turns = [[{"call": "wait", "arguments": {}}, {"call": "change", "arguments": {}}], "Well."]
+    async with chatting(home, turns) as chat:
+        give_tools(chat.host, ToolOf("wait", for_ever), ToolOf("change", effects=frozenset({"writes"})))
+        sent, conversation = await chat.send(), chat.id
+        async with asyncio.timeout(10):
+            await busy.wait()
+    async with chatting(home, turns) as chat:
+        chat.id = conversation
+        assert (await chat.api.run(ME, sent.run_id)).status == "interrupted"
+        assert [item.status for item in await chat.items("question")] == ["waiting"], "it may still be resumed"
+        assert (await chat.say("Never mind")).status == "completed"
+        assert [item.status for item in await chat.items("question")] == ["cancelled"]
+        assert [item.status for item in await chat.items("tool_call")] == ["unknown", "cancelled"]

@@ -220,10 +220,12 @@ class HostService(
         return accepted
 
     async def _withdraw_questions(self, owner: str, conversation_id: str) -> None:
-        """Cancel a run that waits for an answer: a new message is the person's answer."""
-        for run in await self._records.runs_in(("waiting",), conversation_id):
-            if run.owner == owner:
+        """Give up what waits for an answer, or to be resumed: a new message is the person's answer."""
+        for run in await self._records.runs_in(("waiting", "interrupted"), conversation_id):
+            if run.owner == owner and run.status == "waiting":
                 await self.cancel_run(owner, run.id)
+            elif run.owner == owner:
+                await self._records.settle_run(run.id, _passed_over)
 
     async def run(self, owner: str, run_id: str) -> Run:
         """Return a run."""
@@ -381,6 +383,11 @@ def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None
         # Whoever executes it sees this, on whatever process, and ends it.
         return msgspec.structs.replace(run, cancel_requested=True), []
     return msgspec.structs.replace(run, status="cancelled", cancel_requested=True), leftovers.cancelled(left)
+
+
+def _passed_over(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
+    """Close what an interrupted run would have gone on with."""
+    return (run, leftovers.cancelled(left)) if run.status == "interrupted" and left else None
 
 
 def _queued_again(run: Run) -> Run | None:
