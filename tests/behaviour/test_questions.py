@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConversationPatch
+from pilothouse.types.api import Answer, ConfigPatch, ConversationPatch
 from pilothouse.types.authority import Pattern
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
@@ -292,10 +292,9 @@ async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_
         await asyncio.Event().wait()
         return ToolOutput("")
 
-    home.mkdir(parents=True)
-    (home / "config.json").write_text('{"version": "1.0", "resume_after_restart": "ask"}')
     turns = [[{"call": "wait", "arguments": {}}, {"call": "change", "arguments": {}}], "Well."]
     async with chatting(home, turns) as chat:
+        await chat.api.update_config(ME, ConfigPatch(resume_after_restart="ask"))
         give_tools(chat.host, ToolOf("wait", for_ever), ToolOf("change", effects=frozenset({"writes"})))
         sent, conversation = await chat.send(), chat.id
         async with asyncio.timeout(10):
