@@ -1,6 +1,6 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
 import { useEffect, useRef, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
-import { keyLabel } from "../shell/commands";
+import { isTyping, keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
@@ -71,7 +71,8 @@ export function Composer({ draftId }: { draftId: string }) {
   const takesImages = model?.supportsImages ?? false;
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
-    if (!isTouch()) box.current?.focus();
+    // Who has begun to type elsewhere while the conversation was fetched goes on there.
+    if (!isTouch() && !isTyping(document.activeElement)) box.current?.focus();
   }, []);
 
   const take = (files: File[]) => {

@@ -5,16 +5,17 @@ export interface Draft {
 }
 
 const place = (id: string) => `pilothouse.draft.${id}`;
-const nothing: Draft = { text: "", key: null };
+/** An empty box. */
+export const noDraft: Draft = { text: "", key: null };
 
 /** Return the kept draft of a conversation. */
 export function loadDraft(id: string, storage: Storage = localStorage): Draft {
   try {
     const kept = JSON.parse(storage.getItem(place(id)) ?? "null") as Partial<Draft> | null;
-    if (typeof kept?.text !== "string") return nothing;
+    if (typeof kept?.text !== "string") return noDraft;
     return { text: kept.text, key: typeof kept.key === "string" ? kept.key : null };
   } catch {
-    return nothing;
+    return noDraft;
   }
 }
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { errorText } from "../api/client";
 import { sendMessage } from "../store/actions";
-import { loadDraft, newKey, saveDraft, type Draft } from "./drafts";
+import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
 
 /** Images do not fit into the browser's storage; they stay while the tab does. */
@@ -26,27 +26,51 @@ export function useComposer(draftId: string): Composing {
   const [problem, setProblem] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
   const busy = useRef(false);
+  // As it is now: files are read and messages accepted while the person types on.
+  const latest = useRef({ draft, images });
+  const reading = useRef<Promise<void>>(Promise.resolve());
 
   const keep = (next: Draft) => {
+    latest.current.draft = next;
     setDraft(next);
     saveDraft(draftId, next);
   };
   const keepImages = (next: Attachment[]) => {
+    latest.current.images = next;
     keptImages.set(draftId, next);
     setImages(next);
     // Other images make another message.
-    keep({ ...draft, key: null });
+    keep({ ...latest.current.draft, key: null });
+  };
+
+  /** Take what was sent out of the box; what was added to it since is the beginning of the next message. */
+  const accepted = (id: string, sent: { text: string; images: readonly Attachment[] }) => {
+    const { draft: now, images: attached } = latest.current;
+    const text = now.text === sent.text ? "" : now.text;
+    const left = attached.filter((image) => !sent.images.includes(image));
+    if (id === draftId) {
+      keepImages(left);
+      keep({ text, key: null });
+      return;
+    }
+    // The first message of a conversation: its box takes over.
+    keptImages.delete(draftId);
+    saveDraft(draftId, noDraft);
+    keptImages.set(id, left);
+    saveDraft(id, { text, key: null });
   };
 
   const attempt = async () => {
-    const key = draft.key ?? newKey();
-    keep({ ...draft, key });
+    setProblem(null);
+    const { text } = latest.current.draft;
+    // What was attached before belongs to it, also while it is still being read.
+    await reading.current;
+    const sent = { text, images: latest.current.images };
+    const key = latest.current.draft.key ?? newKey();
+    if (latest.current.draft.text === text) keep({ text, key });
     try {
-      await sendMessage({ text: draft.text, images: images.map(({ mediaType, data }) => ({ mediaType, data })), key });
-      keptImages.delete(draftId);
-      setImages([]);
-      keep({ text: "", key: null });
-      setProblem(null);
+      const images = sent.images.map(({ mediaType, data }) => ({ mediaType, data }));
+      accepted(await sendMessage({ text, images, key }), sent);
     } catch (error) {
       setProblem(`Not sent; your message is still here. ${errorText(error)}`);
     }
@@ -62,7 +86,9 @@ export function useComposer(draftId: string): Composing {
   };
 
   const addFiles = (files: File[]) => {
-    attach(images, files).then(keepImages, (error: unknown) => setProblem(errorText(error)));
+    reading.current = reading.current
+      .then(() => attach(latest.current.images, files))
+      .then(keepImages, (error: unknown) => setProblem(errorText(error)));
   };
 
   return {
@@ -72,7 +98,7 @@ export function useComposer(draftId: string): Composing {
     isSending,
     setText: (text) => keep({ text, key: null }),
     addFiles,
-    removeImage: (at) => keepImages(images.filter((_, other) => other !== at)),
+    removeImage: (at) => keepImages(latest.current.images.filter((_, other) => other !== at)),
     setProblem,
     send,
   };

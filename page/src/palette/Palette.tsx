@@ -131,6 +131,8 @@ function Chooser({ onChoose, onCancel }: { onChoose: (entry: Entry) => void; onC
         placeholder="Type a command or a title"
         autoComplete="off"
         spellCheck={false}
+        // At once, so that the next letter is already its own; the dialog would give the focus a moment later.
+        autoFocus
         data-autofocus
         value={query}
         onChange={(event) => {

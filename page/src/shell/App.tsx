@@ -1,6 +1,6 @@
 import { Drawer } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { goToApproval } from "../approvals/focus";
 import { Chat } from "../chat/Chat";
 import { Sidebar } from "../conversations/Sidebar";
@@ -22,7 +22,8 @@ import { hasDraft, sendDraft, startNew } from "./start";
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
 const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
-const Palette = lazy(() => import("../palette/Palette"));
+const loadPalette = () => import("../palette/Palette");
+const Palette = lazy(loadPalette);
 
 /** Below this width the list of conversations is a drawer. */
 const NARROW = "(max-width: 760px)";
@@ -90,7 +91,8 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
     [open, isNarrow],
   );
   useCommands(commands);
-  useEffect(() => {
+  // Whoever sees the page may press its keys.
+  useLayoutEffect(() => {
     window.addEventListener("keydown", handleKey);
     return () => window.removeEventListener("keydown", handleKey);
   }, []);
@@ -103,6 +105,8 @@ function Page() {
   const close = () => setOpened(null);
   useGlobalCommands(setOpened, isNarrow);
   useEffect(() => onRoute(() => setOpened(null)), []);
+  // Fetched before it is wanted: what is typed right after its keys is meant for it.
+  useEffect(() => void loadPalette().catch(() => undefined), []);
   return (
     <div className={classes.page}>
       <a className="skip" href="#main">

@@ -26,7 +26,7 @@ function changes(saved: ConversationSettings, draft: ConversationSettings): Part
 }
 
 /** The fields, filled once; each is saved when it is left. */
-function Fields({ settings }: { settings: ConversationSettings }) {
+function Fields({ id, settings }: { id: string | null; settings: ConversationSettings }) {
   const model = useApp(currentModel);
   const [draft, setDraft] = useState(settings);
   const latest = useRef(draft);
@@ -38,7 +38,8 @@ function Fields({ settings }: { settings: ConversationSettings }) {
   const save = () => {
     const change = changes(saved.current, latest.current);
     saved.current = { ...saved.current, ...change };
-    if (Object.keys(change).length) void changeSettings(change).catch(tell);
+    // Not of the one that is open now: the fields may have been left by going to another.
+    if (Object.keys(change).length) void changeSettings(change, id).catch(tell);
   };
   // Closing by Escape takes the focused field away without a blur.
   useEffect(() => save, []);
@@ -122,19 +123,20 @@ function Fields({ settings }: { settings: ConversationSettings }) {
 /** What this conversation has of its own: prompt, temperature, length, thinking, folder, tools. */
 export function ChatSettings() {
   const [opened, setOpened] = useState(false);
-  const id = useApp((state) => state.open?.conversation.id ?? "new");
+  const id = useApp((state) => state.open?.conversation.id ?? null);
   const settings = useApp((state) => state.open?.conversation.settings ?? state.newSettings);
+  const isOpening = useApp((state) => state.opening);
   return (
     <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus>
       <Popover.Target>
         <Tooltip label="Chat settings" disabled={opened}>
-          <ActionIcon size="lg" aria-label="Chat settings" onClick={() => setOpened(!opened)}>
+          <ActionIcon size="lg" aria-label="Chat settings" disabled={isOpening} onClick={() => setOpened(!opened)}>
             <SlidersIcon />
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
       <Popover.Dropdown aria-label="Chat settings" mah="calc(100dvh - 60px)" style={{ overflowY: "auto" }}>
-        <Fields key={id} settings={settings} />
+        <Fields key={id} id={id} settings={settings} />
       </Popover.Dropdown>
     </Popover>
   );

@@ -1,4 +1,4 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useLayoutEffect, useSyncExternalStore } from "react";
 
 /** Something a person can do, by the palette or by keys. */
 export interface Command {
@@ -31,9 +31,9 @@ export function register(commands: readonly Command[]): () => void {
   };
 }
 
-/** Keep commands registered while a component is shown; `commands` must be memoised. */
+/** Keep commands registered from the moment a component is drawn; `commands` must be memoised. */
 export function useCommands(commands: readonly Command[]): void {
-  useEffect(() => register(commands), [commands]);
+  useLayoutEffect(() => register(commands), [commands]);
 }
 
 /** Draw with the commands that exist now. */
@@ -90,7 +90,8 @@ function claim(event: KeyboardEvent): void {
 // Before anything is drawn, so that it hears every key first.
 if (typeof window !== "undefined") window.addEventListener("keydown", claim, { capture: true });
 
-function isTyping(target: EventTarget | null): boolean {
+/** Tell whether keys pressed on something are text. */
+export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
 }
 

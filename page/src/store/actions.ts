@@ -18,18 +18,33 @@ function show(conversation: Conversation): void {
   }));
 }
 
-/** Return the settings of the open conversation, or those chosen for the next one. */
-export function currentSettings(): ConversationSettings {
-  const { open, newSettings } = getState();
-  return open?.conversation.settings ?? newSettings;
+/** Return the conversation that the page is about, also while it is being fetched; null for the one that comes next. */
+export function currentConversation(): string | null {
+  const route = currentRoute();
+  return route.page === "chat" ? route.conversationId : (getState().open?.conversation.id ?? null);
 }
 
-/** Change settings of the open conversation, or of the one that the next message starts. */
-export async function changeSettings(change: Partial<ConversationSettings>): Promise<void> {
-  const { open } = getState();
-  const settings = { ...currentSettings(), ...change };
-  if (!open) return setState({ newSettings: settings });
-  show(await api.changeSettings(open.conversation.id, settings));
+/** Return a conversation's settings as they are known, or else as the server has them. */
+async function settingsOf(id: string): Promise<ConversationSettings> {
+  const { open, conversations } = getState();
+  const known = open?.conversation.id === id ? open.conversation : conversations.find((one) => one.id === id);
+  return (known ?? (await api.snapshot(id)).conversation).settings;
+}
+
+/** The changes of settings that are on their way, one after the other: each sends all settings. */
+let settling: Promise<unknown> = Promise.resolve();
+
+/** Change settings of a conversation, or, for null, of the one that the next message starts. */
+export async function changeSettings(
+  change: Partial<ConversationSettings>,
+  id: string | null = currentConversation(),
+): Promise<void> {
+  if (id === null) return setState((now) => ({ newSettings: { ...now.newSettings, ...change } }));
+  const changed = settling.then(async () => {
+    show(await api.changeSettings(id, { ...(await settingsOf(id)), ...change }));
+  });
+  settling = changed.catch(() => undefined);
+  return changed;
 }
 
 export interface Outgoing {
@@ -38,17 +53,20 @@ export interface Outgoing {
   key: string;
 }
 
-/** Send a message; it starts a conversation when none is open. Throws when it was not accepted. */
-export async function sendMessage({ text, images, key }: Outgoing): Promise<void> {
+/** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
+export async function sendMessage({ text, images, key }: Outgoing): Promise<string> {
   const { open, newSettings } = getState();
+  // What was chosen before it was sent holds for it.
+  await settling;
   const id = open?.conversation.id ?? unusedConversation ?? (await api.newConversation(newSettings)).id;
   if (!open) unusedConversation = id;
   await api.send(id, { text, images, idempotencyKey: key });
-  if (open) return;
+  if (open) return id;
   unusedConversation = null;
   setState({ newSettings: noSettings });
   const route = currentRoute();
   if (route.page === "chat" && route.conversationId === null) navigate(conversationPath(id));
+  return id;
 }
 
 /** Stop the run of the open conversation. */
