@@ -107,6 +107,14 @@ describe("a tool call", () => {
     [call({ data: { phase: "executing" } }), "Executing..."],
     [call({ status: "completed" }), "Completed"],
     [call({ status: "failed", data: { error: { message: "no such file" } } }), "Failed: no such file"],
+    [
+      call({ status: "failed", data: { decision: { verdict: "deny", authority: "person" }, error: { message: "No." } } }),
+      "Not allowed",
+    ],
+    [
+      call({ status: "failed", data: { decision: { verdict: "deny", authority: "rule" }, error: { message: "No." } } }),
+      "Not allowed: No.",
+    ],
     [call({ status: "cancelled" }), "Cancelled"],
     [call({ status: "timed_out" }), "timed out"],
   ])("has words for each phase", (item, words) => {

@@ -61,6 +61,17 @@ async def test_the_empty_page_keeps_nobody_out(tab: Chat) -> None:
     await check(tab)
 
 
+async def test_the_name_of_the_model_is_not_cut_where_it_could_stand(tab: Chat) -> None:
+    label = tab.page.get_by_role("button", name="Model: Script").get_by_text("Script")
+    shown, needed = await label.evaluate("label => [label.clientWidth, label.scrollWidth]")
+    assert shown == needed
+
+
+async def test_the_tab_of_the_settings_that_is_open_is_in_sight(tab: Chat) -> None:
+    await tab.go("/settings/skills")
+    await expect(tab.page.get_by_role("tab", name="Skills", selected=True)).to_be_in_viewport(ratio=1)
+
+
 async def test_a_chat_with_everything_in_it_keeps_nobody_out(tab: Chat, studio: Studio) -> None:
     again: list[dict[str, Any]] = [{"call": "think", "arguments": {"thoughts": "again"}}]
     studio.script(

@@ -112,7 +112,7 @@ async def test_a_call_is_followed_from_its_first_byte_over_the_persons_leave_to_
     await expect(desk.approval).to_contain_text("Allow scripted.pid?")
     await desk.approval.get_by_role("button", name="Deny", exact=True).click()
     await expect(desk.chat.timeline).to_contain_text("You did not allow scripted.pid.")
-    await expect(desk.card("scripted.pid")).to_contain_text("Failed: ")
+    await expect(desk.card("scripted.pid")).to_contain_text("Not allowed")
     await expect(desk.card("text: again")).to_contain_text("Completed")
 
 

@@ -142,7 +142,7 @@ async def test_auto_approve_is_confirmed_in_sight_all_the_time_and_over_when_sto
     assert await desk.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
     assert await serious_problems(desk.page) == []
     other = Desk(served, await served.open(browser_context, f"/c/{desk.chat.conversation}"))
-    await button(banner(other), "Stop").click()
+    await button(banner(other), "Switch off").click()
     await expect(banner(other)).to_have_count(0)
     await expect(banner(desk)).to_have_count(0)
     await desk.say("Ask again", [create("asked.txt")], "Done.", allow=())

@@ -12,7 +12,7 @@ import { tell } from "../shell/messages";
 import { failedCode, fraction, inOneLine, progressOf, secondsLeft, toolName } from "./call";
 import classes from "./Calls.module.css";
 import { CallDetails } from "./CallDetails";
-import { canCancel, isWaiting, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "./phases";
+import { canCancel, isTimeless, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "./phases";
 import { shownOf, ToolPicture } from "./shown";
 
 interface AskOnceProps {
@@ -76,7 +76,7 @@ function ProgressLine({ item }: { item: Item }) {
 
 function Time({ item, phase }: { item: Item; phase: Phase }) {
   const { began, took } = callTime(item);
-  if (isWaiting(phase)) return null;
+  if (isTimeless(phase)) return null;
   return <span className={classes.time}>{took !== null ? duration(took) : <Elapsed since={began} />}</span>;
 }
 

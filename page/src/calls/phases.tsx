@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Item } from "../api/types";
-import { errorOf, text } from "../chat/data";
+import { errorOf, record, text } from "../chat/data";
 import { size } from "../chat/words";
 import {
   CheckIcon,
@@ -19,15 +19,20 @@ export type Phase =
   | (typeof underWay)[number]
   | "completed"
   | "failed"
+  | "refused"
   | "cancelled"
   | "timed_out"
   | "unknown";
 
 /** Return the phase of a call: how it ended, or how far it is. */
 export function phaseOf(item: Item): Phase {
+  if (item.status === "failed" && record(item.data.decision).verdict === "deny") return "refused";
   if (item.status !== "streaming" && item.status !== "waiting") return item.status;
   return underWay.find((phase) => phase === text(item.data.phase)) ?? "started";
 }
+
+/** Return why a call was not allowed; what the person said themselves stands below the card. */
+const refusal = (item: Item) => (record(item.data.decision).authority === "person" ? "" : errorOf(item));
 
 /** Return the words for a call's phase. */
 export function phaseText(item: Item): string {
@@ -47,6 +52,8 @@ export function phaseText(item: Item): string {
       return "Completed";
     case "failed":
       return `Failed: ${errorOf(item) || "no reason was given"}`;
+    case "refused":
+      return refusal(item) ? `Not allowed: ${refusal(item)}` : "Not allowed";
     case "cancelled":
       return "Cancelled";
     case "timed_out":
@@ -78,6 +85,7 @@ export const phaseIcons: Record<Phase, ReactNode> = {
   input_required: <QuestionIcon size={15} />,
   completed: <CheckIcon size={15} />,
   failed: <CrossCircleIcon size={15} />,
+  refused: <ForbiddenIcon size={15} />,
   cancelled: <ForbiddenIcon size={15} />,
   timed_out: <ClockIcon size={15} />,
   unknown: <QuestionIcon size={15} />,
@@ -98,5 +106,7 @@ export const toneOf = (phase: Phase) => tones[phase] ?? "quiet";
 export const canCancel = (phase: Phase) =>
   phase === "started" || phase === "args_received" || phase === "executing";
 
-/** Tell whether a call waits for the person: that time is not its own. */
-export const isWaiting = (phase: Phase) => phase === "waiting_approval" || phase === "input_required";
+const timeless = new Set<Phase>(["waiting_approval", "input_required", "refused"]);
+
+/** Tell whether a call waits for the person, or was never carried out: that time is not its own. */
+export const isTimeless = (phase: Phase) => timeless.has(phase);

@@ -146,7 +146,7 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
           </Button>
         )}
         <Button size="compact-sm" variant="default" onClick={() => onOpen("tools")}>
-          View {counted(server.toolCount, "tool")}
+          View {server.toolCount > 0 ? counted(server.toolCount, "tool") : "tools"}
         </Button>
         <Button size="compact-sm" variant="default" onClick={() => onOpen("log")}>
           Logs

@@ -204,11 +204,11 @@ export function ServerFields(props: FieldsProps) {
           error={errors.line}
           onChange={(event) => onChange({ ...draft, line: event.currentTarget.value })}
         />
-        <Meaning meant={meant} />
+        {!errors.line && <Meaning meant={meant} />}
       </div>
       <TextInput
         label="Name"
-        placeholder={draft.id ? "" : "Taken from the package, the program or the address"}
+        placeholder={draft.id ? "" : "Taken from the line above"}
         maxLength={80}
         value={draft.name}
         error={errors.name}

@@ -78,9 +78,19 @@ function Head({ catalogue }: { catalogue: CatalogueState }) {
   );
 }
 
+/** Keep the tab that is open in sight where they do not all fit. */
+function useTabInSight(tab: SettingsTab) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current?.querySelector("[data-active]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [tab]);
+  return list;
+}
+
 /** The settings, one tab at a time. */
 export default function Settings({ tab }: { tab: SettingsTab }) {
   const catalogue = useCatalogue();
+  const list = useTabInSight(tab);
   const commands = useMemo<Command[]>(
     () => [{ id: "close-settings", title: "Close settings", keys: ["escape"], group: "Settings", run: leave }],
     [],
@@ -100,7 +110,7 @@ export default function Settings({ tab }: { tab: SettingsTab }) {
           onChange={(value) => value && navigate(settingsPath(value as SettingsTab), "replace")}
           keepMounted={false}
         >
-          <Tabs.List className={classes.tabs} aria-label="Settings">
+          <Tabs.List ref={list} className={classes.tabs} aria-label="Settings">
             {settingsTabs.map((name) => (
               <Tabs.Tab key={name} value={name} className={classes.tab}>
                 {names[name]}

@@ -35,7 +35,12 @@ function ColorScheme() {
   const label = `Colours: ${schemeName[colorScheme]}`;
   return (
     <Tooltip label={label}>
-      <ActionIcon size="lg" aria-label={label} onClick={() => setColorScheme(nextScheme[colorScheme])}>
+      <ActionIcon
+        size="lg"
+        className={classes.colours ?? ""}
+        aria-label={label}
+        onClick={() => setColorScheme(nextScheme[colorScheme])}
+      >
         <Icon />
       </ActionIcon>
     </Tooltip>

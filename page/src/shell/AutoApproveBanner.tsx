@@ -7,7 +7,7 @@ import classes from "./Mode.module.css";
 import { setMode, useMode } from "./ModeSelector";
 import { useRoute } from "./router";
 
-/** Says all the time that this conversation does not ask, until when, and stops it. */
+/** Says all the time that this conversation does not ask, until when, and switches it off. */
 export function AutoApproveBanner() {
   const mode = useMode();
   const route = useRoute();
@@ -22,7 +22,7 @@ export function AutoApproveBanner() {
         {isBegun ? `; it ends at ${clock(end)}, or when Pilothouse restarts.` : " once it begins."}
       </span>
       <Button size="compact-sm" variant="default" onClick={() => setMode("ask")}>
-        Stop
+        Switch off
       </Button>
     </div>
   );

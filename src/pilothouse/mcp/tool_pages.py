@@ -34,7 +34,8 @@ async def list_tools(request: Request) -> ToolListing:
         await _pages(request, {}, listing)
     if not listing.tools and not listing.cut:
         await _by_server(request, listing)
-    listing.notes.append(f"{len(listing.tools)} tools in {listing.pages} pages")
+    pages = "1 page" if listing.pages == 1 else f"{listing.pages} pages"
+    listing.notes.append(f"{len(listing.tools)} tools in {pages}")
     return listing
 
 
