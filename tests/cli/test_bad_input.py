@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Script
-from tests.support.commands import Outcome, Started, pilothouse
+from tests.support.commands import COMMAND, Outcome, Started, environment, pilothouse
 
 # Every command is a process of its own.
 pytestmark = pytest.mark.slow
@@ -34,6 +36,55 @@ def test_a_wrong_word_on_the_command_line_is_told_with_the_right_one(home: Path)
     assert option.code == 2
     assert "--model" in option.err
     assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("policy", "add", "maybe"), "Invalid value for 'VERDICT': 'maybe' is not one of 'allow', 'ask', 'deny'."),
+        (("conversations", "list", "--limit", "0"), "it should be greater than or equal to 1."),
+        (("mcp", "edit", "x", "--idle-timeout", "long"), "it should be a valid number"),
+        (("policy", "check"), "Missing argument 'TOOL'."),
+        (("run", "one", "two"), "unexpected extra argument"),
+    ],
+)
+def test_what_the_command_line_cannot_read_is_told_in_a_sentence_with_the_way_to_its_help(
+    home: Path, typed: tuple[str, ...], said: str
+) -> None:
+    command = " ".join(typed[:1] if typed[0] == "run" else typed[:2])
+    assert_told(pilothouse(home, *typed), 2, said, f"See: pilothouse {command} --help")
+    assert not home.exists()
+
+
+def test_a_missing_value_is_told(home: Path) -> None:
+    assert_told(pilothouse(home, "run", "--model"), 2, "'--model' requires an argument", "--help")
+
+
+def test_words_that_are_no_text_are_refused_before_anything_happens(home: Path) -> None:
+    for typed in (["run", os.fsdecode(b"Gr\xfc\xdfe")], ["conversations", "show", os.fsdecode(b"\xff")]):
+        assert_told(pilothouse(home, *typed), 2, "not UTF-8")
+    assert not home.exists()
+
+
+def test_arguments_that_are_piped_in_and_are_no_text_are_refused(home: Path) -> None:
+    assert_told(pilothouse(home, "mcp", "import", "-", stdin=b"\xff\xfe"), 2, "not UTF-8")
+
+
+def shell(home: Path, command: str) -> Outcome:
+    done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(home), timeout=20, check=False)
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.mark.parametrize("typed", ["models list", "run --help"])
+def test_a_full_disk_under_the_output_is_told(home: Path, typed: str) -> None:
+    done = shell(home, f"{shlex.join(COMMAND)} {typed} > /dev/full")
+    assert done == Outcome(1, "", "The output cannot be written: no space left on device.\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_failure(home: Path, script: Script, closed: str) -> None:
+    done = shell(home, f"{shlex.join([*COMMAND, 'run', 'hi', '--model', script('- ok')])} {closed}")
+    assert done == Outcome(0, "" if ">&-" in closed.split() else "ok\n", "")
 
 
 def test_an_unknown_model_leaves_nothing_behind(home: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.cli import main
 from pilothouse.cli.markdown import MarkdownStyler
 from pilothouse.cli.terminal import plain, plain_json
 from tests.cli.conftest import Script
@@ -105,3 +106,35 @@ def test_control_c_cancels_the_run_and_says_so(home: Path, script: Script) -> No
         screen.type("\x03")
         assert screen.ended() == 130
         assert "Cancelled." in screen.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("typed", "prompt"),
+    [
+        (["models", "add", "--provider", "gemini", "--model", "m", "--key"], "Key: "),
+        (["mcp", "add", "--secret-env", "API_KEY", "x"], "Value of API_KEY: "),
+    ],
+)
+def test_ctrl_c_leaves_at_once_while_a_secret_is_asked_for(home: Path, typed: list[str], prompt: str) -> None:
+    with Screen(home, typed) as screen:
+        screen.until(prompt)
+        screen.type("\x03")
+        assert screen.ended() == 130
+        assert "Traceback" not in screen.text
+    with Screen(home, typed) as screen:
+        screen.until(prompt)
+        screen.type("\x04")
+        assert screen.ended() == 2
+        assert "is empty" in screen.text
+
+
+def test_ctrl_c_before_a_command_has_begun_ends_it_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "_perform", interrupted)
+    monkeypatch.setattr(main.gc, "set_threshold", lambda *_numbers: None)
+    with pytest.raises(SystemExit) as left:
+        main.main()
+    assert left.value.code == 130

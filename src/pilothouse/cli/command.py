@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
 from typing import NoReturn
 
-from pilothouse.cli.terminal import messages
+from pilothouse.cli.terminal import messages, silence
 from pilothouse.types.errors import PilothouseError
 
 CANCELLED = 130
@@ -17,9 +18,18 @@ CANCELLED = 130
 
 def perform(work: Callable[[], Coroutine[object, object, int]], *, for_long: bool = False) -> NoReturn:
     """Run a command to its end and leave with its exit code."""
-    try:
+
+    def run() -> int:
         with asyncio.Runner(loop_factory=_fast_loop() if for_long else None) as runner:
-            code = runner.run(work())
+            return runner.run(work())
+
+    leave(run)
+
+
+def leave(work: Callable[[], int]) -> NoReturn:
+    """Do the work and leave with its exit code; whatever goes wrong is one sentence."""
+    try:
+        code = work()
         sys.stdout.flush()
     except PilothouseError as error:
         code = complain(error)
@@ -44,10 +54,12 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def complain(error: PilothouseError) -> int:
     """Say what is wrong and what to do, and return the exit code."""
-    terminal = messages()
-    terminal.line(error.message, "red")
-    if error.fix:
-        terminal.line(error.fix)
+    # Where nobody hears it, the exit code still tells.
+    with contextlib.suppress(OSError, PilothouseError):
+        terminal = messages()
+        terminal.line(error.message, "red")
+        if error.fix:
+            terminal.line(error.fix)
     return error.exit_code
 
 
@@ -63,5 +75,5 @@ def _unexpected(error: Exception) -> int:
 
 def _reader_left() -> int:
     """End quietly when whoever read our output closed it, as `head` does."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    silence(sys.stdout)
     return 128 + getattr(signal, "SIGPIPE", 13)

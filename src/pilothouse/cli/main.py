@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 # Importing the app and reading arguments with it takes 0.3 s; `run` starts without it.
 if TYPE_CHECKING:
@@ -21,18 +22,38 @@ RUN_FLAGS = {"--json": "json"}
 
 def main() -> None:
     """Run the command that was typed."""
-    _speak_utf8()
-    # Nothing that importing makes is garbage; looking for some as often as usual takes a tenth of the start.
-    gc.set_threshold(50_000, 10, 10)
-    arguments = sys.argv[1:]
+    try:
+        _open_streams()
+        _speak_utf8()
+        # Nothing that importing makes is garbage; looking for some as often as usual takes a tenth of the start.
+        gc.set_threshold(50_000, 10, 10)
+        _refuse_bytes(sys.argv[1:])
+        _perform(sys.argv[1:])
+    except KeyboardInterrupt:
+        # While the command was being imported: it has done nothing yet.
+        sys.exit(130)
+
+
+def _perform(arguments: Sequence[str]) -> NoReturn:
     if arguments[:1] == ["run"] and (request := read_run(arguments[1:])) is not None:
         from pilothouse.cli.command import perform
         from pilothouse.cli.run import run
 
         perform(lambda: run(request))
-    from pilothouse.cli.app import app
+    from pilothouse.cli.usage import perform_typed
 
-    app(prog_name="pilothouse")
+    perform_typed(arguments)
+
+
+def _refuse_bytes(arguments: Sequence[str]) -> None:
+    """Refuse what is no text: it could neither be kept nor be sent."""
+    try:
+        "".join(arguments).encode()
+    except UnicodeEncodeError:
+        from pilothouse.cli.command import complain
+        from pilothouse.types.errors import PilothouseError
+
+        sys.exit(complain(PilothouseError("bad_request", "What you typed is not UTF-8 text.", fix="Type it as text.")))
 
 
 def read_run(arguments: Sequence[str]) -> RunRequest | None:
@@ -57,6 +78,17 @@ def read_run(arguments: Sequence[str]) -> RunRequest | None:
             return None
         given[name] = (*given.get(name, ()), value) if many else value
     return RunRequest(**given)
+
+
+def _open_streams() -> None:
+    """Open what whoever started us closed: a command neither fails nor writes into a file of its own for that."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def _speak_utf8() -> None:

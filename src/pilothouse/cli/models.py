@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TypeVar
 
 import msgspec
 
 from pilothouse.cli.model_form import ModelForm
+from pilothouse.cli.prompting import read_secret
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output, plain, plain_json
 from pilothouse.connection import connect_host
@@ -64,7 +64,7 @@ async def add(model_id: str | None, form: ModelForm) -> int:
         model=form.model or "",
         base_url=form.base_url or "",
         api_key_source=form.key_source,
-        api_key=_read_key() if form.key else None,
+        api_key=read_secret("key") if form.key else None,
         context_window=form.context_window,
         supports_thinking=bool(form.thinking),
         supports_images=form.images,
@@ -94,7 +94,7 @@ async def edit(model_id: str, form: ModelForm) -> int:
             model=_or(form.model, now.model),
             base_url=_or(form.base_url, now.base_url),
             api_key_source=form.key_source,
-            api_key=_read_key() if form.key else None,
+            api_key=read_secret("key") if form.key else None,
             context_window=_or(form.context_window, now.context_window),
             supports_thinking=_or(form.thinking, now.supports_thinking),
             # Another model may have other eyes.
@@ -188,16 +188,3 @@ async def confirm_key(model_id: str) -> int:
 def _warn(view: ModelView) -> None:
     if view.key.problem:
         messages().line(view.key.problem, "yellow")
-
-
-def _read_key() -> str:
-    """Read a key without showing it; it never stands in the shell's history or the list of processes."""
-    if sys.stdin.isatty():
-        from getpass import getpass
-
-        key = getpass("Key: ")
-    else:
-        key = sys.stdin.readline()
-    if not key.strip():
-        raise PilothouseError("bad_request", "The key is empty.", fix="Type it, or pipe it in.")
-    return key.strip()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.cli.asking import Told, converse, open_conversation, send, verdict
+from pilothouse.cli.prompting import read_piped
 from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.connection import connect_host
 from pilothouse.runs.beginning import begin_conversation, chosen, model_name
@@ -17,6 +18,8 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.selection import Selection
+
+_TOO_LONG = f"The message is longer than {limits.MESSAGE_CHARS:,} characters."
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,31 +86,18 @@ def _message(given: str | None) -> str:
     if given in (None, "-") or not sys.stdin.isatty():
         if given is None and sys.stdin.isatty():
             raise PilothouseError("bad_request", "There is no message.", fix='Say it: pilothouse run "…"')
-        piped = _read_stdin()
+        piped = read_piped(4 * limits.MESSAGE_CHARS, _TOO_LONG)
     spoken = "" if given in (None, "-") else str(given)
     text = "\n\n".join(part for part in (spoken, piped.strip("\n")) if part.strip())
     if not text.strip():
         raise PilothouseError("bad_request", "The message is empty.", fix='Say something: pilothouse run "…"')
-    return text
-
-
-def _read_stdin() -> str:
-    # One more than is allowed is enough to know that it is too much.
-    data = sys.stdin.buffer.read(4 * limits.MESSAGE_CHARS + 4) if sys.stdin is not None else b""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise PilothouseError(
-            "bad_request", "What is piped in is not UTF-8 text.", fix="Convert it, or pipe text."
-        ) from None
     if len(text) > limits.MESSAGE_CHARS:
-        message = f"The message is longer than {limits.MESSAGE_CHARS:,} characters."
-        raise PilothouseError("too_large", message, fix="Send a part of it.")
+        raise PilothouseError("too_large", _TOO_LONG, fix="Send a part of it.")
     return text
 
 
 def _someone_watches(out: Terminal) -> bool:
-    return out.is_terminal and sys.stdin is not None and sys.stdin.isatty()
+    return out.is_terminal and sys.stdin.isatty()
 
 
 def _say_how_it_was(told: Told, out: Terminal) -> None:

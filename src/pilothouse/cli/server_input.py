@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from pilothouse.cli.prompting import read_secret
 from pilothouse.cli.server_form import ServerForm
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import ServerInput, ServerView, ToolTimes
@@ -109,8 +109,8 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         there = msgspec.structs.replace(there, command_line=form.command_line, url=None, command=None, args=())
     plain_env = _pairs(form.env, "=", "--env NAME=VALUE")
     plain_headers = _pairs(form.header, ":", "--header 'Name: value'")
-    secret_env = {name: read_secret(name) for name in form.secret_env or ()}
-    secret_headers = {name: read_secret(name) for name in form.secret_header or ()}
+    secret_env = {name: read_secret(f"value of {name}") for name in form.secret_env or ()}
+    secret_headers = {name: read_secret(f"value of {name}") for name in form.secret_header or ()}
     given = {
         "name": form.name,
         "wire": form.wire,
@@ -155,16 +155,3 @@ def _pairs(given: Sequence[str] | None, sign: str, shape: str) -> dict[str, str]
             raise PilothouseError("bad_request", f"“{text}” is not a name and a value.", fix=f"Write it as {shape}.")
         pairs[name.strip()] = value.strip() if sign == ":" else value
     return pairs
-
-
-def read_secret(what: str) -> str:
-    """Read a secret without showing it; it never stands in the shell's history or the list of processes."""
-    if sys.stdin.isatty():
-        from getpass import getpass
-
-        value = getpass(f"{what}: ")
-    else:
-        value = sys.stdin.readline()
-    if not value.strip():
-        raise PilothouseError("bad_request", f"The value of {what} is empty.", fix="Type it, or pipe it in.")
-    return value.strip()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 
 import msgspec
 
 from pilothouse.cli.consent import agreed
-from pilothouse.cli.prompting import someone_is_there, yes
+from pilothouse.cli.prompting import read_piped, someone_is_there, yes
 from pilothouse.cli.servers import find
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import exact_json, messages, one_line, output, plain_json
@@ -120,7 +119,7 @@ async def _find_tool(api: ClientApi, server: ServerView, name: str) -> ServerToo
 def arguments_of(given: Sequence[str], schema: JsonObject) -> JsonObject:
     """Return a tool's arguments: one JSON object, `-` for one that is piped in, or name=value for each."""
     if len(given) == 1 and (given[0] == "-" or given[0].lstrip().startswith("{")):
-        text = given[0] if given[0] != "-" else sys.stdin.read(limits.BODY_BYTES)
+        text = given[0] if given[0] != "-" else read_piped(limits.BODY_BYTES, "The arguments are too long.")
         try:
             return msgspec.json.decode(text, type=JsonObject)
         except msgspec.MsgspecError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from pilothouse.cli.consent import agreed
+from pilothouse.cli.prompting import read_piped
 from pilothouse.cli.server_files import known_files, origin_of
 from pilothouse.cli.server_form import ServerForm
 from pilothouse.cli.server_input import changed_server, new_server
@@ -172,12 +172,11 @@ def _say_files() -> int:
 
 
 def _read(file: Path) -> str:
+    if str(file) == "-":
+        return read_piped(limits.SETTINGS_FILE_BYTES, "What is piped in is too large for a settings file.")
     try:
-        if str(file) == "-":
-            data = sys.stdin.buffer.read(limits.SETTINGS_FILE_BYTES + 1)
-        else:
-            with file.expanduser().open("rb") as opened:
-                data = opened.read(limits.SETTINGS_FILE_BYTES + 1)
+        with file.expanduser().open("rb") as opened:
+            data = opened.read(limits.SETTINGS_FILE_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
         raise PilothouseError("bad_request", f"{file} cannot be read: {reason}.") from None

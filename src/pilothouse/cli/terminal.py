@@ -8,6 +8,8 @@ import shutil
 import sys
 from typing import TextIO
 
+from pilothouse.types.errors import PilothouseError
+
 # Control characters but newline and tab, and marks that reorder what stands beside them.
 _HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _JSON_HARMFUL = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -104,10 +106,26 @@ class Terminal:
 
     def _put(self, text: str) -> None:
         if text:
-            self._stream.write(text)
-            self._stream.flush()
+            try:
+                self._stream.write(text)
+                self._stream.flush()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                silence(self._stream)
+                raise cannot_print(error) from None
             shown = _STYLE.sub("", text)
             self.at_start = shown.endswith("\n") if shown else self.at_start
+
+
+def silence(stream: TextIO) -> None:
+    """Let a stream that cannot be written to lead nowhere; else Python itself would complain at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def cannot_print(error: OSError) -> PilothouseError:
+    """Return what to tell when a stream takes nothing, as on a full disk."""
+    return PilothouseError("disk_full", f"The output cannot be written: {(error.strerror or 'it failed').lower()}.")
 
 
 STYLES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
