@@ -120,6 +120,34 @@ async def test_without_all_three_what_was_allowed_goes_through(home: Path, proje
         assert (await chat.say(allow=("web.*", "mail.*"))).status == "completed"
 
 
+@pytest.mark.case("EXFIL-01", "TOOL-03")
+@pytest.mark.parametrize("mode", ["ask", "auto_approve"])
+async def test_a_server_that_words_its_own_tools_to_be_told_more_is_told_nothing_unseen(
+    home: Path, project: Path, mode: str
+) -> None:
+    """Its description is read before its first call: no result of a stranger's is needed to steer a model."""
+    weather = ServerTool("weather__forecast")
+    asked = a_call("weather__forecast", city=SECRET)
+    settings = {"working_directory": str(project), "mode": mode}
+    async with chatting(home, [[READ], [asked], "Done."], settings=settings) as chat:
+        add_tools(chat.host, weather)
+        rules = [{"id": "weather", "verdict": "allow", "pattern": {"tool": "weather.*"}}]
+        (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
+        assert ((await chat.say()).status, weather.calls) == ("waiting", [])
+        [question] = await open_questions(chat)
+        assert (question.data["rule"], question.data["access"]["destination"]) == ("tainted", "Weather")
+
+
+async def test_a_rule_lets_a_server_be_asked_what_holds_nothing_private(home: Path, project: Path) -> None:
+    weather = ServerTool("weather__forecast")
+    turns = [[a_call("weather__forecast", city="Ulm")], [a_call("weather__forecast", city="Bern")], "Done."]
+    async with chatting(home, turns, settings={"working_directory": str(project)}) as chat:
+        add_tools(chat.host, weather)
+        rules = [{"id": "weather", "verdict": "allow", "pattern": {"tool": "weather.*"}}]
+        (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
+        assert ((await chat.say()).status, len(weather.calls)) == ("completed", 2)
+
+
 async def test_a_call_that_paused_goes_on_with_the_leave_it_began_with(home: Path, project: Path) -> None:
     """What it brought itself while it ran is no reason to ask about it a second time."""
 

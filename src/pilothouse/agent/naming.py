@@ -31,6 +31,11 @@ class Names:
         # A name on the wire wins over another tool's name for people.
         self._tools |= {tool.spec.name: tool for tool in tools}
 
+    @property
+    def servers(self) -> frozenset[str]:
+        """Return whose tools they are, our own left out."""
+        return frozenset(tool.server for tool in self._tools.values() if tool.server)
+
     def find(self, name: str) -> Meant | None:
         """Return what a name means, or None."""
         tool = self._tools.get(name)

@@ -158,7 +158,7 @@ class Preparing:
             mode=setting.mode(),
             iterations_left=budget.iterations_left(mine),
             iterations_added=budget.iterations_added(mine),
-            seen=seen(items, setting.run_id),
+            seen=seen(items, setting.run_id, self._names.servers),
         )
 
     def _resumed(self, call: Item) -> Resumed | None:

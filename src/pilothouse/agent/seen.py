@@ -17,8 +17,8 @@ from pilothouse.types.json import JsonObject
 _PROVIDER = "the model's own tools"
 
 
-def seen(items: Sequence[Item], run_id: str) -> Seen:
-    """Return what the conversation has seen so far, and what this run sent."""
+def seen(items: Sequence[Item], run_id: str, heard: frozenset[str] = frozenset()) -> Seen:
+    """Return what the conversation has seen so far, what this run sent, and which servers it hears."""
     summary = next((item for item in reversed(items) if _is_summary(item)), None)
     kept: JsonObject = summary.data.get("seen") or {} if summary is not None else {}
     since = summary.position if summary is not None else -1
@@ -31,7 +31,7 @@ def seen(items: Sequence[Item], run_id: str) -> Seen:
         if item.run_id == run_id and item.position > since and (to := _sent_to(item)):
             sent[to] += int(item.data["access"].get("payloadBytes", 0))
             sends[to] += 1
-    return Seen(frozenset(private), frozenset(untrusted), dict(sent), dict(sends))
+    return Seen(frozenset(private), frozenset(untrusted), dict(sent), dict(sends), heard)
 
 
 def kept_of(told: Seen) -> JsonObject:

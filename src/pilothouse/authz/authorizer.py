@@ -75,7 +75,7 @@ class PersonAuthorizer:
         first = judging.insisted(case, self._guard)
         if first is None and ruling is not None and ruling.verdict == "ask":
             first = judging.ruled(ruling)
-        first = first or judging.allowed_for_run(case) or await self._granted(case)
+        first = first or judging.allowed_for_run(case) or judging.suspected(case) or await self._granted(case)
         return first or judging.ruled(ruling) or judging.by_default(case)
 
     def _ruling(self, case: Case) -> Ruling | None:

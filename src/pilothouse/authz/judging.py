@@ -7,7 +7,7 @@ import os
 from pilothouse.authz.case import EDITS, READS, Case, Finding
 from pilothouse.authz.danger import danger_of
 from pilothouse.authz.rulings import Ruling
-from pilothouse.authz.taint import leaving, tainted, too_much
+from pilothouse.authz.taint import leaving, steered, tainted, too_much
 from pilothouse.types.access import Effect
 from pilothouse.types.ports import PathGuard
 
@@ -70,6 +70,12 @@ def allowed_for_run(case: Case) -> Finding | None:
     named = sorted(names.intersection(case.context.allow))
     why = "The person allowed it together with the message."
     return Finding("allow", "run", named[0], why) if named else None
+
+
+def suspected(case: Case) -> Finding | None:
+    """Return why what was allowed some other time does not count; what was allowed with this very message does."""
+    why = steered(case.access, case.context.seen)
+    return Finding("ask", "default", "tainted", why) if why else None
 
 
 def by_default(case: Case) -> Finding:

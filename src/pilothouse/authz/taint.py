@@ -15,6 +15,15 @@ def tainted(access: Access, seen: Seen) -> str:
     return f"{private.removesuffix('.')} and words of strangers ({', '.join(sorted(seen.untrusted))})."
 
 
+def steered(access: Access, seen: Seen) -> str:
+    """Return why no earlier word covers a call that sends: a server's own words may be what it is made of."""
+    private = leaving(access, seen)
+    if not private or not seen.heard:
+        return ""
+    servers = ", ".join(sorted(seen.heard))
+    return f"{private.removesuffix('.')}, while it reads what servers say about their own tools ({servers})."
+
+
 def leaving(access: Access, seen: Seen) -> str:
     """Return which private data a call could send away; or nothing."""
     destination = way_out(access)

@@ -217,6 +217,8 @@ class Seen(msgspec.Struct, frozen=True):
     sent: dict[str, int] = msgspec.field(default_factory=dict)
     # In how many calls.
     sends: dict[str, int] = msgspec.field(default_factory=dict)
+    # The servers whose words about themselves and their tools the model reads, called or not.
+    heard: frozenset[str] = frozenset()
 
 
 class Approval(msgspec.Struct, frozen=True):
