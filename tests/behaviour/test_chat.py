@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch, ImageInput, ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.runs import Run
 from pilothouse.wiring import open_host
 from tests.support import invariants
 from tests.support.chatting import ME, Chat, chatting, database_of
@@ -250,6 +253,51 @@ async def test_what_was_deleted_long_ago_is_gone_for_good_and_the_rest_stays(hom
             await chat.api.restore_conversation(ME, chat.id)
         assert [c.id for c in (await chat.api.conversations(ME, limit=9, cursor=None)).conversations] == [kept.id]
     invariants.check(database_of(home))
+
+
+async def test_a_server_that_runs_for_long_drops_what_was_deleted_by_itself(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "TIDY_EVERY", 0.05)
+    async with chatting(home) as chat:
+        await chat.api.delete_conversation(ME, chat.id)
+        monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
+        records = chat.api._records
+
+        async def gone() -> bool:
+            try:
+                await records.conversation(ME, chat.id, deleted=True)
+            except PilothouseError:
+                return True
+            return False
+
+        await eventually(gone, "the conversation to be gone for good")
+
+
+async def test_no_message_begins_a_run_in_a_conversation_that_is_being_deleted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with chatting(home, [[{"wait": 60}]]) as chat:
+        records = chat.api._records
+        runs_in = records.runs_in
+        first, second = await chat.send("One"), await chat.send("Two")
+
+        async def and_meanwhile(*asked: Any) -> list[Run]:
+            monkeypatch.setattr(records, "runs_in", runs_in)
+            found = await runs_in(*asked)
+            with contextlib.suppress(PilothouseError):
+                await chat.send("Three")
+            return found
+
+        monkeypatch.setattr(records, "runs_in", and_meanwhile)
+        await chat.api.delete_conversation(ME, chat.id)
+
+        async def at_rest() -> bool:
+            left = await runs_in(("queued", "running", "waiting"), chat.id)
+            assert {run.id for run in left} <= {first.run_id, second.run_id}
+            return not left
+
+        await eventually(at_rest, "everything to stop")
 
 
 @pytest.mark.case("CHT-03")

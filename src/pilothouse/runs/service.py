@@ -168,13 +168,14 @@ class HostService(
 
     async def delete_conversation(self, owner: str, conversation_id: str) -> None:
         """Delete it; it can be restored for a while."""
-        for run in await self._records.runs_in(("queued", "running", "waiting"), conversation_id):
-            if run.owner == owner:
-                await self.cancel_run(owner, run.id)
         now = time.time()
+        # First of all: from here on no message begins another run.
         await self._records.change_conversation(
             owner, conversation_id, lambda c: msgspec.structs.replace(c, deleted_at=now)
         )
+        # The newest first: what ends begins what was queued behind it.
+        for run in reversed(await self._records.runs_in(("queued", "running", "waiting"), conversation_id)):
+            await self.cancel_run(owner, run.id)
         await self._admins.terminals.forget(conversation_id)
         await self._records.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 

@@ -244,11 +244,12 @@ class Store(AuthorityStore):
     # --- housekeeping ---
 
     async def tidy(self) -> None:
-        """Drop receipts that no resend can need any more, and what files were too long ago to be put back."""
+        """Drop what nobody can need any more: old receipts, conversations and files that cannot be brought back."""
         table, now = schema.receipts, time.time()
         before = now - limits.IDEMPOTENCY_DAYS * _DAY
         await self._database.write(lambda c: c.execute(sa.delete(table).where(table.c.created_at < before)) and None)
         await self._database.write(lambda c: changes_kept.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
+        await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def settle(self) -> None:
         """Wait until everything given to the writer is written or refused."""

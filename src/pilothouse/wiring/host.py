@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -39,11 +40,14 @@ from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.settings.watch import watch
 from pilothouse.store.opening import open_store
 from pilothouse.tools.todos.lists import TodoLists
+from pilothouse.types import limits
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import JsonStore, ToolSource
+from pilothouse.types.records import Records
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.wiring.authority import Authority
 from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
     from pilothouse.server.listening import Listener
 
+_log = logging.getLogger(__name__)
 # A server takes up what died with other processes; a one-shot command minds its own run.
 Role = Literal["server", "once"]
 
@@ -177,6 +182,7 @@ async def open_host(
         if role == "server":
             _probe_sandbox(stack, hands)
             await parts.records.tidy()
+            stack.push_async_callback(_ended, asyncio.create_task(_tidying(parts.records), name="tidying"))
             service.policy_changed()
             _watch_files(
                 stack, {"models": models.file, "config": config.file, "policy": authority.file}, service, servers
@@ -313,6 +319,16 @@ def _watch_files(
 
     watcher = asyncio.create_task(watch(files, changed), name="watch-files")
     stack.push_async_callback(_ended, watcher)
+
+
+async def _tidying(records: Records) -> None:
+    """Tidy up now and then: a server may run for months."""
+    while True:
+        await asyncio.sleep(limits.TIDY_EVERY)
+        try:
+            await records.tidy()
+        except PilothouseError as error:
+            _log.warning("old records were not dropped: %s", error.message)
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

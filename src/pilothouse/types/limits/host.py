@@ -54,6 +54,8 @@ GROUP_COMMIT = 512
 SNAPSHOT_ITEMS = 200
 # A deleted conversation can be brought back this long.
 UNDO_DELETE_DAYS = 30
+# What nobody can need any more is dropped when a server starts, and this often while it runs.
+TIDY_EVERY = 24 * 3600.0
 # A resent message with the same key is recognised this long.
 IDEMPOTENCY_DAYS = 2
 TITLE_CHARS = 80
