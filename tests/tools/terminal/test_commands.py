@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pilothouse.tools.sandbox.sandbox import Order
 from pilothouse.tools.terminal.kept import HeadTail
 from pilothouse.tools.terminal.running import RunCommand
 from pilothouse.types import limits
@@ -244,6 +245,20 @@ async def test_only_so_many_commands_run_in_the_background(terminal: AtTerminal)
     for _ in range(limits.BACKGROUND_COMMANDS):
         await terminal.does("run_command", command="sleep 90477151", is_background=True)
     assert "run in the background already" in await terminal.fails("run_command", command="ls", is_background=True)
+
+
+async def test_commands_that_ended_are_listed_until_many_others_have(
+    terminal: AtTerminal, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BACKGROUND_KEPT", 2)
+    terminals = terminal.terminals
+    for number in range(4):
+        order = Order(argv=("/bin/true",), folder=str(work), owner=f"c{number}")
+        started = await terminals.start_background(order, "i1", "true")
+        await terminals.background(f"c{number}", started.id).wait()
+    await terminals.start_background(Order(argv=("/bin/true",), folder=str(work), owner="c4"), "i1", "true")
+    listed = [len((await terminals.terminals(f"c{number}")).processes) for number in range(5)]
+    assert listed == [0, 0, 1, 1, 1]
 
 
 @pytest.mark.case("TRM-04")

@@ -386,6 +386,17 @@ async def test_what_a_crash_cut_short_in_a_recording_is_passed_over(home: Path, 
     assert b'"hello"' in await again.cast("c1")
 
 
+async def test_a_session_that_ended_holds_no_output_and_shows_all_of_it(terminal: AtTerminal) -> None:
+    await terminal.does("create_session")
+    await terminal.types("echo fare''well; exit\r")
+    session = terminal.terminals.session(terminal.conversation_id)
+    async with asyncio.timeout(10):
+        await asyncio.wait([session._watching])
+    assert session.ring.start == session.ring.end > 0
+    assert "\nfarewell\n" in (await terminal.does("get_output", from_index=0)).text
+    assert session.view(terminal.conversation_id).end_index == session.ring.end
+
+
 async def test_nothing_is_typed_at_a_shell_that_is_being_put_away(
     terminal: AtTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -226,6 +226,10 @@ class Session:
         await self._child.end()
         self.recording.ended(self.exit_code)
         self._wake()
+        await self.recording.close()
+        if not self.recording.stopped:
+            # All of it is written down; it may be months before someone looks.
+            self.ring.clear()
 
     async def close(self) -> None:
         """End the shell and everything in it: politely, then for good."""

@@ -207,11 +207,17 @@ class Terminals:
                 f"{limits.BACKGROUND_COMMANDS} commands of this conversation run in the background already; stop one.",
                 "TOO_MANY",
             )
-        for old in [each for each in ours.values() if not each.running][: -limits.BACKGROUND_KEPT]:
-            del ours[old.id]
+        self._drop_ended()
         started = await start_background(self._sandbox, order, item_id, text, self.cover)
         ours[started.id] = started
         return started.view()
+
+    def _drop_ended(self) -> None:
+        """Let go of commands that ended long ago, of whichever conversation."""
+        listed = [each.view() for ours in self._background.values() for each in ours.values() if not each.running]
+        ended = sorted(listed, key=lambda view: view.ended_at or 0.0)
+        for old in ended[: -limits.BACKGROUND_KEPT]:
+            del self._background[old.conversation_id][old.id]
 
     def background(self, conversation_id: str, process_id: str) -> Background:
         """Return a background command; raise when there is none of that id."""

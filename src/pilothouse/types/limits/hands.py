@@ -211,7 +211,7 @@ COMMAND_TOLD_CHARS = 200
 COMMAND_CHARS = 100_000
 # Commands of a conversation that run in the background side by side.
 BACKGROUND_COMMANDS = 8
-# Ended ones that are still listed.
+# Ended ones that are still listed, of all conversations together: each holds the newest part of its output.
 BACKGROUND_KEPT = 32
 # Terminals that run at once on this host.
 TERMINALS_RUNNING = 32
