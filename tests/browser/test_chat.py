@@ -129,6 +129,19 @@ async def test_stop_ends_the_run_and_closes_the_connection_to_the_model(chat: Ch
         await asyncio.to_thread(studio.server.client.delete, f"/api/models/{made['id']}")
 
 
+async def test_a_message_that_is_written_meanwhile_says_when_it_can_be_sent(chat: Chat, studio: Studio) -> None:
+    studio.script([{"text": "Slowly and at length. " * 50, "pieces": 10, "every": 0.2}])
+    await chat.send("Tell me.")
+    await chat.box.fill("And then?")
+    hint = chat.page.get_by_text("Can be sent once this answer has ended")
+    await expect(hint).to_be_visible()
+    await chat.box.press("Control+Enter")
+    await expect(chat.box).to_have_value("And then?")
+    await chat.stop.click()
+    await chat.finished()
+    await expect(hint).to_have_count(0)
+
+
 async def test_a_conversation_is_titled_renamed_deleted_and_brought_back(chat: Chat, studio: Studio) -> None:
     studio.script("Fair winds.")
     await chat.ask("How to tie a bowline?\nPlease.")

@@ -61,6 +61,12 @@ function StopButton() {
   );
 }
 
+/** Say how a message is sent, or why one cannot be sent yet. */
+function hint(isRunning: boolean, isEmpty: boolean): string {
+  if (!isRunning) return `${keyLabel("mod+enter")} to send`;
+  return isEmpty ? "" : "Can be sent once this answer has ended";
+}
+
 const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
 
 /** The box for the next message. What was not accepted stays in it. */
@@ -134,7 +140,7 @@ export function Composer({ draftId }: { draftId: string }) {
           <AttachButton takesImages={takesImages} onFiles={take} />
           <ModeSelector />
           <TodoChip />
-          <span className={classes.hint}>{!isRunning && `${keyLabel("mod+enter")} to send`}</span>
+          <span className={classes.hint}>{hint(isRunning, isEmpty)}</span>
           {isRunning ? (
             <StopButton />
           ) : (
