@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -170,3 +171,16 @@ def test_images_native_blocks_and_opaque_thinking_are_replayed_verbatim() -> Non
         TextBlock(text="A cat."),
         NativeBlock(raw={"type": "search"}),
     ]
+
+
+@pytest.mark.parametrize("answered", [0, 5_000])
+def test_many_messages_that_nobody_answered_are_put_in_order_at_once(answered: int) -> None:
+    items = [item(1, "user_message", "Hi", "completed", "r0")]
+    items += [item(number, "response", "…", "completed", "r0", turn=f"{number}.1") for number in range(2, answered)]
+    items += [
+        item(answered + number, "user_message", "Hello?", "completed", f"u{number}") for number in range(2, 5_000)
+    ]
+    began = time.process_time()
+    messages = history(items)
+    assert time.process_time() - began < 1
+    assert len(messages) == (3 if answered else 1)

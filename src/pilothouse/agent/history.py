@@ -6,8 +6,11 @@ more items only ever add to the end, so that a provider's cache of the beginning
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -25,13 +28,14 @@ from pilothouse.types.messages import (
 
 _SUMMARY_INTRODUCTION = (Path(__file__).parent / "summary_introduction.md").read_text()
 _NO_OUTPUT = "(no output)"
+Role = Literal["user", "assistant"]
 # What the model is told as the person's words: each is a block of its own, whatever its text pretends to be.
 _TOLD = ("user_message", "reminder")
 
 
 def history(items: Sequence[Item]) -> tuple[Message, ...]:
     """Return the conversation as messages."""
-    messages: list[Message] = []
+    messages: list[tuple[Role, list[Block]]] = []
     summary, kept = _since_compaction(_in_order(items))
     if summary is not None:
         _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text)])
@@ -42,7 +46,7 @@ def history(items: Sequence[Item]) -> tuple[Message, ...]:
         else:
             _add(messages, "assistant", _assistant_blocks(group))
             _add(messages, "user", [_result(item) for item in group if item.kind == "tool_call"])
-    return tuple(messages)
+    return tuple(Message(role=role, content=tuple(blocks)) for role, blocks in messages)
 
 
 def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
@@ -63,14 +67,17 @@ def _in_order(items: Sequence[Item]) -> list[Item]:
     sent = {item.run_id: item.position for item in items if item.kind == "user_message"}
     spoken = [item for item in standing if item.kind != "user_message" and _belongs(item)]
     begun = {item.run_id: item.position for item in reversed(spoken)}
+    answers = sorted((sent.get(item.run_id, 0), item.position) for item in spoken)
+    # How far the answers reach to all messages up to each of those.
+    reach = list(accumulate((position for _, position in answers), max))
 
     def place(item: Item) -> tuple[int, int]:
         if item.kind != "user_message":
             return item.position, 1
         if item.run_id in begun:
             return begun[item.run_id], 0
-        earlier = [answer.position for answer in spoken if sent.get(answer.run_id, 0) < item.position]
-        return max(item.position, *earlier, 0), 2
+        earlier = bisect_left(answers, (item.position, 0))
+        return max(item.position, reach[earlier - 1] if earlier else 0), 2
 
     return _with_reminders(sorted(standing, key=place), items)
 
@@ -124,12 +131,11 @@ def _turn(item: Item) -> tuple[str | None, object]:
     return (item.run_id, None if item.kind in _TOLD else item.data.get("turn"))
 
 
-def _add(messages: list[Message], role: str, blocks: Sequence[Block]) -> None:
-    if not blocks:
-        return
-    if messages and messages[-1].role == role:
-        blocks = (*messages.pop().content, *blocks)
-    messages.append(Message(role="user" if role == "user" else "assistant", content=tuple(blocks)))
+def _add(messages: list[tuple[Role, list[Block]]], role: Role, blocks: Sequence[Block]) -> None:
+    if blocks and messages and messages[-1][0] == role:
+        messages[-1][1].extend(blocks)
+    elif blocks:
+        messages.append((role, [*blocks]))
 
 
 def _user_blocks(item: Item) -> list[Block]:
