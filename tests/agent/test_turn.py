@@ -156,3 +156,20 @@ async def test_an_empty_answer_and_a_refusal_are_shown_as_such(
     assert failure is None
     assert [item.data["code"] for item in items if item.kind == "notice"] == [code]
     assert [item.status for item in items if item.kind == "response"] == ["completed"]
+
+
+async def test_half_of_a_character_is_marked_wherever_a_model_writes_it(bench: Bench) -> None:
+    broken: JsonObject = {"q\ud83d": ["a\ude00", {"b": "\ud83d!"}]}
+    events: list[StreamEvent] = [
+        ThinkingDelta("hm \ud83d", {"signature": "s\ud83d"}),
+        TextDelta("so \ud83d"),
+        CallStart(0, "c\ud83d", "think\ud83d"),
+        CallEnd(0, "c\ud83d", "think\ud83d", broken, "{}"),
+        NativeDelta({"kind": "web\ude00"}),
+        Stopped("tool", "tool\ud83d"),
+    ]
+    failure, items = await turn(bench, events)
+    assert failure is None
+    thinking, said, call = items
+    assert (thinking.text, thinking.data["opaque"], said.text) == ("hm ?", [{"signature": "s?"}], "so ?")
+    assert (call.data["tool"], call.data["arguments"]) == ("think?", {"q?": ["a?", {"b": "?!"}]})

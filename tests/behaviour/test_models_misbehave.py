@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.agent.history import history
+from pilothouse.runs import journal
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch, ModelInput
 from pilothouse.types.json import JsonObject
@@ -205,6 +206,27 @@ async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it
         assert len(endpoint.requests[-1].body) < 8_000 * limits.CHARS_PER_TOKEN * limits.COMPACT_ABOVE
         [part] = (await chat.api.result(ME, call.id)).parts
         assert part.text == line
+
+
+async def test_half_of_a_character_in_an_answer_is_marked_and_the_run_ends(home: Path) -> None:
+    async with chatting(home, ["So \ud83d it is."]) as chat:
+        assert (await chat.say()).status == "completed"
+        assert await chat.texts("response") == ["So ? it is."]
+
+
+async def test_a_run_ends_also_when_its_last_words_cannot_be_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_text: str) -> int:
+        raise UnicodeError("no text")
+
+    async with chatting(home, ["So it is."]) as chat:
+        with monkeypatch.context() as while_it_runs:
+            while_it_runs.setattr(journal, "utf16_length", broken)
+            sent = await chat.send()
+            run = await chat.settled(sent.run_id)
+        assert (run.status, run.error and run.error.code) == ("failed", "internal")
+        assert (await chat.say("Again")).status == "completed"
 
 
 @pytest.mark.case("F-34")

@@ -14,6 +14,7 @@ import msgspec
 
 from pilothouse.types import limits, stream
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated
+from pilothouse.types.invisible import sound
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
@@ -41,15 +42,21 @@ class TurnId(msgspec.Struct, frozen=True):
 async def take_turn(model: Model, request: ModelRequest, writer: TurnWriter) -> stream.Failed | None:
     """Ask the model and write its answer; return the failure if there was one."""
     async with aclosing(model.stream(request)) as events:
-        async for event in events:
-            if type(event) is stream.TextDelta:
-                await writer.text(event.text)
-            elif isinstance(event, stream.Failed):
+        async for told in events:
+            if type(told) is stream.TextDelta:
+                await writer.text(told.text)
+                continue
+            event = _sound(told)
+            if isinstance(event, stream.Failed):
                 await writer.broke_off(event)
                 return event
-            else:
-                await writer.take(event)
+            await writer.take(event)
     return await writer.finish()
+
+
+def _sound(event: stream.StreamEvent) -> stream.StreamEvent:
+    """Return an event that can be written down: models write escapes, and half of a pair is no character."""
+    return msgspec.structs.replace(event, **{name: sound(getattr(event, name)) for name in event.__struct_fields__})
 
 
 class _Call:

@@ -220,13 +220,23 @@ class ActiveRun:
         if self._stopping == "stale":
             return None
         try:
-            if self._journal is not None:
-                await self._journal.close()
-            return await self._end(*self._verdict(task))
+            broken = await self._closed()
+            return await self._end(*(broken or self._verdict(task)))
         except PilothouseError as error:
             if error.code != "stale_run":
                 raise
             return None
+
+    async def _closed(self) -> tuple[RunStatus, RunError | None] | None:
+        """Write the rest of the text; return how the run ends when that breaks, for it must end all the same."""
+        try:
+            if self._journal is not None:
+                await self._journal.close()
+        except PilothouseError:
+            raise
+        except Exception as error:
+            return self._failed_unexpectedly(error)
+        return None
 
     def _verdict(self, task: asyncio.Task[Outcome]) -> tuple[RunStatus, RunError | None]:
         error = None if task.cancelled() else task.exception()
@@ -240,6 +250,9 @@ class ActiveRun:
         known = _known(error)
         if known is not None:
             return "failed", RunError(code=known.code, message=known.message, fix=known.fix)
+        return self._failed_unexpectedly(error)
+
+    def _failed_unexpectedly(self, error: BaseException) -> tuple[RunStatus, RunError]:
         _log.error("run %s failed unexpectedly", self.run.id, exc_info=error)
         return "failed", RunError(
             code="internal",

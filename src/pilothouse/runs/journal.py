@@ -29,6 +29,7 @@ from pilothouse.types.events import (
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.folding import changed
 from pilothouse.types.ids import new_id
+from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Records
@@ -260,7 +261,8 @@ class RunJournal:
         held = self._texts.get(item_id)
         if held is None:
             held = self._texts[item_id] = _Text()
-        held.fresh.append(text)
+        # A model may write half of a character, which no JSON takes.
+        held.fresh.append(whole(text))
         if self._timer is None:
             self._schedule()
 

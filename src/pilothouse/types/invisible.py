@@ -22,6 +22,19 @@ def whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def sound(value: Any) -> Any:
+    """Return a JSON value in which no text has half of a character that stands alone."""
+    match value:
+        case str():
+            return whole(value)
+        case dict():
+            return {sound(name): sound(inner) for name, inner in value.items()}
+        case list():
+            return [sound(inner) for inner in value]
+        case _:
+            return value
+
+
 def without_hidden(text: str) -> tuple[str, int]:
     """Return the text without hidden letters, and how many there were."""
     if text.isascii():
