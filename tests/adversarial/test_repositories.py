@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,25 @@ async def test_looking_at_a_repository_runs_nothing_of_it(home: Path, tmp_path: 
     work = hostile(tmp_path / "work")
     async with building(home, work, kind) as builds:  # type: ignore[arg-type]
         await look(builds)
+    assert not (work / MARK).exists()
+
+
+@pytest.mark.case("SPAWN-08", "CMD-06")
+@pytest.mark.parametrize("way", ["{work}/bin", "bin", "", "."])
+@pytest.mark.parametrize("kind", ["bubblewrap", "none"])
+async def test_a_project_does_not_say_which_program_git_is(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, kind: str
+) -> None:
+    work = make_repository(tmp_path / "work", readme__md="Hello\n")
+    (work / "bin").mkdir()
+    for place in (work, work / "bin"):
+        (place / "git").write_text(f"#!/bin/sh\necho x > {work / MARK}\n")
+        (place / "git").chmod(0o755)
+    (work / "readme.md").write_text("Hello\nWorld\n")
+    monkeypatch.setenv("PATH", f"{way.format(work=work)}:{os.environ['PATH']}")
+    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+        output = await builds.does("get_changed_files", include_diff=True)
+    assert "+World" in output.text
     assert not (work / MARK).exists()
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pilothouse.tools.sandbox.environment import system_program
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.sandbox.standing import Standing, standing
@@ -72,6 +74,38 @@ async def test_a_command_cannot_change_what_others_run(held: Sandbox, project: P
     before = everything(project)
     await run(held, project, f"exec 2>&1; {script}; true")
     assert everything(project) == before
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+async def test_a_command_cannot_change_what_pilothouse_runs_from(
+    held: Sandbox, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = project / ".venv" / "lib" / "pilothouse.py"
+    installed.parent.mkdir(parents=True)
+    installed.write_text("honest\n")
+    monkeypatch.setattr(sys, "prefix", str(project / ".venv"))
+    for script in (
+        "echo evil > .venv/lib/pilothouse.py",
+        "mv .venv x; mkdir -p .venv/lib; cp x .venv/lib/pilothouse.py",
+    ):
+        await run(held, project, f"exec 2>&1; {script}; true")
+        assert installed.read_text() == "honest\n"
+    assert (await run(held, project, "cat .venv/lib/pilothouse.py && mkdir venv && echo x > venv/x")).exit_code == 0
+
+
+@pytest.mark.case("CMD-06")
+def test_what_holds_commands_is_a_program_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = tmp_path / "bin" / "sh"
+    planted.parent.mkdir()
+    planted.write_text("#!/bin/sh\n")
+    planted.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{planted.parent}:{os.environ['PATH']}")
+    if os.getuid() == 0:
+        os.chown(planted, 65_534, 65_534)
+    honest = system_program("sh")
+    assert honest not in ("", str(planted))
+    monkeypatch.setenv("PATH", str(planted.parent))
+    assert system_program("sh") == ""
 
 
 @pytest.mark.case("FS-11")

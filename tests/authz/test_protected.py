@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pilothouse.authz import protected
 from pilothouse.authz.places import ANYWHERE, HOME, Place
 from pilothouse.authz.protected import Protected
 from pilothouse.types import limits
@@ -91,6 +93,32 @@ def test_what_starts_by_itself_may_be_read_and_secrets_may_not() -> None:
 def test_only_the_data_folder_is_forbidden_altogether() -> None:
     assert GUARD.forbids("/nonexistent/data/secrets/x", None)
     assert GUARD.forbids(str(PERSON / ".ssh" / "id_rsa"), None) == ""
+
+
+@pytest.mark.case("FS-11", "CMD-06")
+def test_where_programs_are_found_is_not_written_to_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    programs = project / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (tmp_path / "tools").symlink_to(programs)
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:/usr/bin:relative:")
+    guard = Protected(tmp_path / "data", PERSON)
+    for path in (programs / "git", programs, "/usr/bin/git"):
+        assert guard.protects(str(path), None) == "It is where programs are found."
+    for path in (programs / "deeper" / "file", project / "src" / "git", project / "relative" / "x"):
+        assert guard.protects(str(path), None) == ""
+    assert guard.protects(str(programs / "git"), None, "reads") == ""
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+def test_what_pilothouse_runs_from_is_not_written_to_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "project" / ".venv"))
+    guard = Protected(tmp_path / "data", PERSON)
+    inside = tmp_path / "project" / ".venv" / "lib" / "site-packages" / "starlette" / "routing.py"
+    for path in (inside, Path(protected.__file__)):
+        assert guard.protects(str(path), None) == "It is what Pilothouse runs from."
+        assert guard.protects(str(path), None, "reads") == ""
+    assert guard.protects(str(tmp_path / "project" / "routing.py"), None) == ""
 
 
 @pytest.mark.case("FS-09")

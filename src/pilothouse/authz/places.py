@@ -67,4 +67,6 @@ SYSTEM = (
     *_places("starts", _SHELL, "etc/profile", "etc/profile.d", "etc/bash.bashrc", "etc/zsh", "etc/environment"),
 )
 
+PROGRAM = "It is where programs are found."
+ITSELF = "It is what Pilothouse runs from."
 OWN = "It belongs to Pilothouse itself: its settings, its secrets, what it remembers."

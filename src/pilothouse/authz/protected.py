@@ -7,13 +7,14 @@ exists; and what exists by its device and inode, so that no second name for it l
 from __future__ import annotations
 
 import os
+import sys
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from pilothouse.authz.places import ANYWHERE, HOME, OWN, REPOSITORY_FILE, SYSTEM, Parts, Place
+from pilothouse.authz.places import ANYWHERE, HOME, ITSELF, OWN, PROGRAM, REPOSITORY_FILE, SYSTEM, Parts, Place
 from pilothouse.types import limits
 
 Identity = tuple[int, int]
@@ -28,7 +29,10 @@ class Protected:
         self._folders = ((own, "own", OWN), *((mine.joinpath(*each.parts), each.kind, each.why) for each in HOME))
         system = ((Path("/").joinpath(*each.parts), each.kind, each.why) for each in SYSTEM)
         rooted = [Place(_parts(str(path)), kind, why) for path, kind, why in (*self._folders, *system)]
+        rooted += [Place(_parts(os.path.realpath(path)), "starts", ITSELF) for path in _itself()]
         self._rooted = {place.parts: place for place in reversed(rooted)}
+        # Only what is in them by itself is found as a program, nothing deeper.
+        self._programs = {_parts(os.path.realpath(path)) for path in os.get_exec_path() if path.startswith("/")}
         self._named: dict[str, list[Place]] = {}
         for each in ANYWHERE:
             place = Place(_normal(each.parts), each.kind, each.why)
@@ -64,6 +68,8 @@ class Protected:
         parts, known = _parts(path), self._identities()
         if parts[-1:] == REPOSITORY_FILE.parts:
             yield REPOSITORY_FILE
+        if parts[:-1] in self._programs or parts in self._programs:
+            yield Place(parts, "starts", PROGRAM)
         # A folder that gets such a name, or loses it, brings its content along.
         for at in range(1, len(parts)):
             for place in self._named.get(parts[at], ()):
@@ -95,6 +101,11 @@ class Protected:
         for path, kind, why in self._folders:
             place = Place((), kind, why)
             yield from ((file, place) for file in _files(path))
+
+
+def _itself() -> list[str]:
+    """Return where this program and what it consists of are installed; the system's own belongs to nobody here."""
+    return [str(Path(__file__).parents[1]), *([sys.prefix] if sys.prefix != sys.base_prefix else [])]
 
 
 def _parts(path: str) -> Parts:

@@ -223,11 +223,10 @@ def test_a_sandbox_that_is_switched_off_or_missing_says_so(data: Path) -> None:
 
 def test_the_strongest_kind_that_works_is_chosen_by_trying(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Sandbox(data, TerminalSettings).view().kind == "bubblewrap"
-    broken = data / "bin"
-    broken.mkdir()
-    (broken / "bwrap").write_text("#!/bin/sh\nexit 1\n")
-    (broken / "bwrap").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{broken}:{os.environ['PATH']}")
+    broken = data / "bwrap"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr("pilothouse.tools.sandbox.sandbox.system_program", lambda name: str(broken))
     # Being installed is not enough.
     made = Sandbox(data, TerminalSettings)
     assert made.view().kind == "landlock"

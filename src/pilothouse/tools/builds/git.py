@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.sandbox.environment import program_path
 from pilothouse.tools.terminal.text import plain, shortened
 from pilothouse.types import limits
 from pilothouse.types.terminals import Ran, Runner
@@ -99,6 +100,8 @@ class Repository:
 
     async def _git(self, arguments: Sequence[str], settings: Mapping[str, str]) -> Ran:
         given = {"GIT_DIR": os.path.join(self.root, ".git"), "GIT_WORK_TREE": self.root}
+        # Nobody is asked about this: it is not for the project to say which program git is.
+        given["PATH"] = program_path(os.environ.get("PATH", ""), self.root)
         # By variables and not by `-c`: a name may have any character.
         given["GIT_CONFIG_COUNT"] = str(len(settings))
         for number, (name, value) in enumerate(settings.items()):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
+
+from pilothouse.tools.sandbox.hidden import is_in
 
 _INHERITED = frozenset({"HOME", "LOGNAME", "PATH", "USER", "LANG", "LANGUAGE", "TZ", "SHELL", "COLORTERM"})
 _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})
@@ -45,12 +48,26 @@ def command_environment(
         kept |= {name: value for name, value in ours.items() if _is_for_the_network(name, value)}
     else:
         kept |= _OFFLINE
-    kept.setdefault("PATH", _PATH)
+    kept["PATH"] = program_path(ours.get("PATH", ""))
     # Caches below the home folder cannot be written to; many programs do not start without one.
     kept |= {"TMPDIR": scratch, "XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm"}
     # uvx makes this folder even when it installs nothing there.
     kept |= {"UV_TOOL_DIR": f"{cache}/uv-tools"}
     return kept | (ATTENDED if attended else UNATTENDED)
+
+
+def program_path(path: str, folder: str = "") -> str:
+    """Return where programs are looked for, without what leads into the folder that a command works in."""
+    absolute = [entry for entry in path.split(":") if entry.startswith("/")]
+    kept = [entry for entry in absolute if not folder or not is_in(os.path.realpath(entry), os.path.realpath(folder))]
+    return ":".join(kept) or _PATH
+
+
+def system_program(name: str) -> str:
+    """Return a program that the administrator installed; one that anybody else put before it is passed over."""
+    places = program_path(os.environ.get("PATH", "")).split(":")
+    found = filter(None, (shutil.which(name, path=place) for place in places))
+    return next((program for program in found if os.stat(program).st_uid == 0), "")
 
 
 def _is_for_the_network(name: str, value: str) -> bool:

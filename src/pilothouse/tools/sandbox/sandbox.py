@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +18,7 @@ from pilothouse.tools.sandbox import launch
 from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enclosure, bwrap_arguments
 from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
-from pilothouse.tools.sandbox.environment import command_environment
+from pilothouse.tools.sandbox.environment import command_environment, system_program
 from pilothouse.tools.sandbox.hidden import EMPTIED, hidden_places, is_in, is_the_machines
 from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
 from pilothouse.tools.sandbox.scratch import Scratch
@@ -131,7 +130,7 @@ class Sandbox:
     def _probe(self) -> SandboxView:
         if sys.platform != "linux":
             return SandboxView(kind="none", warning=_NOTHING)
-        self._bwrap = shutil.which("bwrap") or ""
+        self._bwrap = system_program("bwrap")
         if self._bwrap and self._only in (None, "bubblewrap") and self._works("bubblewrap"):
             return SandboxView(kind="bubblewrap")
         if self._only in (None, "landlock") and launch.landlock_version() and self._works("landlock"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -38,7 +39,7 @@ def standing(folder: str, hidden: Collection[str] = ()) -> Standing:
     """
     above: dict[str, os.stat_result] = {}
     kept: dict[str, os.stat_result] = {}
-    for name in (*_of_project(folder), *_of_home(folder)):
+    for name in (*_of_project(folder), *_of_home(folder), *_of_ours(folder)):
         found = {part: facts for part in _with_parents(name) if (facts := _facts(folder, part)) is not None}
         if os.path.join(folder, name) in hidden or name not in found or _is_gits_own(name, found[name]):
             continue
@@ -61,9 +62,22 @@ def _of_project(folder: str) -> Iterator[str]:
 
 def _of_home(folder: str) -> Iterator[str]:
     """Yield the places of the person's home folder, when that is the folder or lies in it."""
-    way = os.path.relpath(os.path.realpath(os.path.expanduser("~")), folder)
-    if way.split("/")[0] != ".." and not any(character.isspace() for character in way):
+    way = _way(folder, os.path.expanduser("~"))
+    if way:
         yield from (os.path.normpath(f"{way}/{place}") for place in _AT_HOME)
+
+
+def _of_ours(folder: str) -> Iterator[str]:
+    """Yield where this very program is installed, when that is in the folder: it is not held the next time."""
+    way = _way(folder, sys.prefix)
+    if way not in ("", "."):
+        yield way
+
+
+def _way(folder: str, place: str) -> str:
+    """Return the way from a folder down to a place; nothing when it does not lie there, or cannot be named."""
+    way = os.path.relpath(os.path.realpath(place), folder)
+    return "" if way.split("/")[0] == ".." or any(character.isspace() for character in way) else way
 
 
 def _is_gits_own(name: str, found: os.stat_result) -> bool:
