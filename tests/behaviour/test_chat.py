@@ -226,6 +226,13 @@ async def test_an_image_reaches_the_model_and_what_is_no_image_does_not(home: Pa
         assert len(await chat.items("user_message")) == 1
 
 
+async def test_a_message_with_half_of_a_character_is_refused_in_one_sentence(home: Path) -> None:
+    async with chatting(home) as chat:
+        with pytest.raises(PilothouseError, match="half of a character"):
+            await chat.send("So \ud83d")
+        assert (await chat.say("So")).status == "completed"
+
+
 async def test_deleting_stops_what_runs_and_can_be_undone_for_a_while(home: Path) -> None:
     async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
         sent = await chat.send("Find me later")

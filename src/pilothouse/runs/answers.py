@@ -7,6 +7,7 @@ import time
 import msgspec
 
 from pilothouse.agent.validation import complaint
+from pilothouse.runs.messages import check_text
 from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from pilothouse.types.authority import Grant, Pattern, Rule
@@ -35,6 +36,7 @@ async def checked(question: Item, body: Answer, by: str) -> JsonObject:
     _check(question, body)
     if body.text is not None and len(body.text) > limits.ANSWER_CHARS:
         raise PilothouseError("too_large", f"An answer has at most {limits.ANSWER_CHARS:,} characters.")
+    check_text(body.text or "")
     said: JsonObject = {"by": by, "at": time.time()}
     said |= {"choice": body.choice} if body.choice is not None else {}
     said |= {"text": body.text} if body.text is not None else {}

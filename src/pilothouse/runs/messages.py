@@ -10,6 +10,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import ImageInput, NewMessage
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
+from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Posting
@@ -33,12 +34,19 @@ def check(body: NewMessage) -> None:
             f"The message has {len(body.text):,} characters; at most {limits.MESSAGE_CHARS:,} can be sent.",
             fix="Shorten it, or send it in parts.",
         )
+    check_text(body.text)
     if len(body.images) > limits.IMAGES_PER_MESSAGE:
         raise PilothouseError("too_large", f"At most {limits.IMAGES_PER_MESSAGE} images fit in one message.")
     if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
         raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
     for image in body.images:
         _check_image(image)
+
+
+def check_text(text: str) -> None:
+    """Raise one sentence if a text has something in it that cannot be kept."""
+    if whole(text) != text:
+        raise PilothouseError("bad_request", "The text has half of a character in it.", fix="Send it as UTF-8 text.")
 
 
 def _check_image(image: ImageInput) -> None:
