@@ -461,12 +461,29 @@ async def test_a_session_that_began_with_the_network_speaks_for_strangers_until_
     terminal.settings = TerminalSettings(network=True)
     await terminal.does("create_session")
     terminal.settings = TerminalSettings()
-    for operation in ("get_output", "get_history", "get_terminal_buffer", "create_session"):
+    for operation in ("get_output", "get_history", "get_terminal_buffer", "create_session", "get_terminal_selection"):
         assert (await terminal.touched(operation)).brings == {"private", "untrusted"}
     assert (await terminal.touched("send_input", input="curl x\r\n")).destination == "anywhere"
     await terminal.does("close_session")
+    # What was marked in it stays marked.
+    assert (await terminal.touched("get_terminal_selection")).brings == {"private", "untrusted"}
     await terminal.does("create_session")
     assert (await terminal.touched("get_history")).brings == {"private"}
+    assert (await terminal.touched("get_terminal_selection")).brings == {"private"}
+
+
+@pytest.mark.case("EXFIL-01")
+async def test_a_command_that_nothing_holds_may_bring_strangers_words_without_a_word_about_the_network(
+    home: Path, work: Path
+) -> None:
+    async with at_terminal(home, work, "none") as terminal:
+        assert (await terminal.touched("run_command", command="git fetch; git log")).brings == {"private", "untrusted"}
+        assert (await terminal.touched("get_terminal_output")).brings == {"private", "untrusted"}
+        await terminal.does("create_session")
+        assert (await terminal.touched("get_history")).brings == {"private", "untrusted"}
+    async with at_terminal(home, work) as terminal:
+        assert (await terminal.touched("run_command", command="git log")).brings == {"private"}
+        assert (await terminal.touched("get_terminal_output")).brings == {"private"}
 
 
 class _Deaf:

@@ -54,7 +54,9 @@ class TerminalOperation(ABC):
 
     async def look(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return what a call would touch: by default it looks at what the terminal says."""
-        return Access(operation=f"{TOOL}.{self.name}", effects=self.effects, brings=self._brings(False), source=SOURCE)
+        held = await asyncio.to_thread(self._terminals.sandbox.kind)
+        brings = self._brings(held, network=False)
+        return Access(operation=f"{TOOL}.{self.name}", effects=self.effects, brings=brings, source=SOURCE)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return a call in words and with a picture."""
@@ -86,9 +88,12 @@ class TerminalOperation(ABC):
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Do it."""
 
-    def _brings(self, network: bool) -> frozenset[Taint]:
-        """Return what output brings along: it may say anything about this machine, or about the whole world."""
-        network = network or self._terminals.sandbox.settings.network
+    def _brings(self, held: str, *, network: bool) -> frozenset[Taint]:
+        """Return what output brings along: it may say anything about this machine, or about the whole world.
+
+        A command that nothing holds has the network, whether it was asked for or not.
+        """
+        network = network or self._terminals.sandbox.settings.network or held in ("", "none")
         return frozenset({"private", "untrusted"}) if network else frozenset({"private"})
 
     async def command_access(self, command: CommandUse, context: CallContext) -> Access:
@@ -100,7 +105,7 @@ class TerminalOperation(ABC):
             command=command,
             destination="anywhere" if command.network else "",
             payload_bytes=len((command.text or " ".join(command.argv)).encode()) if command.network else 0,
-            brings=self._brings(command.network),
+            brings=self._brings(command.sandbox, network=command.network),
             source=SOURCE,
             folder_identity=await asyncio.to_thread(folder_identity, context),
             dangerous=await asyncio.to_thread(_danger, command, context),

@@ -40,7 +40,7 @@ class _OfSession(TerminalOperation):
         """Return that it looks at what the session says, which may be the world's if it began with the network."""
         access = await super().look(arguments, context)
         began = self.session(arguments, context).began
-        return msgspec.structs.replace(access, brings=self._brings(began.network))
+        return msgspec.structs.replace(access, brings=self._brings(began.sandbox, network=began.network))
 
     async def said(self, session: Session, index: int, context: CallContext) -> ToolOutput:
         """Return a session's output from an index on, its middle left out where it is long."""
@@ -185,6 +185,13 @@ class GetTerminalSelection(TerminalOperation):
 
     name = "get_terminal_selection"
     doing = "Looking at the selection"
+
+    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+        """Return that it looks at a piece of what the session says, or said before it was closed."""
+        access, began = await super().look(arguments, context), self._terminals.began(context.conversation_id)
+        if began is None:
+            return access
+        return msgspec.structs.replace(access, brings=self._brings(began.sandbox, network=began.network))
 
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the marked text."""

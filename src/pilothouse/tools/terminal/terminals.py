@@ -13,7 +13,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.background import Background, start_background
 from pilothouse.tools.terminal.covering import Bare
-from pilothouse.tools.terminal.recording import Recording, sweep
+from pilothouse.tools.terminal.recording import Began, Recording, sweep
 from pilothouse.tools.terminal.session import Session, Window, open_session
 from pilothouse.tools.terminal.shells import session_command, session_environment
 from pilothouse.types import limits
@@ -84,6 +84,11 @@ class Terminals:
             exit_code=recording.exit_code,
             sandbox=recording.last.sandbox,
         )
+
+    def began(self, conversation_id: str) -> Began | None:
+        """Return how the conversation's session began, or the last one that it had."""
+        session = self._sessions.get(conversation_id)
+        return session.began if session is not None else self._recording(conversation_id).last
 
     async def open_terminal(
         self,
