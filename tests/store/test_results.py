@@ -51,6 +51,22 @@ async def test_a_result_is_read_back_as_it_was_kept(store: Store) -> None:
     assert await store.result_part(OWNER, call.id, 3) is None
 
 
+async def test_a_name_that_a_database_does_not_take_is_kept_without_what_it_does_not_take(store: Store) -> None:
+    call = await a_call(store)
+    named = Part(kind="image", data=b"x", media_type="image/\x00png", name="a\x00b", uri="file:\x00")
+    await store.keep_result(KeptResult(call.id, call.conversation_id, (named,)))
+    full = await store.result(OWNER, call.id)
+    assert full is not None
+    assert [(part.name, part.uri, part.media_type) for part in full.parts] == [("a b", "file: ", "image/ png")]
+
+
+async def test_what_nobody_can_be_called_is_not_found(store: Store) -> None:
+    for look in (store.result(OWNER, "i\x00"), store.run(OWNER, "r\x00"), store.conversation(OWNER, "c\x00")):
+        with pytest.raises(PilothouseError) as refused:
+            await look
+        assert refused.value.code in ("not_found", "bad_request")
+
+
 async def test_a_result_that_is_kept_again_replaces_the_first(store: Store) -> None:
     call = await a_call(store)
     await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))

@@ -18,6 +18,8 @@ _PASSING = (
     sqlalchemy.exc.TimeoutError,
     OSError,
 )
+# PostgreSQL takes none in a text: neither to keep it nor to look for it.
+_NUL = "nul (0x00)"
 _LOCKED = ("database is locked", "database table is locked")
 
 
@@ -30,6 +32,8 @@ def translate(error: Exception) -> PilothouseError:
         return PilothouseError(
             "disk_full", "The disk is full, so nothing new can be saved.", fix="Free some space; work then goes on."
         )
+    if _NUL in text:
+        return PilothouseError("bad_request", "The text has a NUL character in it.", fix="Leave it out.")
     if any(word in text for word in _CORRUPT):
         return PilothouseError(
             "database_corrupt",
