@@ -11,7 +11,8 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.ports import CallContext, Part, ToolOutput
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, KeptResult, Part, ToolOutput
 from pilothouse.wiring import open_host
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.lag import MOST, longest_turn
@@ -111,3 +112,23 @@ async def test_one_enormous_and_many_large_results_hold_nobody_up(home: Path) ->
         assert full.cut
         assert len(full.parts[0].text) < limits.RESULT_KEPT + 100
         assert (await chat.api.result(ME, items[1].id)).parts[0].text == large
+
+
+async def test_a_call_whose_result_could_not_be_kept_is_not_told_as_one_that_the_person_stopped(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_result: KeptResult) -> None:
+        raise PilothouseError("internal", "The database refused a change.")
+
+    async def much(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
+        return ToolOutput(text="x" * 2 * limits.RESULT_CHARS)
+
+    turns = [[{"call": "much", "arguments": {}}, {"call": "much", "arguments": {"n": 2}}], "Done."]
+    async with chatting(home, turns) as chat:
+        monkeypatch.setattr(chat.api._records, "keep_result", refused)
+        give_tools(chat.host, ToolOf("much", much))
+        assert (await chat.say()).status == "failed"
+        for call in await chat.items("tool_call"):
+            assert call.status == "unknown"
+            assert call.data["error"]["code"] == "UNKNOWN_OUTCOME"
+            assert "may or may not have happened" in call.text

@@ -16,6 +16,8 @@ _OPEN = ("streaming", "waiting")
 _RESTING = ("args_received", "waiting_approval", "input_required")
 _DIED = "The program stopped while this was being written."
 _UNKNOWN = "The program stopped while this ran; it may or may not have happened. It was not repeated."
+_FAILED = "The run failed while this ran; it may or may not have happened. It was not repeated."
+_NOT_BEGUN = "The run failed before this was carried out."
 
 
 def interrupted(items: Sequence[Item]) -> list[Event]:
@@ -51,7 +53,18 @@ def settled(status: RunStatus, items: Sequence[Item]) -> list[Event]:
     """Return the events that end what a run leaves open when it comes to this state."""
     if status == "interrupted":
         return interrupted(items)
+    if status == "failed":
+        return [event for item in items if item.status in _OPEN for event in _fail(item)]
     return cancelled(items) if status in ENDED else []
+
+
+def _fail(item: Item) -> Sequence[Event]:
+    """Return the events that end an item because its run failed: nobody said stop."""
+    if item.kind != "tool_call" or item.data.get("phase") == "started":
+        return _cancel(item)
+    if item.data.get("phase") in ("executing", "input_required"):
+        return _end_call(item, "unknown", "UNKNOWN_OUTCOME", _FAILED)
+    return _end_call(item, "cancelled", "CANCELLED", _NOT_BEGUN)
 
 
 def cancelled(items: Sequence[Item]) -> list[Event]:
