@@ -172,6 +172,21 @@ async def test_auto_approve_comes_from_no_file_and_ends_with_the_program(
         studio.server.close()
 
 
+async def test_a_rule_that_cannot_be_says_so_at_its_command_however_long_the_form(desk: Desk, console: Console) -> None:
+    console.expect("400")
+    tab = await Permissions.of(desk)
+    await button(tab.rules, "Add a rule").click()
+    await expect(tab.form).not_to_contain_text("Covers")
+    await tab.form.get_by_label("Tool").fill("terminal_operations.run_command")
+    command = tab.form.get_by_label("Command")
+    await command.fill("git *")
+    await expect(tab.form).to_contain_text("Covers terminal_operations.run_command")
+    await button(tab.form, "Save").click()
+    await expect(command).to_be_focused()
+    await expect(command).to_be_in_viewport()
+    await expect(tab.form).to_contain_text("allow its exact words")
+
+
 async def test_a_rule_is_tried_on_its_examples_and_on_the_past_before_it_is_kept(
     desk: Desk, served: Studio, console: Console
 ) -> None:
@@ -191,6 +206,7 @@ async def test_a_rule_is_tried_on_its_examples_and_on_the_past_before_it_is_kept
     await button(tab.form, "Save").click()
     await expect(tab.form.get_by_label("It is about")).to_have_attribute("aria-invalid", "true")
     await expect(tab.form).to_contain_text("It should be about its example 1")
+    await expect(tab.form.get_by_label("It is about")).to_be_focused()
     await tab.form.get_by_label("It is about").fill("letters/a.txt")
     await tab.form.get_by_label("It is not about").fill("letters/a.md")
     await button(tab.form, "What would this policy have done?").click()

@@ -3,6 +3,7 @@ import { useMemo, useRef, useState, type FormEvent, type ReactNode } from "react
 import { answerOf, draftOf, type Draft, type Errors } from "./answers";
 import { fieldOf, isRecord, type Schema } from "./fields";
 import { FieldView } from "./FieldView";
+import { focusError } from "./focusError";
 import classes from "./Form.module.css";
 
 export interface SchemaFormProps {
@@ -26,11 +27,6 @@ function parsedObject(text: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-/** Put the cursor into the first field that has an error, once it is drawn. */
-function focusError(form: HTMLFormElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
 }
 
 function useSchemaForm({ schema, onSubmit, initial }: SchemaFormProps) {

@@ -1,5 +1,7 @@
 import { Textarea, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { useId, useState } from "react";
+import { needsFolder } from "../shell/builtIn";
+import { useApp } from "../store/store";
 import { breadth, inWords, typed, words, type Pattern } from "./pattern";
 import classes from "./Policy.module.css";
 
@@ -17,12 +19,15 @@ interface PartProps {
   value: string;
   isCode?: boolean;
   problem?: string | undefined;
+  /** The id of the list of what it could be. */
+  list?: string;
   onChange: (text: string) => void;
 }
 
-function Part({ label, description, value, isCode = true, problem, onChange }: PartProps) {
+function Part({ label, description, value, isCode = true, problem, list, onChange }: PartProps) {
   return (
     <TextInput
+      {...(list ? { list } : {})}
       label={label}
       description={description}
       spellCheck={false}
@@ -57,15 +62,46 @@ function Paths({ paths, onChange }: { paths: readonly string[]; onChange: (paths
   );
 }
 
+/** The tool; the names of those that there are need not be known by heart. */
+function Tool({ tool, problem, onChange }: { tool: string; problem: string | undefined; onChange: (tool: string) => void }) {
+  const list = useId();
+  const servers = useApp((state) => state.servers.servers);
+  const names = [...needsFolder, ...servers.map(({ slug }) => slug)];
+  return (
+    <>
+      <Part
+        label="Tool"
+        description="One operation (file_operations.create_file), all of a tool or a server (git.*), or * for any."
+        isCode={false}
+        value={tool}
+        problem={problem}
+        list={list}
+        onChange={(next) => onChange(next.trim())}
+      />
+      <datalist id={list}>
+        {names.map((name) => (
+          <option key={name} value={`${name}.*`} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+interface CommandProps {
+  command: readonly string[];
+  problem: string | undefined;
+  onChange: (command: string[]) => void;
+}
+
 /** The words of a command; a space at the end of a word is not yet another word. */
-function Command({ command, onChange }: { command: readonly string[]; onChange: (command: string[]) => void }) {
+function Command({ command, problem, onChange }: CommandProps) {
   const [text, setText] = useState(typed(command));
   const change = (next: string) => {
     setText(next);
     onChange(words(next));
   };
   const description = "Its words; * at the end stands for any further words that are not options.";
-  return <Part label="Command" description={description} value={text} onChange={change} />;
+  return <Part label="Command" description={description} value={text} problem={problem} onChange={change} />;
 }
 
 /** The parts of a pattern, each in a field, and what it covers in words. */
@@ -74,17 +110,18 @@ export function PatternFields({ pattern, onChange, isWhole = false, problem }: P
   const [first] = useState(pattern);
   const edit = (change: Partial<Pattern>) => onChange({ ...pattern, ...change });
   const wide = breadth(pattern);
+  // Where there are words of a command, they are what is most often wrong.
+  const isAboutCommand = pattern.command.length > 0;
   return (
     <div className={classes.patternFields}>
-      <Part
-        label="Tool"
-        description="One operation, all of a tool (git.*), or * for any."
-        isCode={false}
-        value={pattern.tool}
-        problem={problem}
-        onChange={(tool) => edit({ tool: tool.trim() })}
-      />
-      {(isWhole || first.command.length > 0) && <Command command={pattern.command} onChange={(command) => edit({ command })} />}
+      <Tool tool={pattern.tool} problem={isAboutCommand ? undefined : problem} onChange={(tool) => edit({ tool })} />
+      {(isWhole || first.command.length > 0) && (
+        <Command
+          command={pattern.command}
+          problem={isAboutCommand ? problem : undefined}
+          onChange={(command) => edit({ command })}
+        />
+      )}
       {(isWhole || first.paths.length > 0) && <Paths paths={pattern.paths} onChange={(paths) => edit({ paths })} />}
       {(isWhole || first.destination) && (
         <Part
@@ -104,8 +141,12 @@ export function PatternFields({ pattern, onChange, isWhole = false, problem }: P
         />
       )}
       <p className={classes.covers} role="status">
-        <span className={classes.coversLabel}>Covers</span> {inWords(pattern)}.{" "}
-        {wide && <span className={classes.wide}>{wide}</span>}
+        {pattern.tool && (
+          <>
+            <span className={classes.coversLabel}>Covers</span> {inWords(pattern)}.{" "}
+            {wide && <span className={classes.wide}>{wide}</span>}
+          </>
+        )}
       </p>
     </div>
   );

@@ -1,8 +1,9 @@
 import { Button, Modal, SegmentedControl, Textarea, TextInput } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { authority, type PolicyView, type Rule, type Verdict } from "../api/authority";
 import { errorText } from "../api/client";
+import { focusError } from "../forms/focusError";
 import { useKept } from "../servers/useKept";
 import { Failure } from "../settings/Warning";
 import { PatternFields } from "./PatternFields";
@@ -71,17 +72,21 @@ function useRule(first: RuleDraft, onKept: (policy: PolicyView) => void) {
       .finally(() => setBusy(false));
   };
   const problemOf = (field: Complaint["field"]) => (complaint?.field === field ? complaint.sentence : undefined);
-  return { draft, isBusy, edit, save, problemOf };
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (complaint) focusError(form.current);
+  }, [complaint]);
+  return { draft, form, isBusy, edit, save, problemOf };
 }
 
 function Fields({ first, rules, onKept, onClose }: FieldsProps) {
-  const { draft, isBusy, edit, save, problemOf } = useRule(first, onKept);
+  const { draft, form, isBusy, edit, save, problemOf } = useRule(first, onKept);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save();
   };
   return (
-    <form className={classes.form} onSubmit={submit}>
+    <form ref={form} className={classes.form} onSubmit={submit}>
       <SegmentedControl
         aria-label="What happens"
         data={verdicts}

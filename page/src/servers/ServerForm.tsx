@@ -3,6 +3,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerView } from "../api/types";
+import { focusError } from "../forms/focusError";
 import { Failure } from "../settings/Warning";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
@@ -14,11 +15,6 @@ interface FormProps {
   server: ServerView | "new";
   onClose: () => void;
   onSaved: (server: ServerView) => void;
-}
-
-/** Put the cursor into the first field that has an error, once it is drawn. */
-function focusError(form: HTMLFormElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid=true], [data-invalid] input")?.focus());
 }
 
 function save(draft: ServerDraft): Promise<ServerView> {

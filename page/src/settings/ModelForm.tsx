@@ -3,6 +3,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { Catalogue, FoundModel, ModelTest, ModelView } from "../api/types";
+import { focusError } from "../forms/focusError";
 import { changeModels } from "./actions";
 import { check, draftOf, newDraft, suggestions, toInput, type DraftErrors, type ModelDraft } from "./modelDraft";
 import { ModelFields } from "./ModelFields";
@@ -25,11 +26,6 @@ interface Progress {
 }
 
 const idle: Progress = { doing: "nothing", result: null, problem: "" };
-
-/** Put the cursor into the first field that has an error, once it is drawn. */
-function focusError(form: HTMLFormElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
-}
 
 function save(draft: ModelDraft): Promise<ModelView> {
   const input = toInput(draft);
