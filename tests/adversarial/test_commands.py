@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from pilothouse.authz.commands import Certain, Uncertain, read
+from pilothouse.authz.danger import danger_of
 from pilothouse.authz.policy import RuleSet
 from pilothouse.types import limits
+from pilothouse.types.access import Access, CommandUse
 from tests.support.authority import a_command, a_rule, grants
 
 CORPUS = tomllib.loads((Path(__file__).parent / "shell_corpus.toml").read_text())
@@ -248,3 +250,15 @@ def test_a_denied_program_is_found_wherever_it_stands(text: str) -> None:
 def test_a_command_that_only_mentions_a_denied_program_is_not_denied(text: str) -> None:
     rules = RuleSet([a_rule("no-rm", "deny", command=("rm", "*"))])
     assert rules.strictest(a_command(text)) is None
+
+
+@pytest.mark.case("CMD-05")
+@pytest.mark.parametrize(
+    "piece", ["; a=b", "a/", "curl |", "; git push ", "sh $(", "env -a ", "'", " -c", "find -exec "]
+)
+def test_no_command_keeps_whoever_looks_for_danger_busy(piece: str) -> None:
+    text = (piece * limits.COMMAND_READ_CHARS)[: limits.COMMAND_READ_CHARS]
+    began = time.process_time()
+    danger_of(Access(operation="x", command=CommandUse(text=text)))
+    danger_of(Access(operation="x", command=CommandUse(text=f"{text[:-10]}; rm -r x")))
+    assert time.process_time() - began < 1
