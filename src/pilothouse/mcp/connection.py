@@ -101,7 +101,7 @@ class Connection:
         self._wish("relist")
 
     def rest(self) -> None:
-        """Close the connection until it is needed again."""
+        """Close the connection until it is needed again, if nobody needs it now."""
         self._wish("stop")
 
     @contextmanager
@@ -237,7 +237,8 @@ class Connection:
         while True:
             await self._sleep(min(health_at, self._idle_at()) - time.monotonic(), session.closed)
             wishes, self._wishes = self._wishes, set()
-            if "stop" in wishes:
+            # Whoever has come since it was to rest needs it.
+            if self._stopping or ("stop" in wishes and not self.busy):
                 return None
             if session.closed.done():
                 return session.closed.result() or ChannelError("The connection ended.")

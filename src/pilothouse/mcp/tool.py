@@ -188,14 +188,7 @@ class _Attempt:
 
         server, context = self._server, self._context
         try:
-            session = await self._started()
-        except SignInNeeded:
-            raise
-        except ChannelError as error:
-            raise _NotStarted(error) from None
-        try:
-            with server.connection(context.conversation_id).using():
-                reply = await self._ask(session)
+            session, reply = await self._replied()
         except RpcError as error:
             server.breaker.succeeded()
             return self._output(_failure("TOOL_ERROR", error.message))
@@ -213,6 +206,17 @@ class _Attempt:
                 server.held[context.call_id] = (session, handle)
             return ToolPaused(reply.asks, reply.state)
         return self._output(to_output(reply, self._promised))
+
+    async def _replied(self) -> tuple[Session, JsonObject | InputRequired]:
+        """Return what the server answered, and in which session; it is busy from before it is started."""
+        with self._server.connection(self._context.conversation_id).using():
+            try:
+                session = await self._started()
+            except SignInNeeded:
+                raise
+            except ChannelError as error:
+                raise _NotStarted(error) from None
+            return session, await self._ask(session)
 
     async def _started(self) -> Session:
         """Return the session; while the server starts, the call's own clock does not run."""
