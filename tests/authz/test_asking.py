@@ -85,7 +85,7 @@ async def test_a_card_shows_what_happens_and_proposes_the_narrowest_useful_patte
         "destination": "",
         "folder": ROOT,
     }
-    assert found.data["proposalText"] == f"file_operations.create_file on src/* in {ROOT}"
+    assert found.data["proposalText"] == f"file_operations.create_file at src/* in {ROOT}"
     assert found.data["access"]["paths"] == [
         {"path": f"{ROOT}/src/a.py", "effect": "writes", "inside": True, "protected": "", "whole": False}
     ]

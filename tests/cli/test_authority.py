@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Script
-from tests.support.commands import Outcome, pilothouse, server
+from tests.support.commands import Outcome, Screen, pilothouse, server
 
 # Every command is a process of its own.
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_rules_are_added_listed_tried_and_removed(home: Path) -> None:
     assert (added.code, added.out) == (0, "rule-1\n"), added
     assert pilothouse(home, "policy", "add", "deny", "--command", "git push").out == "rule-2\n"
     listed = pilothouse(home, "policy", "list")
-    told(listed, 0, "terminal_operations.* runs git log *", "History is fine", "* runs git push")
+    told(listed, 0, "terminal_operations.* runs git log *", "(History is fine)", "any tool runs git push")
     assert pilothouse(home, "policy", "check", TERMINAL, "--command", "git log main").out == "allow  rule-1\n"
     assert pilothouse(home, "policy", "check", TERMINAL, "--command", "git push -f").out == "deny  rule-2\n"
     asked = pilothouse(home, "policy", "check", TERMINAL, "--command", "git log main; ls")
@@ -46,7 +46,9 @@ def test_rules_are_added_listed_tried_and_removed(home: Path) -> None:
 
 @pytest.mark.case("ATZ-15")
 def test_a_rule_that_cannot_be_kept_is_refused_in_one_sentence(home: Path) -> None:
-    told(pilothouse(home, "policy", "add", "allow"), 2, "A rule that allows everything is not kept.")
+    told(pilothouse(home, "policy", "add", "allow"), 2, "Rule “rule-1”: not everything can be allowed")
+    told(pilothouse(home, "policy", "add", "allow", "--command", "git log; rm x"), 2, "is more than one command")
+    told(pilothouse(home, "policy", "add", "allow", "--command", "git log && rm x"), 2, "is more than one command")
     told(pilothouse(home, "policy", "add", "allow", "--command", "find *"), 2, "allow its exact words")
     told(pilothouse(home, "policy", "add", "allow", "--command", "git 'x"), 2, "a quote that is not closed")
     wrong = pilothouse(home, "policy", "add", "allow", "--tool", "x.y", "--path", "src/**", "--match", "docs/a")
@@ -82,7 +84,9 @@ def test_what_waits_is_listed_and_permissions_are_given_and_withdrawn(home: Path
     told(pilothouse(home, "approvals"), 0, "Nothing waits for you.")
     conversation, question = waiting(home, script)
     told(pilothouse(home, "approvals"), 0, question, "Write it")
-    assert json.loads(pilothouse(home, "approvals", "--json").out)["pending"][0]["itemId"] == question
+    listed = pilothouse(home, "answer", "--json")
+    assert (listed.code, json.loads(listed.out)["pending"][0]["itemId"]) == (3, question)
+    assert pilothouse(home, "approvals", "--json").out == listed.out
     given = pilothouse(
         home, "grants", "give", conversation, "--tool", "file_operations.create_file", "--path", "src/**", "--for", "1h"
     )
@@ -93,7 +97,41 @@ def test_what_waits_is_listed_and_permissions_are_given_and_withdrawn(home: Path
     told(pilothouse(home, "grants", "list", "--conversation", conversation), 0, "Nothing is allowed for a while.")
     told(pilothouse(home, "grants", "revoke", "g_none"), 2, "There is no such permission.")
     told(pilothouse(home, "grants", "give", conversation, "--for", "soon"), 2, "is not a duration")
+    told(pilothouse(home, "grants", "give", conversation, "--many"), 2, "Not everything can be allowed")
     told(pilothouse(home, "grants", "give", "c_none", "--tool", "a.b"), 2, "There is no such conversation.")
+
+
+def test_choices_line_up_and_what_an_answer_changed_can_be_put_back(home: Path, script: Script) -> None:
+    _, question = waiting(home, script)
+    choices = [line for line in pilothouse(home, "answer").lines if line.startswith("  pilothouse answer")]
+    labels = ("Allow once", "Allow in", "Always", "Deny")
+    assert len({line.index(label) for line, label in zip(choices, labels, strict=True)}) == 1
+    answered = pilothouse(home, "answer", question, "allow")
+    assert (answered.code, answered.out) == (0, "Ok.\n")
+    assert (found := re.fullmatch(r"It changed 1 file. Put back: pilothouse undo (r_\w+)\n", answered.err)), answered
+    assert (home.parent / "work" / "a.txt").exists()
+    assert pilothouse(home, "undo", found[1]).code == 0
+    assert not (home.parent / "work" / "a.txt").exists()
+
+
+def test_a_run_that_fails_after_it_changed_files_says_how_to_put_them_back(home: Path, script: Script) -> None:
+    call = "{call: file_operations, arguments: {operation: create_file, filePath: a.txt, content: x}}"
+    model = script(f"- [{call}]\n- [{{fault: 401}}]")
+    (folder := home.parent / "work").mkdir()
+    failed = pilothouse(home, "run", "-m", model, "--folder", str(folder), "--mode", "auto_edit", "Write it")
+    told(failed, 1, "It changed 1 file. Put back: pilothouse undo r_")
+
+
+def test_a_question_that_is_left_open_is_shown_once(home: Path, script: Script) -> None:
+    call = "{call: file_operations, arguments: {operation: create_file, filePath: a.txt, content: x}}"
+    (folder := home.parent / "work").mkdir()
+    with Screen(home, ["run", "-m", script(f"- [{call}]"), "--folder", str(folder), "Write it"]) as screen:
+        screen.until("4  Deny")
+        screen.until("›")
+        screen.type("\x03")
+        assert screen.ended() == 3
+        assert screen.text.count("It changes files.") == 2
+        assert "pilothouse answer i_" in screen.text
 
 
 @pytest.mark.case("LOG-01")
@@ -125,12 +163,12 @@ def test_the_same_commands_ask_a_running_server(home: Path) -> None:
     with server(home):
         assert pilothouse(home, "policy", "add", "deny", "--command", "git push").out == "rule-1\n"
         assert pilothouse(home, "policy", "check", TERMINAL, "--command", "git push").out == "deny  rule-1\n"
-        told(pilothouse(home, "policy", "replay"), 0, "Of 0 calls")
+        told(pilothouse(home, "policy", "replay"), 0, "There are no calls yet")
         other = home.parent / "rules.json"
         other.write_text('{"rules": [{"id": "a", "verdict": "ask", "pattern": {}}]}')
-        told(pilothouse(home, "policy", "replay", str(other)), 0, "None of them")
+        told(pilothouse(home, "policy", "replay", str(other)), 0, "There are no calls yet")
         other.write_text("{")
-        told(pilothouse(home, "policy", "replay", str(other)), 2, "cannot be read")
+        told(pilothouse(home, "policy", "replay", str(other)), 2, "cannot be read: it is not JSON.")
         told(pilothouse(home, "grants", "list"), 0, "Nothing is allowed for a while.")
         told(pilothouse(home, "approvals"), 0, "Nothing waits for you.")
         told(pilothouse(home, "audit", "verify"), 0, "0 conversations")

@@ -93,3 +93,16 @@ def test_the_doctor_says_what_is_there_and_the_fix_for_what_is_not(home: Path) -
     assert "open to others" in ill.out
     assert "damaged" in ill.out
     assert "1 thing to fix." in ill.out
+
+
+def test_a_script_is_found_from_any_folder_and_a_model_without_a_key_has_none_to_confirm(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hello.yaml").write_text("- Hello.")
+    monkeypatch.chdir(tmp_path)
+    assert pilothouse(home, "models", "add", "--provider", "scripted", "--model", "hello.yaml", "--id", "s").code == 0
+    monkeypatch.chdir("/")
+    assert pilothouse(home, "run", "hi", "--model", "s").out == "Hello.\n"
+    confirmed = pilothouse(home, "models", "confirm-key", "s")
+    assert (confirmed.code, confirmed.out) == (1, "")
+    assert "s has no key." in confirmed.err

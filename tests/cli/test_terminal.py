@@ -134,7 +134,7 @@ def test_ctrl_c_before_a_command_has_begun_ends_it_without_a_word(monkeypatch: p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(main, "_perform", interrupted)
-    monkeypatch.setattr(main.gc, "set_threshold", lambda *_numbers: None)
+    monkeypatch.setattr("gc.set_threshold", lambda *_numbers: None)
     with pytest.raises(SystemExit) as left:
         main.main()
     assert left.value.code == 130

@@ -6,11 +6,11 @@ import hashlib
 
 from pilothouse.authz.case import Case, Finding
 from pilothouse.authz.danger import danger_of
-from pilothouse.authz.proposals import told
 from pilothouse.types import limits
 from pilothouse.types.authority import Pattern
 from pilothouse.types.durations import words_of
 from pilothouse.types.json import JsonObject, encode, plain
+from pilothouse.types.patterns import in_words
 
 ALLOW = {"id": "allow", "label": "Allow once"}
 CONVERSATION = {
@@ -35,7 +35,7 @@ def card(case: Case, finding: Finding, proposal: Pattern | None) -> JsonObject:
         "dangerous": danger_of(case.access) or (finding.why if finding.rule == "protected" else ""),
         "group": _shape(case, proposal) if lasting and proposal is not None else "",
         "proposal": plain(proposal) if lasting else None,
-        "proposalText": told(proposal) if lasting and proposal is not None else "",
+        "proposalText": in_words(proposal) if lasting and proposal is not None else "",
         "access": _touched(case),
         "preview": case.access.preview,
         "choices": [ALLOW, CONVERSATION, ALWAYS, DENY] if lasting else [ALLOW, DENY],

@@ -49,17 +49,3 @@ def _beside(path: str, root: str) -> str:
     parent = PurePosixPath(path).parent
     relative = os.path.relpath(parent, root) if path != root else "."
     return "*" if relative == "." else f"{relative}/*"
-
-
-def told(pattern: Pattern) -> str:
-    """Return a pattern in words."""
-    parts = [pattern.tool]
-    if pattern.command:
-        parts.append(f"the command “{' '.join(pattern.command)}”")
-    if pattern.paths:
-        parts.append(f"on {', '.join(pattern.paths)}")
-    if pattern.destination:
-        parts.append(f"to {pattern.destination}")
-    if pattern.folder:
-        parts.append(f"in {pattern.folder}")
-    return " ".join(parts)

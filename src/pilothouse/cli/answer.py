@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from pilothouse.cli import questions
-from pilothouse.cli.asking import ask, converse, verdict
+from pilothouse.cli.asking import ask, converse, tell_changes, verdict
 from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.runs.following import Following
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConversationSnapshot
+from pilothouse.types.api import Answer
+from pilothouse.types.authority import PendingApproval
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
@@ -30,27 +33,34 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
 async def answer(item_id: str | None, given: GivenAnswer, *, as_json: bool) -> int:
     """Answer and follow the run; without an id, say what waits."""
     async with connect_host() as api:
-        waiting = await _waiting(api)
+        waiting = await api.approvals(LOCAL_OWNER)
         if item_id is None:
-            return _list(waiting)
-        found = next(((found, item) for found, item in waiting if item.id == item_id), None)
+            if as_json:
+                output().json(waiting)
+                return 3 if waiting.pending else 0
+            return await _list(api, waiting.pending)
+        found = next((one for one in waiting.pending if one.item_id == item_id), None)
         if found is None:
             fix = "`pilothouse answer` lists the questions that do."
             raise PilothouseError("not_found", f"No question {item_id} waits for an answer.", fix=fix)
-        snapshot, question = found
-        run = await api.answer(LOCAL_OWNER, item_id, await _answer(given, question, snapshot))
+        snapshot = await api.snapshot(LOCAL_OWNER, found.conversation_id, limit=1)
+        run = await api.answer(LOCAL_OWNER, item_id, await _answer(given, *await _question(api, found)))
         if run.status == "waiting":
             messages().line("That is settled; the run waits for its other questions: pilothouse answer")
             return 3
         following = Following(api, run, snapshot.last_seq)
-        return verdict(await converse(api, following, output(), as_json=as_json))
+        told = await converse(api, following, output(), as_json=as_json)
+        try:
+            return verdict(told)
+        finally:
+            await tell_changes(api, told)
 
 
-async def _answer(given: GivenAnswer, question: Item, snapshot: ConversationSnapshot) -> Answer:
+async def _answer(given: GivenAnswer, question: Item, call: Item | None) -> Answer:
     """Return what was typed, or what the person says when asked."""
     if given == GivenAnswer():
         if someone_is_there(messages()):
-            asked = await questions.ask(question, call_of(question, snapshot), messages())
+            asked = await questions.ask(question, call, messages())
             if asked is not None:
                 return asked
         raise PilothouseError(
@@ -68,31 +78,29 @@ async def _answer(given: GivenAnswer, question: Item, snapshot: ConversationSnap
     return Answer(choice=given.choice, text=given.text, content=content)
 
 
-def call_of(question: Item, snapshot: ConversationSnapshot) -> Item | None:
-    """Return the call that a question is about."""
-    return next((item for item in snapshot.items if item.id == question.data.get("callItemId")), None)
+async def _question(api: ClientApi, waiting: PendingApproval) -> tuple[Item, Item | None]:
+    """Return a question that waits and the call that it is about, however much came after them."""
+    wanted = {waiting.item_id, str(waiting.data.get("callItemId") or waiting.item_id)}
+    found: dict[str, Item] = {}
+    before, more = None, True
+    while more and not wanted <= found.keys():
+        page = await api.items(LOCAL_OWNER, waiting.conversation_id, before=before, limit=limits.SNAPSHOT_ITEMS)
+        found |= {item.id: item for item in page.items if item.id in wanted}
+        more = page.has_earlier and bool(page.items)
+        before = page.items[0].position if page.items else None
+    if waiting.item_id not in found:
+        raise PilothouseError("conflict", f"The question {waiting.item_id} was answered meanwhile.")
+    return found[waiting.item_id], found.get(str(waiting.data.get("callItemId")))
 
 
-async def _waiting(api: ClientApi) -> list[tuple[ConversationSnapshot, Item]]:
-    """Return the open questions with their conversations, most recent first."""
-    page = await api.conversations(LOCAL_OWNER, limit=limits.PAGE_ITEMS, cursor=None)
-    found = []
-    for conversation in page.conversations:
-        if conversation.activity == "waiting":
-            snapshot = await api.snapshot(LOCAL_OWNER, conversation.id, limit=limits.SNAPSHOT_ITEMS)
-            open_questions = (item for item in snapshot.items if item.kind == "question" and item.status == "waiting")
-            found += [(snapshot, item) for item in open_questions]
-    return found
-
-
-def _list(waiting: list[tuple[ConversationSnapshot, Item]]) -> int:
+async def _list(api: ClientApi, waiting: Sequence[PendingApproval]) -> int:
     if not waiting:
         messages().line("No question waits for an answer.")
         return 0
     out = output()
-    for number, (snapshot, item) in enumerate(waiting):
+    for number, one in enumerate(waiting):
         if number:
             out.line()
-        out.line(one_line(snapshot.conversation.title), "dim")
-        ask(item, call_of(item, snapshot), out)
+        out.line(one_line(one.title), "dim")
+        ask(*await _question(api, one), out)
     return 3

@@ -51,6 +51,8 @@ class Told(msgspec.Struct, frozen=True):
 
     run: Run
     transcript: Transcript
+    # Whether its questions were asked in the terminal, and the person left them open.
+    left_open: bool = False
 
 
 async def converse(
@@ -61,7 +63,7 @@ async def converse(
     told = await tell(api, following, out, as_json=as_json, markdown=markdown)
     while not as_json and told.run.status == "waiting" and out.is_terminal and someone_is_there(aside):
         if not await _answer_all(api, following, told.transcript, aside):
-            break
+            return Told(following.run, told.transcript, left_open=True)
         told = await tell(api, following, out, transcript=told.transcript)
     return told
 
@@ -171,7 +173,10 @@ def verdict(told: Told) -> int:
             return CANCELLED
         case "waiting":
             for question in told.transcript.questions.values():
-                ask(question, told.transcript.call_of(question), aside)
+                if told.left_open:
+                    how_to_answer(question, aside)
+                else:
+                    ask(question, told.transcript.call_of(question), aside)
             return 3
         case "interrupted":
             fix = f'What came so far is kept. Go on with: pilothouse run --conversation {run.conversation_id} "Go on."'
@@ -186,10 +191,24 @@ def verdict(told: Told) -> int:
 def ask(question: Item, call: Item | None, aside: Terminal) -> None:
     """Print a question and how to answer it."""
     questions.show(question, call, aside)
+    how_to_answer(question, aside)
+
+
+def how_to_answer(question: Item, aside: Terminal) -> None:
+    """Print the commands that answer a question, each with what it means."""
     choices = question.data.get("choices") or ()
-    for choice in choices:
-        form = choice["id"] == "accept" and question.data.get("mode") == "form"
-        content = " --content '{…}'" if form else ""
-        aside.line(f"  pilothouse answer {question.id} {choice['id']}{content}    {choice.get('label', '')}")
+    form = question.data.get("mode") == "form"
+    typed = [f"{one['id']} --content '{{…}}'" if form and one["id"] == "accept" else str(one["id"]) for one in choices]
+    widest = max(map(len, typed), default=0)
+    for words, choice in zip(typed, choices, strict=True):
+        aside.line(f"  pilothouse answer {question.id} {words:<{widest}}  {choice.get('label', '')}".rstrip())
     if not choices or (question.data.get("kind") == "collaboration" and not question.data.get("authorizes")):
         aside.line(f'  pilothouse answer {question.id} --text "…"')
+
+
+async def tell_changes(api: ClientApi, told: Told) -> None:
+    """Say how to put back what the run did to files; nowhere else would one find it."""
+    changed = {change.path for change in (await api.changes(LOCAL_OWNER, told.run.id)).changes}
+    if changed:
+        files = "1 file" if len(changed) == 1 else f"{len(changed)} files"
+        messages().line(f"It changed {files}. Put back: pilothouse undo {told.run.id}", "dim")

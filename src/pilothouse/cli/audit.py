@@ -6,19 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.cli.terminal import messages, output, plain_json
+from pilothouse.cli.terminal import messages, output
 from pilothouse.connection import connect_host
 from pilothouse.types.authority import AuditCheck, AuditReport
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.json import encode_text
 
 
 async def export(conversation_id: str | None) -> int:
     """Print the record as JSON."""
     async with connect_host() as api:
         report = await api.audit(LOCAL_OWNER, conversation_id)
-    output().write(plain_json(encode_text(report)) + "\n")
+    output().json(report)
     if report.more:
         messages().line("There are more calls than one export holds; export single conversations.", "yellow")
     return 0

@@ -8,7 +8,6 @@ from pilothouse.connection import connect_host
 from pilothouse.types.changes import FOLDER, FileChange, UndoReport
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.json import encode_text
 
 
 async def list_changes(run_id: str, *, as_json: bool) -> int:
@@ -16,10 +15,10 @@ async def list_changes(run_id: str, *, as_json: bool) -> int:
     async with connect_host() as api:
         found = await api.changes(LOCAL_OWNER, run_id)
     if as_json:
-        output().line(encode_text(found))
+        output().json(found)
     elif found.changes:
         rows = [(change.item_id, _kind(change), _path(change)) for change in found.changes]
-        show_table(output(), ("CALL", "CHANGE", "PATH"), rows)
+        show_table(output(), ("call", "change", "path"), rows)
     else:
         messages().line("Nothing of this run is there to be undone.")
     return 0
@@ -30,7 +29,7 @@ async def undo(of: str, *, as_json: bool) -> int:
     async with connect_host() as api:
         report = await _undone(api, of)
     if as_json:
-        output().line(encode_text(report))
+        output().json(report)
     else:
         for path in report.undone:
             output().line(f"put back  {one_line(path)}")

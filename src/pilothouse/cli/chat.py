@@ -40,7 +40,7 @@ Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 /title TEXT       name this one
 /model [ID]       say which model answers, or choose another
 /system TEXT      set the system prompt of this conversation
-/servers [NAME…]  list the MCP servers, or use only these; `usual` for the usual ones
+/servers [NAME…]  list the MCP servers, or use only these, or `usual`
 /help             show this
 /quit             leave"""
 

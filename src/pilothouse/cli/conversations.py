@@ -37,17 +37,10 @@ async def show(conversation_id: str, *, as_json: bool) -> int:
     out = output()
     for item in items:
         if as_json:
-            _print_json(item, out)
+            out.json(item)
         else:
             _print_item(item, out)
     return 0
-
-
-def _print_json(item: Item, out: Terminal) -> None:
-    from pilothouse.cli.terminal import plain_json
-    from pilothouse.types.json import encode_text
-
-    out.write(plain_json(encode_text(item)) + "\n")
 
 
 def _print_item(item: Item, out: Terminal) -> None:

@@ -6,12 +6,10 @@ import time
 
 from pilothouse.cli.pattern_form import PatternForm
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, output, plain_json
+from pilothouse.cli.terminal import messages, output
 from pilothouse.connection import connect_host
 from pilothouse.types.authority import Grant, NewGrant
-from pilothouse.types.durations import words_of
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.json import encode_text
 from pilothouse.types.patterns import in_words
 
 
@@ -20,18 +18,22 @@ async def list_grants(conversation_id: str | None, *, as_json: bool) -> int:
     async with connect_host() as api:
         found = await api.grants(LOCAL_OWNER, conversation_id)
     if as_json:
-        output().write(plain_json(encode_text(found)) + "\n")
+        output().json(found)
     elif found.grants:
-        rows = [(one.id, one.conversation_id, _left(one), in_words(one.pattern)) for one in found.grants]
-        show_table(output(), ("permission", "conversation", "for", "about"), rows)
+        rows = [(one.id, one.conversation_id, _left(one), _used(one), in_words(one.pattern)) for one in found.grants]
+        show_table(output(), ("permission", "conversation", "for", "used", "about"), rows)
     else:
         messages().line("Nothing is allowed for a while.")
     return 0
 
 
 def _left(grant: Grant) -> str:
-    often = "once" if grant.single_use else f"used {grant.uses}×"
-    return f"{words_of(max(0.0, grant.expires_at - time.time()))}, {often}"
+    minutes, seconds = divmod(max(0, round(grant.expires_at - time.time())), 60)
+    return f"{minutes // 60}h {minutes % 60}m" if minutes >= 60 else f"{minutes}m" if minutes else f"{seconds}s"
+
+
+def _used(grant: Grant) -> str:
+    return "once" if grant.single_use else f"{grant.uses}×"
 
 
 async def give(conversation_id: str, form: PatternForm, duration: str, *, many: bool) -> int:
@@ -56,7 +58,7 @@ async def approvals(*, as_json: bool) -> int:
     async with connect_host() as api:
         found = await api.approvals(LOCAL_OWNER)
     if as_json:
-        output().write(plain_json(encode_text(found)) + "\n")
+        output().json(found)
     elif found.pending:
         rows = [(one.item_id, one.title or "(new)", one.text) for one in found.pending]
         show_table(output(), ("question", "conversation", "asks"), rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -10,12 +11,11 @@ import msgspec
 from pilothouse.cli.model_form import ModelForm
 from pilothouse.cli.prompting import read_secret
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output, plain, plain_json
+from pilothouse.cli.terminal import messages, one_line, output, plain
 from pilothouse.connection import connect_host
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.json import encode_text
 from pilothouse.types.models import ModelView
 from pilothouse.types.selection import NativeTools
 
@@ -29,7 +29,7 @@ async def list_models(*, as_json: bool) -> int:
         models = await api.models(LOCAL_OWNER)
     out = output()
     if as_json:
-        out.write(plain_json(encode_text(models)) + "\n")
+        out.json(models)
         return 0
     rows = [("*" if one.is_default else "", one.id, one.name, _about(one)) for one in models.models]
     if rows:
@@ -61,7 +61,7 @@ async def add(model_id: str | None, form: ModelForm) -> int:
         id=model_id,
         name=form.name or form.model or model_id or form.provider,
         provider=form.provider,
-        model=form.model or "",
+        model=_whole(form.provider, form.model or ""),
         base_url=form.base_url or "",
         api_key_source=form.key_source,
         api_key=read_secret("key") if form.key else None,
@@ -91,7 +91,7 @@ async def edit(model_id: str, form: ModelForm) -> int:
         body = ModelInput(
             name=_or(form.name, now.name),
             provider=_or(form.provider, now.provider),
-            model=_or(form.model, now.model),
+            model=_whole(form.provider or now.provider, _or(form.model, now.model)),
             base_url=_or(form.base_url, now.base_url),
             api_key_source=form.key_source,
             api_key=read_secret("key") if form.key else None,
@@ -114,6 +114,11 @@ def _native_tools(form: ModelForm, now: NativeTools) -> NativeTools | None:
     typed = {"web_search": form.web_search, "code_execution": form.code_execution, "url_context": form.url_context}
     switched = {name: _SWITCHES[value] for name, value in typed.items() if value is not None}
     return msgspec.structs.replace(now, **switched) if switched else None
+
+
+def _whole(provider: str, model: str) -> str:
+    """Return a model's name; a script's is its whole path, whichever folder it is used from."""
+    return str(Path(model).expanduser().absolute()) if provider == "scripted" and model else model
 
 
 def _or(given: T | None, now: T) -> T:
@@ -181,6 +186,10 @@ async def confirm_key(model_id: str) -> int:
     """Let a model's key go to the address that the model has now."""
     async with connect_host() as api:
         view = await api.confirm_key(LOCAL_OWNER, model_id)
+    if view.key.kind == "none":
+        raise PilothouseError(
+            "conflict", f"{view.id} has no key.", fix=f"Give it one: pilothouse models edit {view.id} --key"
+        )
     output().line(f"The key of {view.id} now goes to {view.host}.")
     return 0
 

@@ -81,6 +81,12 @@ def _example(said: str, pattern: Pattern) -> Example:
 
 def _words(text: str) -> tuple[str, ...]:
     try:
-        return tuple(shlex.split(text))
+        # Read without taking quotes away, so that what stands in them is no sign of the shell's.
+        pieces = [*shlex.shlex(text, posix=False, punctuation_chars=True)]
+        words = tuple(shlex.split(text))
     except ValueError:
         raise PilothouseError("bad_request", f"“{text}” has a quote that is not closed.") from None
+    if any(not piece.strip("();<>|&") for piece in pieces):
+        fix = "Name one command of plain words; several need a rule each."
+        raise PilothouseError("bad_request", f"“{text}” is more than one command.", fix=fix)
+    return words

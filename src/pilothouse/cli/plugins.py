@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, output, plain_json
+from pilothouse.cli.terminal import messages, output
 from pilothouse.connection import connect_host
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.json import encode_text
 
 
 async def list_plugins(*, as_json: bool) -> int:
@@ -15,7 +14,7 @@ async def list_plugins(*, as_json: bool) -> int:
         plugins = (await api.config(LOCAL_OWNER)).plugins
     out = output()
     if as_json:
-        out.write(plain_json(encode_text(plugins)) + "\n")
+        out.json(plugins)
     elif plugins:
         rows = [(one.name, f"{one.package} {one.version}", ", ".join(one.hooks)) for one in plugins]
         show_table(out, ("name", "package", "adds"), rows)

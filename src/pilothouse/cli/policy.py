@@ -11,12 +11,12 @@ import msgspec
 
 from pilothouse.cli.pattern_form import PatternForm
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output, plain_json
+from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
-from pilothouse.types.authority import Example, Pattern, PolicyInput, PolicyView, Rule, Verdict
+from pilothouse.types.authority import Example, PolicyInput, PolicyView, Rule, Verdict
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.json import convert, encode_text
+from pilothouse.types.json import convert
 from pilothouse.types.patterns import in_words
 
 
@@ -35,7 +35,7 @@ async def list_rules(*, as_json: bool) -> int:
     async with connect_host() as api:
         policy = await api.policy(LOCAL_OWNER)
     if as_json:
-        output().write(plain_json(encode_text(policy)) + "\n")
+        output().json(policy)
         return 0
     uses = {use.rule_id: use.uses for use in policy.uses}
     rows = [(rule.id, rule.verdict, str(uses.get(rule.id, 0)), _about(rule)) for rule in policy.rules]
@@ -48,7 +48,7 @@ async def list_rules(*, as_json: bool) -> int:
 
 
 def _about(rule: Rule) -> str:
-    return f"{in_words(rule.pattern)}  {rule.note}".rstrip()
+    return f"{in_words(rule.pattern)} ({rule.note})" if rule.note else in_words(rule.pattern)
 
 
 def _tell_problem(policy: PolicyView) -> None:
@@ -62,10 +62,6 @@ def _tell_problem(policy: PolicyView) -> None:
 async def add(verdict: Verdict, form: PatternForm, note: str) -> int:
     """Add a rule, and print its id."""
     pattern = form.pattern
-    if pattern == Pattern() and verdict == "allow":
-        raise PilothouseError(
-            "bad_request", "A rule that allows everything is not kept.", fix="Say what it is about, for example --tool."
-        )
     match, not_match = form.examples
     async with connect_host() as api:
         rules = await _readable(api)
@@ -125,7 +121,10 @@ async def replay(file: Path | None, *, as_json: bool) -> int:
         rules = _rules_in(file) if file is not None else (await api.policy(LOCAL_OWNER)).rules
         report = await api.replay_policy(LOCAL_OWNER, PolicyInput(rules=rules))
     if as_json:
-        output().write(plain_json(encode_text(report)) + "\n")
+        output().json(report)
+        return 0
+    if not report.looked_at:
+        messages().line("There are no calls yet to try rules on.")
         return 0
     messages().line(
         f"Of {report.looked_at:,} calls, {report.allowed:,} would be allowed, {report.asked:,} asked about and "
@@ -147,8 +146,8 @@ def _rules_in(file: Path) -> tuple[Rule, ...]:
         raw = msgspec.json.decode(file.read_bytes())
         return convert(raw, _File).rules
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
-        reason = (error.strerror or "") if isinstance(error, OSError) else "it is not JSON"
-        raise PilothouseError("bad_request", f"{file} cannot be read: {reason.lower()}.") from None
+        reason = (error.strerror or "it failed").lower() if isinstance(error, OSError) else "it is not JSON"
+        raise PilothouseError("bad_request", f"{file} cannot be read: {reason}.") from None
     except BadField as error:
         raise PilothouseError("bad_request", f"{file}: {error.message}") from None
 

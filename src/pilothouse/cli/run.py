@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.cli.asking import Told, converse, open_conversation, send, verdict
+from pilothouse.cli.asking import Told, converse, open_conversation, send, tell_changes, verdict
 from pilothouse.cli.prompting import read_piped
 from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.connection import connect_host
@@ -60,9 +60,11 @@ async def run(request: RunRequest) -> int:
                 await api.delete_conversation(LOCAL_OWNER, conversation.id)
             raise
         told = await converse(api, following, out, as_json=request.json)
-        code = verdict(told)
-        _say_how_it_was(told, out)
-    return code
+        try:
+            return verdict(told)
+        finally:
+            # Also about a run that failed: what it did to files before that can be put back.
+            await _say_how_it_was(api, told, out)
 
 
 async def _selection(api: ClientApi, servers: Sequence[str]) -> Selection | None:
@@ -100,18 +102,18 @@ def _someone_watches(out: Terminal) -> bool:
     return out.is_terminal and sys.stdin.isatty()
 
 
-def _say_how_it_was(told: Told, out: Terminal) -> None:
-    """Tell a person at a terminal what the answer took and how to go on."""
+async def _say_how_it_was(api: ClientApi, told: Told, out: Terminal) -> None:
+    """Tell what became of files, and a person at a terminal what the answer took and how to go on."""
     aside = messages()
-    if not (aside.is_terminal and out.is_terminal):
-        return
-    aside.line()
-    if measured := measures(told):
-        aside.line(measured, "dim")
-    if changed := len(told.transcript.changed):
-        files = "1 file" if changed == 1 else f"{changed} files"
-        aside.line(f"It changed {files}. Put back: pilothouse undo {told.run.id}", "dim")
-    aside.line(f'Go on: pilothouse run --conversation {told.run.conversation_id} "…"', "dim")
+    for_person = aside.is_terminal and out.is_terminal
+    if for_person:
+        aside.line()
+        if measured := measures(told):
+            aside.line(measured, "dim")
+    if told.transcript.changed:
+        await tell_changes(api, told)
+    if for_person:
+        aside.line(f'Go on: pilothouse run --conversation {told.run.conversation_id} "…"', "dim")
 
 
 def measures(told: Told) -> str:

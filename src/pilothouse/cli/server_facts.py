@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 
 from pilothouse.cli.servers import find
-from pilothouse.cli.terminal import Terminal, messages, one_line, output, plain_json
+from pilothouse.cli.terminal import Terminal, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.json import encode_text
 from pilothouse.types.servers import Latency, ServerStatus, ServerView
 
 _ERRORS = 3
@@ -25,7 +24,7 @@ async def status(name: str | None, *, as_json: bool) -> int:
     out = output()
     if as_json:
         rows = [{"server": one, "status": facts.get(one.id)} for one in chosen]
-        out.write(plain_json(encode_text(rows)) + "\n")
+        out.json(rows)
         return 0
     for number, one in enumerate(chosen):
         if number:
@@ -86,7 +85,7 @@ async def logs(name: str, *, as_json: bool) -> int:
         messages().line("It wrote nothing yet.")
     for line in log.lines:
         if as_json:
-            out.write(plain_json(encode_text(line)) + "\n")
+            out.json(line)
         else:
             out.line(f"{_clock(line.at)}  {line.source:<7}  {one_line(line.text)}")
     return 0

@@ -11,12 +11,12 @@ from pilothouse.cli.consent import agreed
 from pilothouse.cli.prompting import read_piped, someone_is_there, yes
 from pilothouse.cli.servers import find
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import exact_json, messages, one_line, output, plain_json
+from pilothouse.cli.terminal import exact_json, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.json import JsonObject, encode_text
+from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerTool, ServerView, ToolConfirmed, ToolTry
 
 
@@ -32,7 +32,7 @@ async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
         listed = await api.server_tools(LOCAL_OWNER, server.id if server is not None else None)
     out = output()
     if as_json:
-        out.write(plain_json(encode_text(listed)) + "\n")
+        out.json(listed)
         return 0
     rows = [(tool.qualified_name, _state(tool), tool.title or tool.description) for tool in listed.tools]
     if rows:
@@ -90,7 +90,7 @@ async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str |
         trial = await api.try_tool(LOCAL_OWNER, body)
     out, aside = output(), messages()
     if as_json:
-        out.write(plain_json(encode_text(trial)) + "\n")
+        out.json(trial)
     elif trial.ok:
         out.line(trial.text)
     else:

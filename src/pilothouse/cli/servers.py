@@ -11,13 +11,12 @@ from pilothouse.cli.server_files import known_files, origin_of
 from pilothouse.cli.server_form import ServerForm
 from pilothouse.cli.server_input import changed_server, new_server
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output, plain_json
+from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.runs import selecting
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.json import encode_text
 from pilothouse.types.servers import ImportRequest, ServerPatch, ServerView
 
 
@@ -32,9 +31,10 @@ async def list_servers(*, as_json: bool) -> int:
         servers = await api.servers(LOCAL_OWNER)
     out, aside = output(), messages()
     if as_json:
-        out.write(plain_json(encode_text(servers)) + "\n")
+        out.json(servers)
         return 0
-    rows = [(one.slug, one.name, one.label, one.address) for one in servers.servers]
+    # What a label says behind the colon stands below the table, with what to do.
+    rows = [(one.slug, one.name, one.label.partition(":")[0], one.address) for one in servers.servers]
     if rows:
         show_table(out, ("prefix", "name", "state", "command or URL"), rows)
     else:

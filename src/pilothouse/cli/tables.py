@@ -9,17 +9,31 @@ from collections.abc import Sequence
 from pilothouse.cli.terminal import Terminal, one_line
 
 GAP = 2
+# A last column that has less room than this stands on a line of its own.
+LEAST = 20
 
 
 def show_table(out: Terminal, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under a head; the last column takes what is left of the line, and is cut on a terminal only."""
+    """Print rows under a head; on a terminal the last column is cut to the line, or has one of its own."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(head, *cells, strict=True)]
-    room = shutil.get_terminal_size().columns - sum(widths[:-1]) - GAP * (len(widths) - 1)
-    if out.is_terminal:
-        widths[-1] = max(room, 8)
+    if not out.is_terminal:
+        _print(out, head, cells, widths)
+        return
+    columns = shutil.get_terminal_size().columns
+    room = columns - sum(widths[:-1]) - GAP * (len(widths) - 1)
+    if room >= min(widths[-1], LEAST):
+        _print(out, head, cells, [*widths[:-1], room])
+        return
+    out.line("".join(_padded(head[:-1], widths)).rstrip(), "dim")
+    for *first, last in cells:
+        out.line("".join(_padded(first, widths)).rstrip())
+        out.line(" " * GAP + cut(last, columns - GAP))
+
+
+def _print(out: Terminal, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
     out.line(_row(head, widths), "dim")
-    for row in cells:
+    for row in rows:
         out.line(_row(row, widths))
 
 
@@ -32,8 +46,11 @@ def width(text: str) -> int:
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     *first, last = cells
-    padded = [cell + " " * (wide - width(cell) + GAP) for cell, wide in zip(first, widths, strict=False)]
-    return "".join(padded) + cut(last, widths[-1])
+    return "".join(_padded(first, widths)) + cut(last, widths[-1])
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [cell + " " * (wide - width(cell) + GAP) for cell, wide in zip(cells, widths, strict=False)]
 
 
 def cut(text: str, columns: int) -> str:

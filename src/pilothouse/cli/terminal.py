@@ -86,6 +86,13 @@ class Terminal:
         """Write text in a style."""
         self._put(self._styled(plain(text), style))
 
+    def json(self, value: object) -> None:
+        """Write a value as one line of JSON; it holds exactly what the value does."""
+        # Help does without it.
+        from pilothouse.types.json import encode_text
+
+        self._put(plain_json(encode_text(value)) + "\n")
+
     def write_styled(self, text: str) -> None:
         """Write text whose every escape is our own."""
         self._put(text)

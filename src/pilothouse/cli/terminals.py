@@ -8,11 +8,10 @@ import time
 from pathlib import Path
 
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output, plain_json
+from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.json import encode_text
 from pilothouse.types.terminals import ProcessView, TerminalView
 
 
@@ -22,7 +21,7 @@ async def list_terminals(conversation_id: str, *, as_json: bool) -> int:
         found = await api.terminals(LOCAL_OWNER, conversation_id)
     out = output()
     if as_json:
-        out.write(plain_json(encode_text(found)) + "\n")
+        out.json(found)
         return 0
     held = "nothing" if found.sandbox.kind == "none" else found.sandbox.kind
     out.line(f"Commands are held by {held}.", "dim")
@@ -62,6 +61,8 @@ async def stop(conversation_id: str, process_id: str | None) -> int:
     """End the session, or a background command."""
     async with connect_host() as api:
         if process_id is None:
+            if not any(one.running for one in (await api.terminals(LOCAL_OWNER, conversation_id)).sessions):
+                raise PilothouseError("conflict", "No terminal is open in this conversation.")
             await api.close_terminal(LOCAL_OWNER, conversation_id)
         else:
             await api.stop_process(LOCAL_OWNER, conversation_id, process_id)

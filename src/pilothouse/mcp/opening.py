@@ -100,7 +100,8 @@ class Sessions:
             access=self._access(server.entry),
             remembered=Found(kept.wire, kept.url) if kept.url else None,
         )
-        server.history.line("host", "info", f"Connecting to {server.address}, headers: {', '.join(values.headers)}.")
+        headers = f", headers: {', '.join(values.headers)}" if values.headers else ""
+        server.history.line("host", "info", f"Connecting to {server.address}{headers}.")
         channel = channel_to(target)
         session = await connect(channel, options)
         server.around.catalogue.remember(server.entry, channel.found.wire, channel.found.url)

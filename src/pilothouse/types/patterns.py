@@ -9,7 +9,7 @@ from pilothouse.types.authority import Pattern
 
 def in_words(pattern: Pattern) -> str:
     """Return a pattern as people read it: `file_operations.create_file at src/**`."""
-    said = [pattern.tool]
+    said = ["any tool" if pattern.tool == "*" else pattern.tool]
     if pattern.command:
         said.append("runs " + " ".join(word if word == "*" else shlex.quote(word) for word in pattern.command))
     if pattern.paths:
