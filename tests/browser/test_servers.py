@@ -172,7 +172,7 @@ async def test_a_server_is_put_into_a_sandbox_and_the_consent_says_so(rooms: Roo
     await rooms.dialog.get_by_role("button", name="Add", exact=True).click()
     said = "Runs in a sandbox: only a folder of its own can be written to. It has no network."
     await expect(rooms.dialog).to_contain_text(said)
-    await expect(rooms.dialog).to_contain_text("held in a sandbox")
+    await expect(rooms.dialog).to_contain_text("in a sandbox")
     await rooms.dialog.get_by_role("button", name="Start this server").click()
     await expect(rooms.chip("Held")).to_have_attribute("data-state", "connected")
     assert server_of(own, "Held")["settings"]["sandbox"] is True

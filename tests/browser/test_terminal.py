@@ -236,7 +236,7 @@ async def test_a_terminal_that_nothing_holds_says_so(
     warning = own.server.get("/api/config")["sandbox"]["warning"]
     await expect(panel).to_contain_text(warning)
     screen = await opened(workshop)
-    await expect(panel).to_contain_text("bash · not held by a sandbox")
+    await expect(panel).to_contain_text("bash · without a sandbox")
     await typed(workshop, "echo free-$((6 * 7))")
     await expect(screen).to_contain_text("free-42")
     assert await serious_problems(workshop.page) == []
@@ -259,8 +259,8 @@ async def test_the_settings_of_terminals_are_kept_and_rules_are_tried_on_their_e
     wanted = {"shell": "sh", "sandbox": "on", "network": True, "timeout": 90}
     await until_so(lambda: own.server.get("/api/config")["terminal"] == wanted, "the settings to be kept")
     assert await serious_problems(page) == []
-    await sandbox.get_by_role("radio", name="Do not hold them").check()
-    await expect(sandbox.get_by_role("alert")).to_contain_text("Commands are not held")
+    await sandbox.get_by_role("radio", name="Run them without it").check()
+    await expect(sandbox.get_by_role("alert")).to_contain_text("Commands run without a sandbox")
     rules = page.get_by_role("region", name="Rules for commands")
     await rules.get_by_role("button", name="Add a rule").click()
     form = page.get_by_role("dialog")

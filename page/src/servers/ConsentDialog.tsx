@@ -71,7 +71,7 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
     <div className={classes.stack}>
       <p className={classes.lead}>
         This starts a program on the machine where Pilothouse runs,{" "}
-        {consent.sandbox ? "held in a sandbox" : "with the same rights as Pilothouse"}. Start it only if you know where
+        {consent.sandbox ? "in a sandbox" : "with the same rights as Pilothouse"}. Start it only if you know where
         it comes from.
       </p>
       <Sentences title="Changed since you agreed" lines={consent.changes} />

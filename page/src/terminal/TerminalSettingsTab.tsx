@@ -37,7 +37,7 @@ function Held({ terminal, sandbox, change }: HeldProps) {
   return (
     <>
       {sandbox.warning && (
-        <Warning title="Commands are not held">
+        <Warning title="Commands run without a sandbox">
           <p>{sandbox.warning}</p>
         </Warning>
       )}
@@ -48,8 +48,8 @@ function Held({ terminal, sandbox, change }: HeldProps) {
         onChange={(value) => change({ sandbox: value as TerminalSettings["sandbox"] })}
       >
         <div className={classes.stack}>
-          <Radio value="on" label="Hold commands" description="They write only in the working directory; secrets and our own data are hidden from them." />
-          <Radio value="off" label="Do not hold them" description="They may do whatever you may do on this machine. Every command is then asked about as one that can send data away." />
+          <Radio value="on" label="Run commands in the sandbox" description="They write only in the working directory; secrets and our own data are hidden from them." />
+          <Radio value="off" label="Run them without it" description="They may do whatever you may do on this machine. Every command is then asked about as one that can send data away." />
         </div>
       </Radio.Group>
       <Switch

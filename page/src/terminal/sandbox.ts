@@ -2,12 +2,12 @@ import type { Rule } from "../api/authority";
 import type { SandboxKind } from "../api/types";
 
 const names: Record<SandboxKind, string> = {
-  bubblewrap: "held by bubblewrap",
-  landlock: "held by Landlock",
-  none: "not held by a sandbox",
+  bubblewrap: "in a sandbox (bubblewrap)",
+  landlock: "in a sandbox (Landlock)",
+  none: "without a sandbox",
 };
 
-/** Return what holds commands, in a few words. */
+/** Return where commands run, in a few words. */
 export const sandboxName = (kind: SandboxKind) => names[kind];
 
 const meanings: Record<SandboxKind, string> = {
@@ -15,7 +15,7 @@ const meanings: Record<SandboxKind, string> = {
     "Found on this machine: bubblewrap. Commands see the machine read-only, write only in the working directory, and have no network unless it is allowed.",
   landlock:
     "Found on this machine: Landlock. The kernel lets commands write only in the working directory; they see more of the machine than with bubblewrap.",
-  none: "Nothing that could hold commands was found on this machine. Installing bubblewrap changes that.",
+  none: "No sandbox was found on this machine. Installing bubblewrap changes that.",
 };
 
 /** Return what is found on this machine, and what that means. */
