@@ -14,6 +14,7 @@ from pilothouse.types.feed import Lagged
 from pilothouse.wiring import open_host
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
 from tests.support.folding import Folded
+from tests.support.waiting import eventually
 
 WORDS = "Grüße aus dem 🚀: " + " ".join(f"w{number}" for number in range(120))
 STREAM = [{"thinking": "Hm. " * 8, "pieces": 3, "every": 0.004}, {"text": WORDS, "pieces": 5, "every": 0.006}]
@@ -58,6 +59,30 @@ async def test_a_reader_that_comes_back_with_its_cursor_misses_nothing_and_gets_
                         if folded.ended(sent.run_id):
                             break
         await check_same(chat, folded)
+
+
+async def test_what_a_model_says_before_a_pause_is_kept_and_told_during_it(home: Path, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    held = {"until": str(go)}
+    turn = ["Let me see. ", {"wait": PATIENCE, **held}, {**CALL, "pieces": 5, "every": PATIENCE, **held}]
+    async with chatting(home, [turn, "Done."]) as chat:
+        sent = await chat.send()
+
+        async def kept() -> bool:
+            return await chat.texts("response") == ["Let me see. "]
+
+        await eventually(kept, "the text to be kept", PATIENCE / 2)
+        go.touch()
+        await chat.settled(sent.run_id)
+    await asyncio.to_thread(go.unlink)
+    async with chatting(home, [turn[2:], "Done."]) as chat:
+        sent = await chat.send()
+        async with asyncio.timeout(PATIENCE / 2), aclosing(await chat.api.events(ME, chat.id, 0)) as feed:
+            async for batch in feed:
+                if any(b'"argumentBytes":5' in event.json for event in batch):
+                    break
+        go.touch()
+        await chat.settled(sent.run_id)
 
 
 async def test_each_kept_event_comes_once_while_many_write(home: Path) -> None:

@@ -94,6 +94,7 @@ class RunJournal:
         self._soon: list[ItemCreated] = []
         self._lock = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
+        self._keeper: asyncio.TimerHandle | None = None
         self._saver: asyncio.Task[None] | None = None
         self._creator: asyncio.Task[None] | None = None
         self._last_sent = 0.0
@@ -209,6 +210,8 @@ class RunJournal:
     def _fold(self, event: Event) -> None:
         if isinstance(event, ItemCreated):
             self._items[event.item.id] = event.item
+            if event.item.id in self._notes and self._timer is None:
+                self._schedule()
         elif isinstance(event, ItemUpdated | ItemCompleted):
             item = changed(self._items[event.item_id], event)
             if isinstance(event, ItemCompleted):
@@ -249,10 +252,15 @@ class RunJournal:
 
     async def _find(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return the events as they were kept, if they were: a connection can break after the store did its part."""
-        found = await self._records.events(self._run.conversation_id, self._last_seq, limits.FEED_PAGE)
-        since = [event_decoder.decode(event.json) for event in found]
-        first = next((index for index, event in enumerate(since) if _same(event, events[0])), None)
-        return since[first : first + len(events)] if first is not None else []
+        where, after = self._run.conversation_id, self._last_seq
+        while page := await self._records.events(where, after, limits.FEED_PAGE):
+            first = next((kept.seq for kept in page if _same(event_decoder.decode(kept.json), events[0])), None)
+            if first is not None:
+                # What is kept together stands together.
+                whole_batch = await self._records.events(where, first - 1, len(events))
+                return [event_decoder.decode(kept.json) for kept in whole_batch]
+            after = page[-1].seq
+        return []
 
     # --- text ---
 
@@ -287,9 +295,19 @@ class RunJournal:
             data = self._notes.pop(item_id)
             self._told[item_id] = self._told.get(item_id, {}) | data
             self._feed.live(self._run.conversation_id, _live_note(item_id, data))
-        due = time.monotonic() - self._last_saved >= limits.DURABLE_FLUSH
-        if due and (self._saver is None or self._saver.done()):
+        if self._keeper is None:
+            self._keep()
+
+    def _keep(self) -> None:
+        """Save text that is due, and look again for the rest: it may be long before more follows it."""
+        self._keeper = None
+        if not any(text.unsaved for text in self._texts.values()):
+            return
+        left = self._last_saved + limits.DURABLE_FLUSH - time.monotonic()
+        if left <= 0 and (self._saver is None or self._saver.done()):
             self._saver = asyncio.create_task(self._save(), name="journal-save")
+        else:
+            self._keeper = asyncio.get_running_loop().call_later(max(left, limits.LIVE_FLUSH), self._keep)
 
     def _send(self, item_id: str, text: _Text) -> None:
         if text.fresh:
@@ -337,11 +355,15 @@ class RunJournal:
 
     # --- the end ---
 
+    def _rest(self) -> None:
+        for timer in (self._timer, self._keeper):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._keeper = None
+
     async def close(self) -> None:
         """Write the text that is left and stop."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._rest()
         for item_id, text in self._texts.items():
             self._send(item_id, text)
         self._soon.clear()
@@ -353,9 +375,7 @@ class RunJournal:
 
     def drop(self) -> None:
         """Stop without writing: another process has the run, or the store never came back."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._rest()
         for task in (self._saver, self._creator):
             if task is not None:
                 task.cancel()
