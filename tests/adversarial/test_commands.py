@@ -262,3 +262,30 @@ def test_no_command_keeps_whoever_looks_for_danger_busy(piece: str) -> None:
     danger_of(Access(operation="x", command=CommandUse(text=text)))
     danger_of(Access(operation="x", command=CommandUse(text=f"{text[:-10]}; rm -r x")))
     assert time.process_time() - began < 1
+
+
+@pytest.mark.case("CMD-05")
+@pytest.mark.parametrize("piece", ["../", "a/", "a.", "a/b ", "~/", "\\x61", "a="])
+def test_no_command_keeps_whoever_looks_at_the_rules_busy(piece: str) -> None:
+    rules = RuleSet(
+        [a_rule("there", "deny", destination="*.evil.example"), a_rule("files", "deny", paths=("private/**",))]
+    )
+    text = (piece * limits.COMMAND_CHARS)[: limits.COMMAND_CHARS]
+    began = time.process_time()
+    rules.strictest(a_command(text, network=True))
+    assert time.process_time() - began < 2
+    assert rules.strictest(a_command(f"{text[:1000]} cat private/x", network=True)) is not None
+
+
+@pytest.mark.case("NET-06")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://x.evil.example/a", "https://x.evil.example?a=b", "https://u:p@x.evil.example:80#a", "x.EVIL.example.",
+        "--url=https://x.evil.example?a", "https://x.evil.example%2f", "//x.evil.example/*", "a@x.evil.example:b",
+    ],
+)  # fmt: skip
+def test_a_denied_host_is_found_in_whatever_form_a_command_names_it(address: str) -> None:
+    rules = RuleSet([a_rule("there", "deny", destination="*.evil.example")])
+    assert rules.strictest(a_command(f"curl {address}", network=True)) is not None
+    assert rules.strictest(a_command("curl https://evil.example.org?x.evil.examples", network=True)) is None

@@ -139,7 +139,7 @@ def _one_program(words: tuple[str, ...]) -> Certain | Uncertain:
 
 
 _JOINTS = re.compile(r"[\s;|&()<>{}$`'\"\[\]!#^]+")
-_FINE_JOINTS = re.compile(r"[\s;|&()<>{}$`'\"\[\]!#^=:,@+/\\]+")
+_FINE_JOINTS = re.compile(r"[\s;|&()<>{}$`'\"\[\]!#^=:,@+/\\?*%]+")
 _ESCAPES = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3}))")
 _MARKS = str.maketrans("", "", "'\"\\")
 

@@ -73,7 +73,14 @@ class Subject:
         if self.names_too_much:
             return ()
         whole = (os.path.normpath(os.path.join(self.folder, os.path.expanduser(piece))) for piece in self.pieces)
-        return tuple(self._seen(path, False) for path in whole)
+        return tuple(self._seen(path, False) for path in whole if len(path) <= limits.COMMAND_PATH_CHARS)
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """Return what could be names of other machines in a command that has the network."""
+        command = self.access.command
+        named = self.pieces if command is not None and command.network else ()
+        return frozenset(piece for piece in named if len(piece) <= limits.COMMAND_HOST_CHARS)
 
     @property
     def names_too_much(self) -> bool:
@@ -226,9 +233,4 @@ def _has_piece(word: str, subject: Subject) -> bool:
 
 
 def _may_send(destination: str, subject: Subject) -> bool:
-    if host_matches(destination, subject.access.destination):
-        return True
-    command = subject.access.command
-    if command is None or not command.network:
-        return False
-    return any(host_matches(destination, piece) for piece in subject.pieces)
+    return any(host_matches(destination, name) for name in (subject.access.destination, *subject.hosts))

@@ -103,10 +103,7 @@ class _Bucket:
             yield from self._by_program.get(name, ())
 
     def _of_hosts(self, subject: Subject) -> Iterator[Rule]:
-        command = subject.access.command
-        hosts = {subject.access.destination}
-        if command is not None and command.network:
-            hosts.update(subject.pieces)
+        hosts = {subject.access.destination, *subject.hosts}
         yield from self._by_host.get("*", ())
         for host in hosts:
             labels = host.lower().removesuffix(".").split(".")

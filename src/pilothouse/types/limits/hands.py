@@ -37,6 +37,9 @@ COMMAND_CERTAIN_CHARS = 4_096
 COMMAND_LOOKED_AT_CHARS = 4 * 1024 * 1024
 # A command with more words than these is not searched for paths: a rule that refuses one refuses the command.
 COMMAND_PIECES = 20_000
+# Longer than these no system takes a path, and no network a name.
+COMMAND_PATH_CHARS = 4_096
+COMMAND_HOST_CHARS = 255
 # Rules that a policy may have, and examples of one.
 RULES = 20_000
 RULE_EXAMPLES = 50
