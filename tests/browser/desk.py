@@ -39,7 +39,11 @@ class Desk:
         await self.chat.go(f"/c/{made['id']}")
 
     async def say(self, text: str, *turns: Turn, allow: Sequence[str] = ("scripted.*", "quick.*", "modern.*")) -> str:
-        """Send a message that the model answers like this, with leave for these tools; returns its run."""
+        """Send a message that the model answers like this, with leave for these tools; returns its run.
+
+        What was asked before is answered first: it still needs its script.
+        """
+        await self.chat.finished()
         steps = [list(turn) if isinstance(turn, list) else [turn] for turn in turns]
         self.studio.script(*({"match": text, "steps": one} for one in steps))
         body = {"text": text, "allow": list(allow)}

@@ -16,6 +16,27 @@ Turn = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
 HELLO: Turn = "Hello from the script."
 
 
+# Longer than any test looks at an answer that is held.
+HELD = 90.0
+
+
+class Hold:
+    """A place where the model waits until the test has seen what it wants to see."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        # A step of a script: nothing comes.
+        self.step: dict[str, Any] = {"wait": HELD, "until": str(path)}
+
+    def after_each(self, piece: int) -> dict[str, Any]:
+        """Return what holds a text, a thought or a call after its first piece."""
+        return {"pieces": piece, "every": HELD, "until": str(self._path)}
+
+    def release(self) -> None:
+        """Let the answer go on, without any more pauses."""
+        self._path.touch()
+
+
 class Studio:
     """A data folder, the server on it, and the script of its default model."""
 
@@ -31,6 +52,7 @@ class Studio:
         self._database_url = database_url
         self.path = home.parent / "script.json"
         self._scripts = 0
+        self._holds = 0
         home.mkdir(mode=0o700, parents=True)
         self.script(HELLO)
         every: dict[str, Any] = {
@@ -62,6 +84,11 @@ class Studio:
         silent = [{"match": "\0", "steps": [""]}] * self._scripts
         self._scripts += len(turns)
         self.path.write_text(json.dumps({"turns": [*silent, *turns], "loop": loop}), encoding="utf-8")
+
+    def hold(self) -> Hold:
+        """Return another place where an answer is held."""
+        self._holds += 1
+        return Hold(self.home.parent / f"go-on-{self._holds}")
 
     async def sign_in(self, context: BrowserContext) -> None:
         """Open a session, as the page does with its link, and give the browser both halves of its token."""
@@ -113,8 +140,9 @@ class Chat:
         return self.page.url.partition("/c/")[2].partition("?")[0]
 
     async def send(self, text: str) -> None:
-        """Write a message and send it."""
+        """Write a message, send it once it can be sent, and wait until it stands in the conversation."""
         await self.box.fill(text)
+        await expect(self.send_button).to_be_enabled()
         await self.box.press("Control+Enter")
         await expect(self.rows("user_message").filter(has_text=text[:80]).last).to_be_visible()
 
@@ -139,11 +167,17 @@ class Chat:
         """The open conversation as the server has it."""
         return self.studio.server.get(f"/api/conversations/{self.conversation}?limit=200")
 
-    async def palette(self, command: str) -> None:
-        """Run a command by its name."""
+    async def open_palette(self) -> Locator:
+        """Open the palette by its keys and return its field."""
         await self.page.keyboard.press("Control+k")
-        dialog = self.page.get_by_role("dialog")
-        await dialog.get_by_role("combobox").fill(command)
+        field = self.page.get_by_role("dialog").get_by_role("combobox")
+        await expect(field).to_be_focused()
+        return field
+
+    async def palette(self, typed: str, title: str) -> None:
+        """Run a command by some of its letters, once it is what they choose."""
+        field = await self.open_palette()
+        await field.fill(typed)
         # What concerns a conversation is offered once it is there.
-        await expect(dialog.get_by_role("option", selected=True)).to_be_visible()
-        await self.page.keyboard.press("Enter")
+        await expect(self.page.get_by_role("option", selected=True)).to_contain_text(title)
+        await field.press("Enter")

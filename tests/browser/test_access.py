@@ -97,7 +97,7 @@ async def test_a_chat_with_everything_in_it_keeps_nobody_out(tab: Chat, studio: 
 
 
 async def test_an_answer_on_its_way_keeps_nobody_out(tab: Chat, studio: Studio) -> None:
-    studio.script([{"text": EVERYTHING, "pieces": 40, "every": 0.3}])
+    studio.script([{"text": EVERYTHING, **studio.hold().after_each(400)}])
     await tab.send("Slowly")
     await expect(tab.answers.last).to_contain_text("A heading")
     await check(tab)
@@ -107,18 +107,20 @@ async def test_an_answer_on_its_way_keeps_nobody_out(tab: Chat, studio: Studio) 
 
 async def test_dialogs_and_menus_keep_nobody_out(tab: Chat) -> None:
     page = tab.page
-    await page.keyboard.press("Control+k")
-    await expect(page.get_by_role("dialog")).to_be_visible()
+    field = await tab.open_palette()
     await check(tab)
-    await page.keyboard.press("Escape")
-    await tab.palette("keyboard shortcuts")
+    await field.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await tab.palette("keyboard shortcuts", "Keyboard shortcuts")
     await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     await check(tab)
     await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.get_by_role("button", name="Chat settings").click()
     await expect(page.get_by_label("System prompt")).to_be_visible()
     await check(tab)
     await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.get_by_role("button", name="Model: Script").click()
     await expect(page.get_by_role("menuitem", name="Manage Models…")).to_be_visible()
     await check(tab)

@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, Route, expect
 
 from tests.browser.desk import Desk, open_desk
-from tests.browser.leave import button, create, files, run
+from tests.browser.leave import agree, button, create, files, run
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 from tests.support.console import Console
@@ -71,7 +71,7 @@ async def test_the_card_shows_the_change_itself_first_and_the_models_words_as_th
     await expect(desk.approval).to_contain_text("Why it asks:")
     assert await serious_problems(desk.page) == []
     assert "erase" not in (ship / "src" / "tides.py").read_text(), "nothing happens before the answer"
-    await button(desk.approval, "Allow once").click()
+    await agree(button(desk.approval, "Allow once"))
     await expect(desk.chat.timeline).to_contain_text("You allowed file_operations.replace_string once.")
     await desk.chat.finished()
     assert "erase" in (ship / "src" / "tides.py").read_text()
@@ -117,7 +117,7 @@ async def test_calls_of_the_same_shape_are_one_decision_and_the_dangerous_one_am
     names = await danger.get_by_role("button").all_inner_texts()
     assert [name for name in names if "llow" in name or "eny" in name] == ["Deny", "Deny with a reason…", "Allow once"]
     assert await serious_problems(desk.page) == []
-    await button(group, "Allow all 12 once").click()
+    await agree(button(group, "Allow all 12 once"))
     await expect(desk.chat.timeline).to_contain_text("You allowed 12 calls of file_operations.create_file once.")
     await expect(desk.approval).to_have_count(1)
     await button(danger, "Deny").click()
@@ -133,7 +133,7 @@ async def test_a_group_can_be_decided_one_by_one(desk: Desk, ship: Path) -> None
     await expect(desk.approval).to_have_count(2)
     await button(desk.approval.filter(has_text="src/a.py"), "Deny").click()
     await expect(desk.approval).to_have_count(1)
-    await button(desk.approval, "Allow once").click()
+    await agree(button(desk.approval, "Allow once"))
     await desk.chat.finished()
     assert [path.name for path in (ship / "src").glob("?.py")] == ["b.py"]
 
@@ -198,8 +198,8 @@ async def test_enter_does_not_allow_what_is_dangerous_and_the_way_to_it_begins_w
     await expect(allow).to_be_visible()
     await desk.page.keyboard.press("Alt+a")
     await expect(button(desk.approval, "Deny")).to_be_focused()
-    await expect(allow).to_be_enabled()
     await allow.focus()
+    await expect(allow).to_be_enabled()
     await desk.page.keyboard.press("Enter")
     await expect(desk.approval).to_be_visible()
     await expect(allow).to_be_focused()
@@ -214,8 +214,8 @@ async def test_everything_on_a_card_can_be_done_by_keyboard(desk: Desk, ship: Pa
     await desk.page.keyboard.press("Alt+a")
     first = desk.approval.first
     await expect(first).to_be_focused()
-    await expect(button(first, "Allow once")).to_be_enabled()
     await button(first, "Allow once").focus()
+    await expect(button(first, "Allow once")).to_be_enabled()
     await desk.page.keyboard.press("Enter")
     await expect(desk.approval).to_have_count(1)
     # The focus goes on to the next question, and not to what would agree to it.
@@ -223,6 +223,7 @@ async def test_everything_on_a_card_can_be_done_by_keyboard(desk: Desk, ship: Pa
     await expect(desk.approval).to_contain_text("outside the working directory")
     await button(desk.approval, "Deny with a reason…").focus()
     await desk.page.keyboard.press("Enter")
+    await expect(desk.approval.get_by_role("textbox", name="Why not?")).to_be_focused()
     await desk.page.keyboard.type("Stay in the ship, please.")
     await desk.page.keyboard.press("Enter")
     words = "You did not allow file_operations.create_file: Stay in the ship, please."
@@ -249,7 +250,8 @@ async def test_of_two_tabs_the_first_answer_counts_and_the_late_one_is_told_so(
 
     await second.page.route("**/api/questions/*/answer", late)
     console.expect("409")
-    await button(other, "Allow once").click()
+    async with second.page.expect_request("**/api/questions/*/answer"):
+        await button(other, "Allow once").click()
     await button(desk.approval, "Deny").click()
     await expect(desk.chat.timeline).to_contain_text("You did not allow file_operations.create_file.")
     first_is_through.set()
@@ -278,7 +280,7 @@ async def test_leave_for_a_while_is_as_long_as_chosen_and_spares_the_next_questi
     await desk.say("First", [create("src/one.py")], "Done.")
     await button(desk.approval, "For how long").click()
     await desk.page.get_by_role("menuitemradio", name="15 minutes").click()
-    await button(desk.approval, "In this conversation for 15 minutes").click()
+    await agree(button(desk.approval, "In this conversation for 15 minutes"))
     await expect(desk.chat.timeline).to_contain_text(
         "You allowed file_operations.create_file in this conversation for 15 minutes, until"
     )
@@ -305,7 +307,7 @@ async def test_always_opens_the_narrowest_pattern_to_be_edited_and_says_what_it_
     await editor.get_by_label("Paths").fill("src/**")
     await expect(editor.get_by_role("status")).to_contain_text("only on anything in src/")
     assert await serious_problems(desk.page) == []
-    await button(editor, "Always allow this").click()
+    await agree(button(editor, "Always allow this"))
     await expect(desk.chat.timeline).to_contain_text("You always allowed file_operations.create_file, only on anything")
     await desk.chat.finished()
     rules = served.server.get("/api/policy")["rules"]
@@ -351,6 +353,8 @@ async def test_a_question_elsewhere_is_told_quietly_and_everything_that_waits_is
     own.server.post(f"/api/conversations/{made['id']}/messages", {"text": "Asked there"}, 202)
     toast = desk.page.get_by_role("alert").filter(has_text="The harbour waits for you")
     await expect(toast).to_be_visible()
+    # Under the pointer it stays.
+    await toast.hover()
     await expect(link).to_have_text("Waiting for you2")
     assert await serious_problems(desk.page) == []
     await toast.get_by_role("button", name="Go there").click()

@@ -51,9 +51,6 @@ async def test_an_agent_mends_a_repository_in_sight_and_with_leave_and_one_click
     assert git(folder, "status", "--porcelain") == ""
     assert "price * count" in (folder / "shop/prices.py").read_text()
     await chat.page.get_by_role("button", name="Undo all changes of this run").click()
-    confirm = chat.page.get_by_role("button", name="Undo", exact=True)
-    if await confirm.count():
-        await confirm.click()
-    await expect(chat.timeline.get_by_text("Undone", exact=False).first).to_be_visible()
+    await expect(chat.timeline).to_contain_text("All changes of this run are undone")
     assert (folder / "shop/prices.py").read_text() == PRICES
     assert (folder / "shop/report.py").read_text() == REPORT

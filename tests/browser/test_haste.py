@@ -124,7 +124,7 @@ async def test_a_choice_made_while_a_conversation_is_fetched_is_that_conversatio
     studio.script("Aye.")
     await chat.ask("The one with a model of its own")
     path, conversation = chat.page.url, chat.conversation
-    await chat.palette("new conv")
+    await chat.palette("new conv", "New conversation")
     await expect(chat.page).to_have_url(f"{studio.url}/")
     async with slow(chat.page, f"**/api/conversations/{conversation}", "GET") as made:
         await chat.page.get_by_role("link", name="The one with a model of its own").click()
@@ -146,7 +146,7 @@ async def test_who_types_elsewhere_while_a_conversation_is_fetched_goes_on_there
     studio.script("Aye.")
     await chat.ask("The one that is fetched slowly")
     conversation = chat.conversation
-    await chat.palette("new conv")
+    await chat.palette("new conv", "New conversation")
     search = chat.page.get_by_role("searchbox", name="Search conversations")
     async with slow(chat.page, f"**/api/conversations/{conversation}", "GET") as made:
         await chat.page.get_by_role("link", name="The one that is fetched slowly").click()

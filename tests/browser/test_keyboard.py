@@ -37,12 +37,11 @@ async def test_ctrl_enter_sends_and_enter_alone_makes_a_new_line(chat: Chat, stu
 
 @pytest.mark.case("CHT-04")
 async def test_escape_stops_the_answer_and_closes_only_the_dialog_when_one_is_open(chat: Chat, studio: Studio) -> None:
-    studio.script([{"text": "word " * 400, "pieces": 5, "every": 0.02}])
+    studio.script(["word " * 10, studio.hold().step])
     await chat.send("Talk")
     await expect(chat.answers.last).to_contain_text("word word")
-    await chat.page.keyboard.press("Control+k")
-    await expect(chat.page.get_by_role("dialog")).to_be_visible()
-    await chat.page.keyboard.press("Escape")
+    field = await chat.open_palette()
+    await field.press("Escape")
     await expect(chat.page.get_by_role("dialog")).to_have_count(0)
     await expect(chat.stop).to_be_enabled()
     await chat.page.keyboard.press("Escape")
@@ -71,6 +70,7 @@ async def test_search_marks_its_hits_and_leads_to_the_message(chat: Chat, studio
     first = chat.answers.first
     await expect(first).not_to_be_in_viewport()
     await chat.page.keyboard.press("Alt+n")
+    await expect(chat.box).to_be_focused()
     await chat.page.keyboard.press("Control+/")
     search = chat.page.get_by_role("searchbox", name="Search conversations")
     await expect(search).to_be_focused()
@@ -90,6 +90,7 @@ async def test_search_marks_its_hits_and_leads_to_the_message(chat: Chat, studio
 @pytest.mark.case("CHT-03")
 async def test_a_search_without_a_hit_says_so(chat: Chat) -> None:
     await chat.page.keyboard.press("Control+/")
+    await expect(chat.page.get_by_role("searchbox")).to_be_focused()
     await chat.page.keyboard.type("xyzzy<b>plugh")
     await expect(chat.page.get_by_text("Nothing found for “xyzzy<b>plugh”.")).to_be_visible()
 
@@ -100,7 +101,8 @@ async def test_everything_is_reached_by_tab_and_shows_that_it_has_the_focus(
 ) -> None:
     studio.script([{"thinking": "Hm."}, "Look:\n\n```sh\nls -l\n```\n\nand [there](https://example.com)."])
     chat = await studio.open(browser_context)
-    await chat.ask("Tab through me")
+    answer = await chat.ask("Tab through me")
+    await expect(answer.get_by_role("button", name="Copy answer")).to_be_visible()
     reached: list[str] = []
     unseen: set[str] = set()
     for _ in range(500):

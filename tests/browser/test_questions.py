@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
+from tests.browser.leave import agree, button
 from tests.browser.studio import Studio, Turn
 from tests.browser.workshop import Workshop, files, open_workshop
 from tests.support.axe import serious_problems
@@ -84,10 +85,8 @@ async def test_leave_that_the_agent_asks_for_says_what_it_allows_and_for_how_lon
     await expect(question).to_contain_text(f"Approving allows {operation} in this conversation for 5 minutes")
     await workshop.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     assert await serious_problems(workshop.page) == []
-    agree = question.get_by_role("button", name="Approve for 5 minutes")
-    await expect(agree).not_to_have_attribute("aria-disabled", "true")
     await question.get_by_role("textbox").fill("Only today")
-    await agree.click()
+    await agree(button(question, "Approve for 5 minutes"))
     await expect(workshop.chat.timeline).to_contain_text(
         f"You allowed {operation} for 5 minutes. You added: Only today"
     )

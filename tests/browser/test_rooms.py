@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import BrowserContext, Download, Locator, expect
 
 from tests.browser.rooms import ECHO, Rooms, start_server, switch
-from tests.browser.studio import Studio
+from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
 
 
@@ -33,6 +33,7 @@ async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
     await expect(rooms.page.get_by_role("listitem", name="second.echo")).to_have_count(0)
     await echo.get_by_role("button", expanded=False).first.click()
     await echo.get_by_role("button", name="Copy input schema").click()
+    await expect(echo.get_by_role("button", name="Copied")).to_be_visible()
     assert json.loads(await rooms.page.evaluate("navigator.clipboard.readText()")) == ECHO["inputSchema"]
     await echo.get_by_role("button", name="Try it").click()
     form = echo.get_by_role("region", name="Try first.echo")
@@ -165,13 +166,11 @@ async def test_every_room_fits_a_phone_in_both_colours(
 
 
 async def test_the_palette_leads_to_every_room(rooms: Rooms, own: Studio) -> None:
-    for typed, path in (("available tools", "/tools"), ("status of", "/status"), ("mcp traffic", "/traffic")):
-        await rooms.page.keyboard.press("Control+k")
-        await rooms.page.get_by_role("dialog").get_by_role("combobox").fill(typed)
-        await rooms.page.keyboard.press("Enter")
+    chat = Chat(rooms.page, own)
+    places = (("Available tools", "/tools"), ("Status of the MCP servers", "/status"), ("MCP traffic", "/traffic"))
+    for title, path in places:
+        await chat.palette(title.lower(), title)
         await expect(rooms.page).to_have_url(own.url + path)
-    await rooms.page.keyboard.press("Control+k")
-    await rooms.page.get_by_role("dialog").get_by_role("combobox").fill("add an mcp server")
-    await rooms.page.keyboard.press("Enter")
+    await chat.palette("add an mcp server", "Add an MCP server")
     await expect(rooms.page.get_by_role("dialog", name="Add a server")).to_be_visible()
     await expect(rooms.page).to_have_url(f"{own.url}/settings/mcp")

@@ -73,6 +73,12 @@ async def open_models(server: LiveServer, page: Page) -> None:
     await page.get_by_role("button", name="Add Model").wait_for()
 
 
+async def drawn(page: Page) -> None:
+    """Wait until the tab that was chosen is there, with what it shows."""
+    await expect(page.get_by_role("tabpanel")).not_to_be_empty()
+    await expect(page.get_by_text("Loading…")).to_have_count(0)
+
+
 def field(form: Locator, name: str) -> Locator:
     """Return a field of a form, one with suggestions too."""
     return form.get_by_role("textbox", name=name, exact=True).or_(form.get_by_role("combobox", name=name, exact=True))
@@ -93,7 +99,7 @@ async def test_the_settings_have_five_tabs_and_each_says_what_it_is_for(server: 
     for name in TABS:
         await page.get_by_role("tab", name=name).click()
         await expect(page).to_have_url(f"{server.url}/settings/{name.lower()}")
-        await expect(page.get_by_role("tabpanel")).not_to_be_empty()
+        await drawn(page)
         assert await serious_problems(page) == []
     await page.keyboard.press("Escape")
     await expect(page).to_have_url(f"{server.url}/")
@@ -353,6 +359,7 @@ async def test_profiles_are_added_made_active_edited_and_deleted(server: LiveSer
     assert (settings["modelId"], settings["systemPrompt"], settings["temperature"]) == ("deep", "Check twice.", 0.2)
     assert (settings["maxTokens"], settings["thinking"]) == (900, True)
     await page.get_by_role("listbox", name="Profiles").press("Enter")
+    await expect(page.get_by_role("dialog")).to_be_visible()
     await page.get_by_role("dialog").get_by_role("textbox", name="Name").fill("Very careful")
     await page.get_by_role("dialog").get_by_role("button", name="Save").click()
     await expect(page.get_by_role("option", name="Very careful")).to_be_visible()
@@ -372,9 +379,11 @@ async def test_the_global_hotkey_is_typed_or_recorded_and_kept(server: LiveServe
     await hotkey.press("Enter")
     await expect(page.get_by_text("with Cmd, Ctrl or Alt among them")).to_be_visible()
     await hotkey.fill("ctrl + alt + p")
-    await hotkey.press("Enter")
+    async with page.expect_response("**/api/config"):
+        await hotkey.press("Enter")
     await expect(hotkey).to_have_value("Ctrl+Alt+P")
     await page.get_by_role("button", name="Record").click()
+    await expect(hotkey).to_have_value("Press the keys…")
     async with page.expect_response("**/api/config"):
         await page.keyboard.press("Control+Shift+J")
     await expect(hotkey).to_have_value("Ctrl+Shift+J")
@@ -409,6 +418,8 @@ async def test_every_tab_fits_a_phone_and_keeps_nobody_out(server: LiveServer, p
     await server.open(page, "/settings/general")
     for name in TABS:
         await page.get_by_role("tab", name=name).click()
+        await expect(page).to_have_url(f"{server.url}/settings/{name.lower()}")
+        await drawn(page)
         assert await page.evaluate("document.documentElement.scrollWidth") == 360
         assert await serious_problems(page) == []
     await page.get_by_role("tab", name="Models").click()

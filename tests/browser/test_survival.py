@@ -12,14 +12,15 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Route, WebSocketRoute, expect
 
-from tests.browser.studio import Chat, Studio
+from tests.browser.studio import Chat, Hold, Studio
 from tests.faults.scenario import ANSWER, write_script
 from tests.faults.serving import wait_for_death
 from tests.support.console import Console
+from tests.support.waiting import eventually
 
 # Numbered, so that a word lost, doubled or out of place shows.
 WORDS = " ".join(f"{number:04d}" for number in range(70))
-SLOWLY = {"text": WORDS, "pieces": 5, "every": 0.03}
+BEGINNING, REST = WORDS[:125], WORDS[125:]
 BACK_MS = 20_000
 
 
@@ -41,10 +42,13 @@ async def watching(mortal: Studio, browser_context: BrowserContext, console: Con
     await chat.page.close()
 
 
-async def begun(chat: Chat) -> None:
-    """Send a message and wait until its answer is on its way."""
+async def begun(chat: Chat, studio: Studio) -> Hold:
+    """Send a message and wait until its answer is on its way; it ends when it is let go on."""
+    hold = studio.hold()
+    studio.script([BEGINNING, hold.step, {"text": REST, "pieces": 5, "every": 0.01}], "And more.")
     await chat.send("Count")
     await expect(chat.answers.last).to_contain_text("0020")
+    return hold
 
 
 async def whole(chat: Chat) -> None:
@@ -55,10 +59,10 @@ async def whole(chat: Chat) -> None:
 
 @pytest.mark.case("F-39")
 async def test_a_reload_in_the_middle_of_an_answer_shows_every_word_once(chat: Chat, studio: Studio) -> None:
-    studio.script([SLOWLY])
-    await begun(chat)
+    hold = await begun(chat, studio)
     await chat.page.reload()
     await expect(chat.answers.last).to_have_attribute("aria-busy", "true")
+    hold.release()
     await whole(chat)
     await expect(chat.rows("user_message")).to_have_count(1)
 
@@ -67,8 +71,7 @@ async def test_a_reload_in_the_middle_of_an_answer_shows_every_word_once(chat: C
 async def test_another_tab_and_another_device_see_the_same_answer(
     chat: Chat, studio: Studio, chromium: Browser, console: Console, browser_context: BrowserContext
 ) -> None:
-    studio.script([SLOWLY])
-    await begun(chat)
+    hold = await begun(chat, studio)
     elsewhere = await chromium.new_context()
     elsewhere.on("page", console.watch)
     try:
@@ -78,6 +81,7 @@ async def test_another_tab_and_another_device_see_the_same_answer(
         )
         cookies = [await context.cookies(studio.url) for context in (browser_context, elsewhere)]
         assert cookies[0][0].get("value") != cookies[1][0].get("value")
+        hold.release()
         for each in (chat, tab, device):
             await whole(each)
         studio.script("Understood.")
@@ -93,10 +97,10 @@ async def test_another_tab_and_another_device_see_the_same_answer(
 async def test_an_answer_goes_on_while_no_page_is_open(
     chat: Chat, studio: Studio, browser_context: BrowserContext
 ) -> None:
-    studio.script([SLOWLY])
-    await begun(chat)
+    hold = await begun(chat, studio)
     conversation = chat.conversation
     await chat.page.close()
+    hold.release()
     run = studio.server.get(f"/api/conversations/{conversation}")["runs"][0]["id"]
     await asyncio.to_thread(studio.server.wait_for_run, run, "completed")
     await whole(await studio.open(browser_context, f"/c/{conversation}"))
@@ -104,9 +108,14 @@ async def test_an_answer_goes_on_while_no_page_is_open(
 
 @pytest.mark.case("F-36", "F-39")
 async def test_a_killed_server_is_waited_for_and_its_answer_resumed_when_asked(watching: Chat, mortal: Studio) -> None:
-    mortal.script([SLOWLY])
-    await begun(watching)
+    hold = await begun(watching, mortal)
+
+    async def is_kept() -> bool:
+        return any("0003" in item["text"] for item in watching.snapshot()["items"])
+
+    await eventually(is_kept, "the beginning to be kept")
     mortal.server.kill()
+    hold.release()
     await expect(watching.connection).to_have_text("reconnecting…")
     mortal.restart()
     await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
@@ -122,9 +131,9 @@ async def test_a_killed_server_is_waited_for_and_its_answer_resumed_when_asked(w
 async def test_a_killed_server_goes_on_by_itself_when_it_may(watching: Chat, mortal: Studio) -> None:
     settings = {"version": "1.0", "resume_after_restart": "auto"}
     (mortal.home / "config.json").write_text(json.dumps(settings), encoding="utf-8")
-    mortal.script([SLOWLY])
-    await begun(watching)
+    hold = await begun(watching, mortal)
     mortal.server.kill()
+    hold.release()
     mortal.restart()
     await whole(watching)
     await expect(watching.rows("user_message")).to_have_count(1)
@@ -184,10 +193,10 @@ async def test_a_network_that_is_gone_is_named_and_what_was_missed_is_caught_up(
     chat: Chat, studio: Studio, browser_context: BrowserContext, console: Console
 ) -> None:
     console.expect("net::ERR_INTERNET_DISCONNECTED")
-    studio.script([SLOWLY])
-    await begun(chat)
+    hold = await begun(chat, studio)
     await browser_context.set_offline(True)
     await expect(chat.connection).to_have_text("offline")
+    hold.release()
     await browser_context.set_offline(False)
     await expect(chat.connection).to_have_text("connected", timeout=BACK_MS)
     await whole(chat)
@@ -218,8 +227,7 @@ async def test_a_tab_that_missed_events_fetches_the_conversation_anew(
 
     await browser_context.route_web_socket("**/api/ws", between)
     chat = await studio.open(browser_context)
-    studio.script([SLOWLY], "And more.")
-    await begun(chat)
+    (await begun(chat, studio)).release()
     await whole(chat)
     await expect(chat.answers.last).to_have_attribute("aria-busy", "false")
     assert lost == 1
@@ -284,7 +292,10 @@ async def test_the_page_shows_the_right_state_wherever_in_a_run_the_server_is_ki
         assert await asyncio.to_thread(wait_for_death, mortal.server, None)
         mortal.restart(dying=(points[at + 1 :] or [("before", 999)])[0])
         await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
-        if await watching.box.input_value():
+        # Whether it was accepted is known once the box is empty, or says that it was not.
+        refused = watching.page.get_by_role("alert").filter(has_text="Not sent")
+        await expect(refused.or_(watching.rows("user_message")).first).to_be_visible(timeout=BACK_MS)
+        if await refused.is_visible():
             await watching.send_button.click()
         resume = watching.timeline.get_by_role("button", name="Resume")
         finished = watching.answers.last.filter(has_text=ANSWER.strip())

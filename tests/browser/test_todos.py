@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,7 @@ async def test_the_list_beside_the_chat_is_the_progress_indicator(workshop: Work
 
 @pytest.mark.case("TOD-17")
 async def test_while_a_run_works_a_chip_beside_the_box_says_how_far_it_is(workshop: Workshop) -> None:
-    slow = {"text": "word " * 200, "pieces": 5, "every": 0.2}
-    workshop.studio.script([write()], [slow])
+    workshop.studio.script([write()], ["word " * 10, workshop.studio.hold().step])
     await workshop.chat.send("Plan and talk")
     chip = workshop.page.get_by_role("button", name="1 of 4 todos done, now: Mend the hull")
     await expect(chip).to_contain_text("1 of 4")
@@ -98,6 +98,7 @@ async def test_the_panel_is_reached_by_keys_is_remembered_and_is_a_sheet_on_a_ph
     await page.keyboard.press("Alt+p")
     await expect(workshop.panel).to_be_visible()
     edge = page.get_by_role("separator", name="Width of the panel")
+    await expect(edge).to_have_attribute("aria-valuenow", re.compile(r"\d+"))
     before = int(await edge.get_attribute("aria-valuenow") or 0)
     await edge.focus()
     await page.keyboard.press("ArrowLeft")

@@ -10,7 +10,7 @@ from tests.browser.studio import Studio
 from tests.support import invariants
 
 ANSWER = " ".join(f"word{number}" for number in range(120))
-SLOWLY = {"text": ANSWER, "pieces": 8, "every": 0.03}
+BEGINNING, REST = ANSWER[:300], ANSWER[300:]
 # Taken over within fifteen seconds, then said from the beginning.
 TAKEN_OVER_MS = 15_000
 
@@ -22,13 +22,15 @@ async def test_a_browser_on_one_server_sees_the_run_of_another_and_its_end_after
     b = Studio(tmp_path / "b" / "home", database_url=postgres_url)
     try:
         # Either may have to say it.
-        a.script(SLOWLY)
-        b.script(SLOWLY)
+        hold = a.hold()
+        for studio in (a, b):
+            studio.script([BEGINNING, hold.step, REST])
         conversation = b.server.post("/api/conversations", {"title": "Shared"}, 201)["id"]
         chat = await a.open(browser_context, f"/c/{conversation}")
         b.server.post(f"/api/conversations/{conversation}/messages", {"text": "Go"}, 202)
         await expect(chat.answers.last).to_contain_text("word20")
         b.server.kill()
+        hold.release()
         await expect(chat.fold("An attempt broke off")).to_be_visible(timeout=TAKEN_OVER_MS)
         await expect(chat.answers.last).to_contain_text("word119", timeout=TAKEN_OVER_MS)
         await chat.finished()

@@ -152,6 +152,7 @@ async def test_links_to_scripts_files_and_programs_are_inert_and_honest_ones_wor
     answer = await target.ask("Links")
     await harmless(target)
     links = answer.get_by_role("link")
+    await expect(links).to_have_count(len(honest))
     assert [await link.get_attribute("href") for link in await links.all()] == honest
     for link in await links.all():
         assert await link.get_attribute("rel") == "noopener noreferrer"
@@ -296,9 +297,8 @@ async def test_the_page_refuses_to_be_framed(studio: Studio, browser_context: Br
         page = await browser_context.new_page()
         await studio.sign_in(browser_context)
         await page.goto(elsewhere.url)
-        frame = page.frames[1]
+        await page.frames[1].wait_for_url("chrome-error://**")
         await expect(page.frame_locator("iframe").get_by_role("main")).to_have_count(0)
-        assert "chrome-error" in frame.url
         await page.close()
 
 

@@ -17,7 +17,8 @@
 
 Its tools (unless --tools says otherwise): echo(text), sleep(seconds), fail(message), big(bytes), exit(code),
 raw(line): writes this line instead of an answer ($ID is the call's id, $BAD is no UTF-8, $GIANT is three million
-letters), progress(steps, seconds), ask(schema): elicits, image(), pid(),
+letters), progress(steps, seconds, until): goes on after half of them once that file is there, ask(schema): elicits,
+image(), pid(),
 env(): the names of its variables, deaf(): stops reading, flood(megabytes): writes on standard error, count(): how often
 it was called. Not listed by itself: late(text, seconds): answers after that time, whatever it is told meanwhile.
 """
@@ -123,6 +124,11 @@ class Server:
                 result = {"resultType": "complete", **result}
             self.write({"id": number, "result": result})
 
+    def hold(self, number: object, until: str | None) -> None:
+        """Wait until a file is there, or the call is cancelled."""
+        while until and not os.path.exists(until) and number not in self.cancelled:
+            time.sleep(0.01)
+
     # --- tools ---
 
     def do_echo(self, number: object, params: dict[str, Any]) -> str:
@@ -160,6 +166,8 @@ class Server:
             told = {"progressToken": token, "progress": step + 1, "total": steps, "message": f"step {step + 1}"}
             self.write({"method": "notifications/progress", "params": told})
             time.sleep(float(params["arguments"].get("seconds", 0)))
+            if step + 1 == steps // 2:
+                self.hold(number, params["arguments"].get("until"))
         return f"{steps} steps"
 
     def do_ask(self, number: object, params: dict[str, Any]) -> str | None:
