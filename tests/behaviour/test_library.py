@@ -34,7 +34,8 @@ def set_default(home: Path, folder: Path, turns: object) -> None:
 
 
 def test_the_example_of_the_readme_runs_as_it_stands(home: Path, tmp_path: Path) -> None:
-    set_default(home, tmp_path, [[{"text": "Because of Rayleigh.", "pieces": 4}], [{"text": "1 "}, {"wait": 60}]])
+    said = [{"thinking": "Hm."}, {"text": "Because of Rayleigh.", "pieces": 4}, {"usage": {"input": 9, "output": 7}}]
+    set_default(home, tmp_path, [said, [{"text": "1 "}, {"wait": 60}]])
     found = EXAMPLE.search((ROOT / "README.md").read_text(encoding="utf-8"))
     assert found is not None
     assert len([line for line in found[1].splitlines() if line.strip()]) < 15
@@ -47,7 +48,7 @@ def test_the_example_of_the_readme_runs_as_it_stands(home: Path, tmp_path: Path)
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Because of Rayleigh." in done.stdout
+    assert done.stdout == "Because of Rayleigh.\ncompleted, 7 tokens\n"
 
 
 def test_importing_the_package_costs_nothing() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from pilothouse.cli.app import app
 from pilothouse.cli.main import RUN_FLAGS, RUN_LISTS, RUN_VALUES, read_run
@@ -56,6 +57,15 @@ def test_the_app_reads_the_other_forms_alike(home: Path, script: Script) -> None
     model = script("- ok")
     assert pilothouse(home, "run", f"--model={model}", "--", "-x").out == "ok\n"
     assert pilothouse(home, "run", "a", "b").code == 2
+
+
+@pytest.mark.parametrize("group", ["", "models", "mcp", "conversations", "terminal", "policy", "grants", "audit"])
+def test_what_each_command_does_fits_its_line_in_the_help(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = CliRunner().invoke(app, [group, "--help"] if group else ["--help"]).output
+    commands = shown[shown.index("Commands:") :]
+    assert len(commands.splitlines()) > 2
+    assert "..." not in commands
 
 
 def imported(home: Path, *arguments: str) -> set[str]:

@@ -69,7 +69,11 @@ def open_page(no_browser: NoBrowser = False) -> None:
 def run(
     message: Annotated[
         str | None,
-        typer.Argument(help="What to say. Text piped in is added below it; `-` takes only that.", show_default=False),
+        typer.Argument(
+            metavar="MESSAGE",
+            help="What to say. Text piped in is added below it; `-` takes only that.",
+            show_default=False,
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
     *,
@@ -125,7 +129,7 @@ def answer(
 
 @app.command()
 def approvals(json: AsJson = False) -> None:
-    """List every question that waits for you, in whichever conversation."""
+    """List every question that waits for you."""
     from pilothouse.cli import grants as command
 
     perform(lambda: command.approvals(as_json=json))

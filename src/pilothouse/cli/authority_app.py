@@ -14,9 +14,9 @@ from pilothouse.cli.form_options import with_form
 from pilothouse.cli.options import AsJson, ConversationId, new_app
 from pilothouse.cli.pattern_form import ABOUT, EXAMPLES, PatternForm
 
-policy_app = new_app("Rules about what may be done: list, add, remove and try them.")
-grants_app = new_app("What is allowed for a while: list it, give it, withdraw it.")
-audit_app = new_app("The record of what was done, on whose word, and whether anyone changed it.")
+policy_app = new_app("List, add, remove and try rules about what may be done.")
+grants_app = new_app("List, give and withdraw what is allowed for a while.")
+audit_app = new_app("Export the record of what was done, and verify it.")
 
 
 class Say(StrEnum):
@@ -113,7 +113,10 @@ def give(
     *,
     form: PatternForm,
 ) -> None:
-    """Allow something for a while in one conversation, and print the permission's id."""
+    """Allow something for a while in one conversation.
+
+    It prints the permission's id.
+    """
     from pilothouse.cli import grants as command
 
     perform(lambda: command.give(conversation, form, duration, many=many))

@@ -13,10 +13,13 @@ from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.items import Item
 
 
-async def list_conversations(limit: int) -> int:
+async def list_conversations(limit: int, *, as_json: bool) -> int:
     """List the most recently used ones."""
     async with connect_host() as api:
         page = await api.conversations(LOCAL_OWNER, limit=min(limit, limits.PAGE_ITEMS), cursor=None)
+    if as_json:
+        output().json(page)
+        return 0
     if not page.conversations:
         messages().line('There are no conversations yet. Begin one: pilothouse run "…"')
         return 0
@@ -52,10 +55,13 @@ def _print_item(item: Item, out: Terminal) -> None:
     out.line()
 
 
-async def search(query: str) -> int:
+async def search(query: str, *, as_json: bool) -> int:
     """Find conversations by their words."""
     async with connect_host() as api:
         result = await api.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)
+    if as_json:
+        output().json(result)
+        return 0 if result.hits else 1
     if not result.hits:
         messages().line("Nothing was found.")
         return 1

@@ -13,11 +13,11 @@ conversations_app = new_app("List, show, search and rename conversations.")
 
 
 @conversations_app.command("list")
-def list_conversations(limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20) -> None:
+def list_conversations(limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20, json: AsJson = False) -> None:
     """List conversations, most recently used first."""
     from pilothouse.cli import conversations as command
 
-    perform(lambda: command.list_conversations(limit))
+    perform(lambda: command.list_conversations(limit, as_json=json))
 
 
 @conversations_app.command()
@@ -29,11 +29,13 @@ def show(conversation: ConversationId, json: AsJson = False) -> None:
 
 
 @conversations_app.command()
-def search(words: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.")]) -> None:
+def search(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.")], json: AsJson = False
+) -> None:
     """Find conversations by their words."""
     from pilothouse.cli import conversations as command
 
-    perform(lambda: command.search(words))
+    perform(lambda: command.search(words, as_json=json))
 
 
 @conversations_app.command()

@@ -192,9 +192,10 @@ def import_file(
         typer.Argument(metavar="FILE", help="The file, `-` for what is piped in; none says which files there are."),
     ] = None,
 ) -> None:
-    """Add the servers of a settings file of Claude Desktop, Claude Code, VS Code or Cursor.
+    """Add the servers of another program's settings file.
 
-    None of them starts before you agree to its command.
+    It knows those of Claude Desktop, Claude Code, VS Code and Cursor. None of the servers starts before you agree to
+    its command.
     """
     from pilothouse.cli import servers as command
 

@@ -104,7 +104,7 @@ def try_model(
 
 @models_app.command()
 def found() -> None:
-    """Find model servers on this machine and keys in the environment.
+    """Find model servers here and keys in the environment.
 
     Each comes with the command that adds it.
     """

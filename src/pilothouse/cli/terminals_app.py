@@ -10,12 +10,15 @@ import typer
 from pilothouse.cli.command import perform
 from pilothouse.cli.options import AsJson, ConversationId, new_app
 
-terminals_app = new_app("Look at the terminals and background commands of a conversation, and stop them.")
+terminals_app = new_app("See and stop what runs in a conversation's terminal.")
 
 
 @terminals_app.command("list")
 def list_terminals(conversation: ConversationId, json: AsJson = False) -> None:
-    """List the session and the background commands of a conversation, and what holds them."""
+    """List a conversation's session and background commands.
+
+    It says what holds them, too.
+    """
     from pilothouse.cli import terminals as command
 
     perform(lambda: command.list_terminals(conversation, as_json=json))
@@ -28,7 +31,10 @@ def stop(
         str | None, typer.Argument(metavar="PROCESS", help="A background command; none means the session.")
     ] = None,
 ) -> None:
-    """End a session or a background command, and everything that it started."""
+    """End a session or a background command.
+
+    Everything that it started ends with it.
+    """
     from pilothouse.cli import terminals as command
 
     perform(lambda: command.stop(conversation, process))
@@ -39,9 +45,9 @@ def recording(
     conversation: ConversationId,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; `-` prints it.")] = None,
 ) -> None:
-    """Save what was written in a conversation's terminal, with its times, as an asciicast.
+    """Save the recording of a conversation's terminal.
 
-    Players of asciinema show it.
+    It is an asciicast: what was written, with its times. Players of asciinema show it.
     """
     from pilothouse.cli import terminals as command
 

@@ -1,0 +1,24 @@
+"""`pilothouse conversations` for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Script
+from tests.support.commands import pilothouse
+
+
+@pytest.mark.slow
+def test_conversations_are_listed_and_found_as_json(home: Path, script: Script) -> None:
+    assert json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"] == []
+    assert pilothouse(home, "run", "Why is the sky blue?", "--model", script("- ok")).code == 0
+    (one,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    assert one["title"] == "Why is the sky blue?"
+    found = pilothouse(home, "conversations", "search", "sky", "--json")
+    assert found.code == 0
+    assert {hit["conversationId"] for hit in json.loads(found.out)["hits"]} == {one["id"]}
+    nothing = pilothouse(home, "conversations", "search", "sea", "--json")
+    assert (nothing.code, json.loads(nothing.out)["hits"]) == (1, [])
