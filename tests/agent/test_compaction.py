@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from pilothouse.agent import compaction
+from pilothouse.agent import budget, compaction
 from pilothouse.agent.history import history
 from pilothouse.types.events import ItemCreated
-from pilothouse.types.items import ItemKind
+from pilothouse.types.items import Item, ItemKind
 from pilothouse.types.messages import TextBlock
 from pilothouse.types.stream import Failed, Stopped, TextDelta
+from pilothouse.types.tool_names import INCREASE
 from tests.agent.conftest import Bench, StreamOf
 from tests.agent.items import item
 from tests.support.invariants import check_messages
@@ -79,3 +82,23 @@ async def test_without_a_summary_an_excerpt_is_better_than_nothing(bench: Bench)
     assert made.data["by"] == "excerpt"
     assert 1_000 < len(made.text) <= 4_000
     check_messages(history(bench.journal.items))
+
+
+async def test_what_a_run_has_used_up_is_the_same_after_a_summary_and_for_whoever_reads_it_anew(bench: Bench) -> None:
+    def used(items: Sequence[Item]) -> budget.Spent:
+        return budget.spent([each for each in items if each.run_id == bench.run.id])
+
+    for number in range(1, 7):
+        data = {"turn": f"{number}.1", "usage": {"input": 100, "output": number}}
+        said = bench.journal.new("response", status="completed", text="x", data=data)
+        more = {"turn": f"{number}.1", "callId": f"c{number}", "tool": INCREASE, "iterations": number}
+        asked = bench.journal.new("tool_call", status="completed", text="ok", data=more)
+        await bench.journal.write(ItemCreated(item=said), ItemCreated(item=asked))
+        if number in (3, 5):
+            model = StreamOf([TextDelta("They counted."), Stopped("end")])
+            assert await compaction.compact(model.opened(), bench.journal, bench.run.id)
+    whole = budget.Spent(turns=6, tokens=621, added=21)
+    assert used(bench.journal.items) == whole
+    anew = await bench.store.history(bench.run.conversation_id)
+    assert len(anew) < len(bench.journal.items)
+    assert used(anew) == whole

@@ -9,7 +9,7 @@ import msgspec
 
 from pilothouse.types import limits
 from pilothouse.types.items import Item
-from pilothouse.types.json import encode
+from pilothouse.types.json import convert, encode
 from pilothouse.types.tool_names import INCREASE
 
 CONTINUE = "continue"
@@ -23,15 +23,35 @@ class Excess(msgspec.Struct, frozen=True):
     question: str
 
 
+class Spent(msgspec.Struct, frozen=True):
+    """What a run has used up: answers of its model, their tokens; and answers that the agent was given beyond."""
+
+    turns: int = 0
+    tokens: int = 0
+    added: int = 0
+
+
+def spent(mine: Sequence[Item]) -> Spent:
+    """Return what a run has used up; a summary says it of what is out of sight."""
+    summary = next((item for item in reversed(mine) if "spent" in item.data and item.kind == "compaction"), None)
+    before = convert(summary.data["spent"], Spent) if summary is not None else Spent()
+    since = int(summary.data["keepFrom"]) if summary is not None else 0
+    seen = [item for item in mine if item.position >= since and item.status == "completed"]
+    turns = [item for item in seen if item.kind == "response"]
+    # A server's tool may have any name and bring any data.
+    own = [item for item in seen if item.kind == "tool_call" and item.data.get("tool") == INCREASE]
+    added = sum(int(item.data.get("iterations") or 0) for item in own if not item.data.get("server"))
+    tokens = sum(_tokens(item) for item in turns)
+    return Spent(before.turns + len(turns), before.tokens + tokens, before.added + added)
+
+
 def exceeded(mine: Sequence[Item]) -> Excess | None:
     """Return the limit that the run's items have reached since the person last said to go on."""
-    allowances = 1 + sum(1 for item in mine if _went_on(item))
-    turns = [item for item in mine if item.kind == "response" and item.status == "completed"]
-    if iterations_left(mine) == 0:
-        return Excess("iterations", f"The model has been asked {len(turns)} times for this message. Go on?")
-    tokens = sum(_tokens(item) for item in turns)
-    if tokens >= limits.RUN_TOKEN_BUDGET * allowances:
-        return Excess("tokens", f"This message has used {tokens:,} tokens. Go on?")
+    used = spent(mine)
+    if _left(mine, used) == 0:
+        return Excess("iterations", f"The model has been asked {used.turns} times for this message. Go on?")
+    if used.tokens >= limits.RUN_TOKEN_BUDGET * _allowances(mine):
+        return Excess("tokens", f"This message has used {used.tokens:,} tokens. Go on?")
     repeated = _repeated(mine)
     if repeated:
         return Excess(
@@ -43,17 +63,20 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
 
 def iterations_left(mine: Sequence[Item]) -> int:
     """Return how often the model may still be asked before the person is."""
-    allowances = 1 + sum(1 for item in mine if _went_on(item))
-    turns = sum(1 for item in mine if item.kind == "response" and item.status == "completed")
-    return max(0, limits.MAX_ITERATIONS * allowances + iterations_added(mine) - turns)
+    return _left(mine, spent(mine))
+
+
+def _left(mine: Sequence[Item], used: Spent) -> int:
+    return max(0, limits.MAX_ITERATIONS * _allowances(mine) + used.added - used.turns)
+
+
+def _allowances(mine: Sequence[Item]) -> int:
+    return 1 + sum(1 for item in mine if _went_on(item))
 
 
 def iterations_added(mine: Sequence[Item]) -> int:
     """Return how many the agent was given when it asked for more."""
-    calls = [item for item in mine if item.kind == "tool_call" and item.status == "completed"]
-    # A server's tool may have any name and bring any data.
-    own = [item for item in calls if item.data.get("tool") == INCREASE and not item.data.get("server")]
-    return sum(int(item.data.get("iterations") or 0) for item in own)
+    return spent(mine).added
 
 
 def _went_on(item: Item) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from pilothouse.agent.budget import spent
 from pilothouse.agent.history import history, until_message
 from pilothouse.agent.seen import kept_of, seen
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.items import Item
+from pilothouse.types.json import plain
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.ports import Journal, OpenModel
 from pilothouse.types.stream import Failed, TextDelta
@@ -59,7 +61,8 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
         journal.delta(item.id, _middle_out(transcript, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
     # What the conversation had seen does not become harmless because it was summarised.
     told = kept_of(seen(journal.items, run_id))
-    data = {"keepFrom": cut, "by": "model" if summarised else "excerpt", "seen": told}
+    mine = [each for each in items if each.run_id == run_id and each.position < cut]
+    data = {"keepFrom": cut, "by": "model" if summarised else "excerpt", "seen": told, "spent": plain(spent(mine))}
     await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
     return True
 
