@@ -35,12 +35,12 @@ async def test_an_idempotency_key_may_come_in_the_header_or_in_the_body(server: 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"", "`text`"),
+        (b"", "“text” is missing."),
         (b"{", "not valid JSON"),
         (b"\xff\xfe", "not valid JSON"),
-        (b"[]", "object"),
-        (b'{"text":1}', "str"),
-        (b'{"text":"x","colour":"red"}', "colour"),
+        (b"[]", "must be an object in braces, not a list."),
+        (b'{"text":1}', "“text” must be text, not a whole number."),
+        (b'{"text":"x","colour":"red"}', "There is no field “colour”."),
         (b'{"text":"x","images":[{"mediaType":"image/svg+xml","data":""}]}', "image/svg+xml"),
     ],
 )
@@ -56,9 +56,15 @@ async def test_a_wrong_body_is_answered_with_what_is_wrong(server: RunningServer
 
 
 async def test_a_wrong_query_is_answered_with_what_is_wrong(server: RunningServer) -> None:
-    for query in ("limit=0", "limit=1000000", "limit=many"):
+    for query, words in (
+        ("limit=0", "“limit” must be at least 1."),
+        ("limit=1000000", "“limit” must be at most 500."),
+        ("limit=many", "“limit” must be a whole number, not text."),
+    ):
         answer = await server.http.get(f"/api/conversations?{query}", headers=BEARER)
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+        assert words in answer.json()["message"]
+        assert "openapi.json" in answer.json()["fix"]
     assert (await server.http.get("/api/search", headers=BEARER)).status_code == 400
     assert (await server.http.get("/api/search?q=x", headers=BEARER)).json()["query"] == "x"
 

@@ -19,7 +19,7 @@ from pilothouse.types import limits
 from pilothouse.types.api import PartData
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import HostApi
-from pilothouse.types.json import encode
+from pilothouse.types.json import encode, explained
 
 log = logging.getLogger(__name__)
 
@@ -91,13 +91,16 @@ class Route(Generic[BodyT, QueryT, ReplyT]):
 # `Any` because a table holds routes of all shapes; each row was checked where it was written.
 AnyRoute = Route[Any, Any, Any]
 
+_DESCRIBED = "/api/openapi.json describes every request."
+
 
 def decode_query(route: AnyRoute, request: Request) -> object:
     """Return the query string as the route's type, or say which part of it is wrong."""
     try:
         return msgspec.convert(dict(request.query_params), route.query, strict=False)
     except msgspec.ValidationError as error:
-        raise PilothouseError("bad_request", f"The query string is not right: {error}.") from None
+        message = f"The query string is not right: {explained(error).message}"
+        raise PilothouseError("bad_request", message, fix=_DESCRIBED) from None
 
 
 def decode_index(request: Request) -> int:
@@ -117,7 +120,8 @@ async def decode_body(route: AnyRoute, request: Request) -> object:
     try:
         return msgspec.json.decode(raw or b"{}", type=route.body)
     except msgspec.ValidationError as error:
-        raise PilothouseError("bad_request", f"The request is not right: {error}.") from None
+        message = f"The request is not right: {explained(error).message}"
+        raise PilothouseError("bad_request", message, fix=_DESCRIBED) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise PilothouseError("bad_request", "The request's body is not valid JSON.", fix="Send JSON.") from None
 

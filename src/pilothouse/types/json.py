@@ -39,6 +39,8 @@ _T = TypeVar("_T")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _EXPECTED = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
 _INVALID = re.compile(r"Invalid enum value (.+)")
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]+)`")
+_BOUND = re.compile(r"Expected `\w+` (of length )?([<>]=) (\d+)")
 _PATH = re.compile(r" - at (?:key in )?`\$?([^`]*)`$")
 _WORDS = {
     "int": "a whole number",
@@ -56,10 +58,15 @@ def convert(value: object, kind: type[_T], at: tuple[str | int, ...] = ()) -> _T
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        text = str(error)
-        where = _PATH.search(text)
-        path = at + _path(where[1] if where else "")
-        raise BadField(path, _sentence(text[: where.start()] if where else text, path)) from None
+        raise explained(error, at) from None
+
+
+def explained(error: msgspec.ValidationError, at: tuple[str | int, ...] = ()) -> BadField:
+    """Return where data does not fit its type, and why, in a sentence."""
+    text = str(error)
+    where = _PATH.search(text)
+    path = at + _path(where[1] if where else "")
+    return BadField(path, _sentence(text[: where.start()] if where else text, path))
 
 
 def _path(text: str) -> tuple[str | int, ...]:
@@ -79,6 +86,11 @@ def _sentence(text: str, path: tuple[str | int, ...]) -> str:
     if expected := _EXPECTED.search(text):
         wanted = " or ".join(_WORDS.get(word.strip(), word.strip()) for word in expected[1].split("|"))
         return f"{subject} must be {wanted}, not {_WORDS.get(expected[2], expected[2])}."
+    if unknown := _UNKNOWN.search(text):
+        return f"There is no field “{unknown[1]}”" + (f" in {subject}." if path else ".")
+    if bound := _BOUND.search(text):
+        size = "The length of " if bound[1] else ""
+        return f"{size}{subject} must be at {'most' if bound[2] == '<=' else 'least'} {int(bound[3]):,}."
     if invalid := _INVALID.search(text):
         return f"{subject} cannot be {invalid[1]}."
     return f"{subject}: {text[0].lower()}{text[1:]}."
