@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pilothouse.types import limits
@@ -151,3 +152,24 @@ async def test_an_answer_is_taken_up_while_the_run_that_asked_has_not_heard_that
             return (await chat.api.run(ME, sent.run_id)).status == "completed"
 
         await eventually(completed, "the run to go on")
+
+
+@pytest.mark.case("F-53")
+async def test_what_was_queued_behind_a_run_begins_when_that_is_cancelled_in_the_moment_it_asks(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    slow = [{"match": "Loop", "steps": [{"wait": 0.1}, *LOOPING]}, "Second."]
+    async with chatting(home, slow, role="once") as chat:
+        first, second = await chat.send("Loop"), await chat.send("And then?")
+        assert (await chat.settled(first.run_id)).status == "waiting"
+        records = chat.api._records
+        run = records.run
+
+        async def a_moment_ago(owner: str, run_id: str) -> Run:
+            return msgspec.structs.replace(await run(owner, run_id), status="running")
+
+        with monkeypatch.context() as late:
+            late.setattr(records, "run", a_moment_ago)
+            await chat.api.cancel_run(ME, first.run_id)
+        assert (await chat.settled(second.run_id)).status == "completed"

@@ -244,12 +244,13 @@ class HostService(
         changed = await self._records.settle_run(run_id, stop)
         if given_up:
             await self._admins.servers.release(given_up)
-        if run.status == "waiting":
+        # What it was a moment ago may be another thing than what it was when it was stopped.
+        if changed is not None and changed.status in ENDED:
             await self._start_next(run.conversation_id)
         return changed or run
 
     async def _start_next(self, conversation_id: str) -> None:
-        """Start what was queued behind a run that waited for the person and does no more."""
+        """Start what was queued behind a run that nobody executes any more."""
         following = await self._records.next_queued(conversation_id)
         if following is not None:
             await self._engine.start(following.id)
