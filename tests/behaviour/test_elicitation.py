@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pilothouse.types import limits
@@ -175,6 +176,29 @@ async def test_a_call_that_is_given_up_is_released(home: Path, monkeypatch: pyte
         assert servers.released[:1] == [call.id]
         assert (await chat.items("tool_call"))[0].status == "cancelled"
         assert (await chat.items("question"))[0].status == "cancelled"
+
+
+async def test_a_call_that_is_given_up_in_the_moment_it_asks_is_released(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = Releasing()
+    async with chatting(home, BOOK) as chat:
+        monkeypatch.setattr(chat.api._admins.servers, "release", servers.release)
+        Shop().give(chat)
+        question = await begin(chat)
+        [call] = await chat.items("tool_call")
+        records = chat.api._records
+        item = records.item
+
+        async def a_moment_ago(owner: str, item_id: str) -> Item:
+            now = await item(owner, item_id)
+            return msgspec.structs.replace(now, data={**now.data, "phase": "executing"})
+
+        with monkeypatch.context() as late:
+            late.setattr(records, "item", a_moment_ago)
+            await chat.api.cancel_call(ME, call.id)
+        assert (await chat.settled(question.run_id or "")).status == "completed"
+        assert servers.released == [call.id]
 
 
 async def test_a_tool_that_is_gone_when_the_answer_comes_may_have_done_its_work(home: Path) -> None:

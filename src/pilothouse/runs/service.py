@@ -274,11 +274,15 @@ class HostService(
     async def cancel_call(self, owner: str, item_id: str) -> None:
         """Stop one tool call; its run goes on."""
         item = await self._call(owner, item_id)
-        run = await self._records.settle_run(
-            item.run_id or "", lambda now, left: questions.call_cancelled(now, left, item_id)
-        )
-        if item.data.get("phase") == "input_required":
-            await self._admins.servers.release([item_id])
+        given_up: list[str] = []
+
+        def stop(now: Run, left: Sequence[Item]) -> tuple[Run, list[Event]]:
+            given_up[:] = [call_id for call_id in questions.paused(left) if call_id == item_id]
+            return questions.call_cancelled(now, left, item_id)
+
+        run = await self._records.settle_run(item.run_id or "", stop)
+        if given_up:
+            await self._admins.servers.release(given_up)
         if run is not None and run.status == "queued":
             await self._engine.start(run.id)
 
