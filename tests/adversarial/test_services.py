@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.sandbox import launch
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from tests.support.terminals import HOLDING, sandbox
@@ -69,3 +71,32 @@ async def test_with_the_network_there_are_sockets_for_it_and_pairs_of_them(held:
 async def test_no_command_is_run_where_nothing_can_hold_it(held: Sandbox, folder: str) -> None:
     with pytest.raises(BadArgument, match="choose another working directory"):
         await run(held, folder, "echo", "here")
+
+
+_SPEAKING = "import socket; s = socket.socket(socket.AF_UNIX); s.connect(chr(0) + {name!r}); print('reached')"
+_BOTH = "import socket; a = socket.socket(socket.AF_UNIX); a.bind(chr(0) + 'inside'); a.listen(); " + _SPEAKING
+
+
+@pytest.mark.case("FS-05", "EXFIL-02")
+@pytest.mark.parametrize("network", [False, True])
+async def test_a_command_reaches_no_service_that_listens_without_a_file(
+    held: Sandbox, work: Path, network: bool
+) -> None:
+    if held.kind() == "bubblewrap" and launch.landlock_version() < 6:
+        pytest.skip("this kernel cannot keep a command with the network from them")
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(f"\0service-of-the-machine-{os.getpid()}")
+        service.listen()
+        name = f"service-of-the-machine-{os.getpid()}"
+        assert b"reached" not in await run(held, work, "python3", "-c", _SPEAKING.format(name=name), network=network)
+
+
+async def test_a_command_with_the_network_has_the_network_and_services_of_its_own(tmp_path: Path, work: Path) -> None:
+    made = sandbox(tmp_path / "data", "bubblewrap")
+    try:
+        assert await run(made, work, "python3", "-c", _BOTH.format(name="inside"), network=True) == b"reached\n"
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            script = f"import socket; socket.create_connection({listener.getsockname()!r}); print('reached')"
+            assert await run(made, work, "python3", "-c", script, network=True) == b"reached\n"
+    finally:
+        made.close()

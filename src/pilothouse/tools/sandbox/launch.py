@@ -68,9 +68,24 @@ def main() -> None:
         plan = json.load(file)
     if plan.get("terminal"):
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if plan.get("apart"):
+        keep_apart()
     if not plan.get("hold"):
         become(command)
     hold(plan, command)
+
+
+def keep_apart() -> None:
+    """Reach no service of this machine that listens under a name without a file: no mount hides those."""
+    try:
+        library = libc()
+        checked(library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        ruleset = checked(library.syscall(_CREATE_RULESET, struct.pack("=QQQ", 0, 0, 1), 24, 0), "ruleset")
+        checked(library.syscall(_RESTRICT_SELF, ruleset, 0), "restrict")
+        os.close(ruleset)
+    except OSError as error:
+        os.write(2, f"{FAILED}: {error}\n".encode())
+        os._exit(NOT_STARTED)
 
 
 def become(command: list[str]) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,8 @@ from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSettings
 
+# The version of Landlock that knows sockets without a file.
+_SCOPING = 6
 _LAUNCHER = str(Path(launch.__file__).resolve())
 _NOTHING = (
     "Nothing holds commands on this machine: they can read and change everything that you can. "
@@ -181,6 +184,7 @@ class Sandbox:
             if kind == "bubblewrap":
                 argv = self._enclosed(order, folder.identity, ground)
                 plan: JsonObject = {"terminal": True} if order.terminal else {}
+                plan |= {"apart": True} if order.network and self._scopes() else {}
             else:
                 argv, plan = list(order.argv), self._held(order, folder.descriptor)
                 if kind == "landlock":
@@ -228,6 +232,10 @@ class Sandbox:
             terminal=order.terminal,
         )
         return bwrap_arguments(self._bwrap, enclosure, self._caps, order.argv)
+
+    def _scopes(self) -> bool:
+        """Return whether Landlock can be put around bubblewrap, which must not need more rights than ours then."""
+        return launch.landlock_version() >= _SCOPING and not os.stat(self._bwrap).st_mode & stat.S_ISUID
 
     def _held(self, order: Order, folder: int) -> JsonObject:
         return {
