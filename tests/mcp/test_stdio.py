@@ -98,6 +98,20 @@ async def test_what_is_no_message_is_noted_and_disturbs_nobody(line: str) -> Non
         assert bool(talked.garbage) == bool(line.strip().strip("\ufeff"))
 
 
+@pytest.mark.case("F-05", "F-12")
+async def test_a_server_that_never_stops_writing_rubbish_holds_nobody_up() -> None:
+    heard: list[float] = []
+    channel = Stdio(Launch(argv=["/usr/bin/yes", "rubbish"]))
+    await channel.open(lambda _: heard.append(time.monotonic()))
+    turns = 10
+    try:
+        await eventually(lambda: _true(len(heard) >= turns * limits.STDIO_LINES_AT_ONCE), "the rubbish")
+        # Between two turns others have theirs.
+        assert heard[-1] - heard[0] >= (turns - 2) * limits.STDIO_NOISE_REST
+    finally:
+        await channel.close()
+
+
 @pytest.mark.case("F-05")
 async def test_a_mark_of_the_byte_order_before_a_message_is_passed_over() -> None:
     async with talking() as talked:

@@ -8,8 +8,8 @@ import re
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, cast
 from uuid import uuid4
 
 import msgspec
@@ -234,15 +234,36 @@ class Stdio(asyncio.SubprocessProtocol):
         return cast(asyncio.ReadTransport, transport.get_pipe_transport(1))
 
     def _read(self) -> None:
-        while self._unread:
+        noise = 0
+        for _ in range(limits.STDIO_LINES_AT_ONCE):
+            if not self._unread:
+                return
             line = self._unread.popleft().strip().removeprefix(_BOM)
             if len(line) > limits.LARGE_MESSAGE_BYTES:
-                # What comes meanwhile waits in the pipe, not in our memory.
-                self._output.pause_reading()
-                self._reading = asyncio.create_task(self._take_large(line), name="mcp-large-message")
+                self._begin(self._take_large(line))
                 return
             if line:
-                self._take(line)
+                noise += self._take(line)
+        if self._unread:
+            self._begin(self._rest(is_noisy=noise > limits.STDIO_LINES_AT_ONCE // 2))
+
+    def _begin(self, reading: Coroutine[Any, Any, None]) -> None:
+        """Go on later; what comes meanwhile waits in the pipe, not in our memory."""
+        if not self._output.is_closing():
+            self._output.pause_reading()
+        self._reading = asyncio.create_task(reading, name="mcp-reading")
+
+    async def _rest(self, *, is_noisy: bool) -> None:
+        """Let others have their turn: a server that never stops writing must not hold everyone up."""
+        # What it said last counts, and nothing comes after it.
+        await asyncio.sleep(limits.STDIO_NOISE_REST if is_noisy and not self._exited.done() else 0)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._reading = None
+        if not self._output.is_closing():
+            self._output.resume_reading()
+        self._read()
 
     async def _take_large(self, line: bytes) -> None:
         arrived: Sequence[Incoming]
@@ -251,16 +272,16 @@ class Stdio(asyncio.SubprocessProtocol):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             text = line[: limits.GARBAGE_BYTES].decode("utf-8", "replace")
             arrived = [_addressed(Garbage(text, f"not JSON: {error}"), line)]
-        self._reading = None
         for incoming in arrived:
             self._deliver(incoming)
-        if not self._output.is_closing():
-            self._output.resume_reading()
-        self._read()
+        self._go_on()
 
-    def _take(self, line: bytes) -> None:
-        for incoming in arrivals(line):
+    def _take(self, line: bytes) -> int:
+        """Deliver a line; return how much of it was no message."""
+        arrived = arrivals(line)
+        for incoming in arrived:
             self._deliver(_addressed(incoming, line))
+        return sum(isinstance(incoming, Garbage) for incoming in arrived)
 
     def _end(self, error: ChannelError | None) -> None:
         if error is not None and self._reading is not None:

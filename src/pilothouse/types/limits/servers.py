@@ -60,6 +60,10 @@ SERVER_REQUESTS = 32
 STDIO_LINE_BYTES = 64 * 1024 * 1024
 # A server that reads nothing for this long, with a full pipe, is as good as dead.
 STDIO_WRITE = 10.0
+# Lines of a server that are taken before others have their turn; thousands fit into one pipe.
+STDIO_LINES_AT_ONCE = 200
+# A server whose lines are mostly no messages waits this long after each such turn.
+STDIO_NOISE_REST = 0.05
 # The longest line of a server's log; the rest of it is dropped.
 STDERR_LINE_BYTES = 8 * 1024
 # After its input was closed, and again after SIGTERM, a server has this long to end by itself.
