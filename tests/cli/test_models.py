@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import pilothouse
+from tests.support.packages import install
 from tests.support.scripted_endpoint import Endpoint
 
 # Every command is a process of its own.
@@ -106,3 +107,17 @@ def test_a_script_is_found_from_any_folder_and_a_model_without_a_key_has_none_to
     confirmed = pilothouse(home, "models", "confirm-key", "s")
     assert (confirmed.code, confirmed.out) == (1, "")
     assert "s has no key." in confirmed.err
+
+
+def test_the_doctor_tells_of_rules_that_cannot_be_read_and_of_a_plugin_that_is_switched_off(
+    home: Path, tmp_path: Path
+) -> None:
+    assert pilothouse(home, "policy", "add", "deny", "--command", "git push").code == 0
+    (home / "policy.json").write_text('{\n  "rules": [\n    {"id": 1}\n  ]\n}\n')
+    install(tmp_path / "packages", "weather", "raise RuntimeError('no weather today')")
+    told = pilothouse(home, "doctor", PYTHONPATH=str(tmp_path / "packages"))
+    assert told.code == 1
+    assert "policy.json: line 3" in told.out
+    assert "nothing is allowed by a rule" in told.out
+    assert "✗ Plugin weather (weather 1.2.3) is switched off: RuntimeError: no weather today" in told.out
+    assert "2 things to fix." in told.out

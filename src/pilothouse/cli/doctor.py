@@ -17,6 +17,7 @@ from pilothouse.cli.terminal import Terminal, one_line, output
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.models import FileProblem
 from pilothouse.types.terminals import SandboxView
 
 # "good" is well, "fact" is worth knowing, "poor" works but could be better, "bad" is broken.
@@ -122,9 +123,17 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
     config = await api.config(LOCAL_OWNER)
     yield Finding("good", f"The database opens ({config.database})")
     if config.problem is not None:
-        place = f"line {config.problem.line}: " if config.problem.line else ""
-        yield Finding("bad", f"{config.problem.file}: {place}{config.problem.message}", "The last good settings hold.")
+        yield _broken_file(config.problem, "Correct the file; until then the last good settings hold.")
+    if config.rules_problem is not None:
+        yield _broken_file(config.rules_problem, "Correct the file; until then nothing is allowed by a rule.")
     yield _sandbox(config.sandbox)
+    for plugin in config.plugins:
+        name = f"Plugin {plugin.name} ({plugin.package} {plugin.version})"
+        if plugin.problem:
+            fix = "Mend or remove its package; everything else works."
+            yield Finding("bad", f"{name} is switched off: {plugin.problem}", fix)
+        else:
+            yield Finding("good", name)
     async for finding in _models(api):
         yield finding
     async for finding in _servers(api):
@@ -133,6 +142,11 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
         yield Finding("fact", f"Found: {one.title}", "Add it with: pilothouse models found")
     for problem in (await api.refresh_catalogue(LOCAL_OWNER)).problems:
         yield Finding("poor", problem, "Try it with: pilothouse models test ID")
+
+
+def _broken_file(problem: FileProblem, fix: str) -> Finding:
+    place = f"line {problem.line}: " if problem.line else ""
+    return Finding("bad", f"{problem.file}: {place}{problem.message}", fix)
 
 
 def _sandbox(sandbox: SandboxView) -> Finding:
@@ -145,9 +159,7 @@ def _sandbox(sandbox: SandboxView) -> Finding:
 async def _models(api: ClientApi) -> AsyncIterator[Finding]:
     models = await api.models(LOCAL_OWNER)
     if models.problem is not None:
-        place = f"line {models.problem.line}: " if models.problem.line else ""
-        fix = "Correct the file; until then the last good models hold."
-        yield Finding("bad", f"{models.problem.file}: {place}{models.problem.message}", fix)
+        yield _broken_file(models.problem, "Correct the file; until then the last good models hold.")
     if not models.models:
         yield Finding("bad", "No model is configured", "Add one: pilothouse models add --help")
     for one in models.models:
