@@ -13,8 +13,10 @@ import pytest
 from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.items import Item
 from pilothouse.types.runs import Run
 from tests.support.chatting import ME, Chat, chatting, rest
+from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
 
 LOOPING = [{"call": "think", "arguments": {"thoughts": "again"}}]
@@ -173,3 +175,27 @@ async def test_what_was_queued_behind_a_run_begins_when_that_is_cancelled_in_the
             late.setattr(records, "run", a_moment_ago)
             await chat.api.cancel_run(ME, first.run_id)
         assert (await chat.settled(second.run_id)).status == "completed"
+
+
+@pytest.mark.case("F-53")
+async def test_a_call_that_is_stopped_in_the_moment_its_run_goes_on_does_not_begin(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = ToolOf("change", effects=frozenset({"writes"}))
+    async with chatting(home, [[{"call": "change", "arguments": {}}], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        assert (await chat.say()).status == "waiting"
+        [question], [call] = await chat.items("question"), await chat.items("tool_call")
+        records = chat.api._records
+        history = records.history
+
+        async def and_then_stopped(conversation_id: str) -> list[Item]:
+            found = await history(conversation_id)
+            await chat.api.cancel_call(ME, call.id)
+            return found
+
+        monkeypatch.setattr(records, "history", and_then_stopped)
+        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        assert (await chat.settled(question.run_id or "")).status == "completed"
+        assert [item.status for item in await chat.items("tool_call")] == ["cancelled"]
+        assert tool.calls == []

@@ -77,6 +77,8 @@ class ActiveRun:
         self._stopping: Reason | None = None
         # As the person last set them.
         self._settings = ConversationSettings()
+        # What people wanted of calls before there was anyone to do it.
+        self._early: list[ItemUpdated] = []
         # Calls that wait for answers which will not come.
         self._given_up: list[str] = []
 
@@ -151,6 +153,8 @@ class ActiveRun:
             mode=lambda: parts.modes.now(self._settings),
         )
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
+        for wish in self._early:
+            self._heed(wish)
         refused = _place(opened.config) in parts.without_tools
         work = plan(run, conversation, opened, toolset, refused_tools=refused)
         loop = Loop(work, journal, self._calls, self._reminders)
@@ -208,6 +212,8 @@ class ActiveRun:
         elif isinstance(event, ConversationUpdated):
             # How much may be done unasked counts at once; everything else from the next message on.
             self._settings = event.conversation.settings
+        elif isinstance(event, ItemUpdated) and self._calls is None:
+            self._early.append(event)
         elif isinstance(event, ItemUpdated) and self._calls is not None:
             if event.data.get("cancelRequested"):
                 self._calls.cancel(event.item_id)
