@@ -43,6 +43,8 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
         assert (again.code, "exists already" in again.err) == (2, True)
         assert pilothouse(home, "terminal", "stop", conversation).code == 0
         assert gone("90488901")
+        again = pilothouse(home, "terminal", "stop", conversation)
+        assert (again.code, again.err) == (1, "No terminal is open in this conversation.\n")
         unknown = pilothouse(home, "terminal", "stop", conversation, "p_unknown")
         assert (unknown.code, "no background command p_unknown" in unknown.err) == (2, True)
 
