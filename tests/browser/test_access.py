@@ -32,6 +32,15 @@ def long_line(argument): return "a line that is much wider than a telephone and 
 
 https://example.com/an/address/that/is/so/long/that/it/must/break/somewhere/or/else/push/the/page/wide
 """
+# The colour of everything on the page right after the scheme was changed, and some frames later.
+OTHER_COLOURS = """async () => {
+    const colours = () => [...document.querySelectorAll("body *")].map(one => getComputedStyle(one).color)
+    const root = document.documentElement, scheme = "data-mantine-color-scheme"
+    root.setAttribute(scheme, root.getAttribute(scheme) === "dark" ? "light" : "dark")
+    const atOnce = colours()
+    for (let frame = 0; frame < 30; frame++) await new Promise(requestAnimationFrame)
+    return [atOnce, colours()]
+}"""
 SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 
 
@@ -55,6 +64,11 @@ async def check(chat: Chat) -> None:
     assert await serious_problems(chat.page) == []
     wide = await chat.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert wide[0] <= wide[1], f"the page scrolls sideways: {wide}"
+
+
+async def test_who_wants_no_motion_has_all_colours_at_once(tab: Chat) -> None:
+    at_once, later = await tab.page.evaluate(OTHER_COLOURS)
+    assert at_once == later
 
 
 async def test_the_empty_page_keeps_nobody_out(tab: Chat) -> None:

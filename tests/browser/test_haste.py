@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
-from playwright.async_api import Page, Request, Route, expect
+from playwright.async_api import BrowserContext, Page, Request, Route, WebSocketRoute, expect
 
 from tests.browser.studio import Chat, Studio
 from tests.support.waiting import eventually
@@ -20,6 +20,11 @@ SLOW_FILES = """() => {
     const read = File.prototype.arrayBuffer
     const isTime = new Promise(resolve => { window.__read = resolve })
     File.prototype.arrayBuffer = async function () { await isTime; return read.call(this) }
+}"""
+# Long enough to draw what has come.
+SOME_FRAMES = """async () => {
+    for (let frame = 0; frame < 10; frame++) await new Promise(requestAnimationFrame)
+    return true
 }"""
 # What has the focus once the keys of the palette have been heard, before anything else happens.
 AFTER_KEYS = """async () => {
@@ -165,3 +170,61 @@ async def test_the_letter_after_the_palettes_keys_is_its_own(chat: Chat) -> None
     await chat.page.keyboard.press("Escape")
     await expect(chat.page.get_by_role("dialog")).to_have_count(0)
     assert await chat.page.evaluate(AFTER_KEYS) == "combobox"
+
+
+async def test_an_answer_to_a_question_can_be_given_once_however_late_its_end_is_told(
+    studio: Studio, browser_context: BrowserContext
+) -> None:
+    again = [{"call": "think", "arguments": {"thoughts": "again"}}]
+    studio.script(again, again, again, again, "Enough.")
+    heard: list[str | bytes] = []
+    is_slow = False
+
+    def between(page_side: WebSocketRoute) -> None:
+        server_side = page_side.connect_to_server()
+        server_side.on_message(lambda message: heard.append(message) if is_slow else page_side.send(message))
+        lines.append(page_side)
+
+    lines: list[WebSocketRoute] = []
+    await browser_context.route_web_socket("**/api/ws", between)
+    chat = await studio.open(browser_context)
+    await chat.send("Loop")
+    choice = chat.timeline.get_by_role("region", name="Question").get_by_role("button", name="Go on")
+    await expect(choice).to_be_enabled()
+    is_slow = True
+    async with chat.page.expect_response("**/api/questions/*/answer") as answered:
+        await choice.click()
+    await (await answered.value).finished()
+    await expect(choice).to_be_disabled()
+    is_slow = False
+    for message in heard:
+        lines[-1].send(message)
+    await expect(chat.answers.last).to_contain_text("Enough.")
+
+
+async def test_what_was_just_chosen_is_not_drawn_over_by_an_older_answer(chat: Chat, studio: Studio) -> None:
+    read, changed = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        answer = await route.fetch()
+        if route.request.method == "GET":
+            read.set()
+            # Behind the change, if that does not wait for its turn.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), 1)
+        await route.fulfill(response=answer)
+        if route.request.method == "PATCH":
+            changed.set()
+
+    await chat.page.route("**/api/config", late)
+    await chat.go("/settings/general")
+    choice = chat.page.get_by_role("radio", name="Wait until you say so")
+    await read.wait()
+    async with (
+        chat.page.expect_response(lambda answer: answer.request.method == "GET"),
+        chat.page.expect_response(lambda answer: answer.request.method == "PATCH"),
+    ):
+        await choice.check()
+    assert await chat.page.evaluate(SOME_FRAMES)
+    await expect(choice).to_be_checked()
+    studio.server.client.patch("/api/config", json={"resumeAfterRestart": "auto"}).raise_for_status()

@@ -242,6 +242,7 @@ async def test_a_question_survives_the_server_and_its_answer_reaches_every_tab(
     await watching.send("Loop")
     question = watching.timeline.get_by_role("region", name="Question")
     await expect(question.get_by_role("button", name="Go on")).to_be_visible()
+    await expect(watching.timeline).to_contain_text("Waiting for you")
     mortal.server.kill()
     mortal.restart()
     await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)

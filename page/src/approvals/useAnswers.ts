@@ -11,15 +11,20 @@ async function answerAll(items: readonly Item[], answer: Answer): Promise<void> 
   if (refused) throw new Error(refused.message);
 }
 
-/** Answer questions with one decision, once at a time. */
+/** Answer questions with one decision, once: only a refusal lets one answer again. */
 export function useAnswers(items: readonly Item[]) {
-  const [isSending, setSending] = useState(false);
+  const [sent, setSent] = useState<readonly string[]>([]);
+  // Until they are gone; others may have come since.
+  const isSending = items.some(({ id }) => sent.includes(id));
   const send = (answer: Answer) => {
     const [only, ...others] = items;
     if (!only || isSending) return;
-    setSending(true);
-    const sent = others.length ? answerAll(items, answer) : api.answer(only.id, answer);
-    void sent.catch(tell).finally(() => setSending(false));
+    setSent(items.map(({ id }) => id));
+    const taken = others.length ? answerAll(items, answer) : api.answer(only.id, answer);
+    taken.catch((error: unknown) => {
+      setSent([]);
+      tell(error);
+    });
   };
   return { isSending, send };
 }

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { authority, type PolicyView } from "../api/authority";
 import { usePolled } from "../servers/usePolled";
 
@@ -14,9 +13,6 @@ export interface Policy {
 
 /** Draw with the rules as they are. */
 export function usePolicy(): Policy {
-  const { data, problem } = usePolled(authority.policy, EVERY_MS);
-  const [kept, setKept] = useState<{ over: PolicyView | null; policy: PolicyView } | null>(null);
-  // What was just saved shows at once; the next answer of the server has the last word.
-  const policy = kept && kept.over === data ? kept.policy : data;
-  return { policy, problem, keep: (next) => setKept({ over: data, policy: next }) };
+  const { data, problem, set } = usePolled(authority.policy, EVERY_MS);
+  return { policy: data, problem, keep: set };
 }

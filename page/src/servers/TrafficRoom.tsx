@@ -20,8 +20,12 @@ function useTraffic() {
   const [messages, setMessages] = useState<readonly TrafficMessage[]>([]);
   const [recording, setRecording] = useState<boolean | null>(null);
   const last = useRef(0);
+  const switched = useRef(0);
   const { problem } = usePolled(async () => {
+    const before = switched.current;
     const page = await api.traffic(last.current);
+    // Asked before the switch was turned: older than what it says.
+    if (before !== switched.current) return;
     // A lower number than before is that of another process, which began to count anew.
     if (page.lastSeq < last.current) setMessages([]);
     else setMessages((now) => grown(now, page.messages));
@@ -29,10 +33,12 @@ function useTraffic() {
     setRecording(page.recording);
   }, EVERY_MS);
   const switchTo = (on: boolean) => {
+    switched.current += 1;
     setRecording(on);
     api
       .switchTraffic(on)
       .then((page) => {
+        switched.current += 1;
         setRecording(page.recording);
         if (!page.recording) setMessages([]);
       })

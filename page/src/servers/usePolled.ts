@@ -6,6 +6,8 @@ export interface Polled<T> {
   problem: string;
   /** Ask now. */
   refresh: () => void;
+  /** Draw what is known by another way; an answer to what was asked before is older. */
+  set: (data: T) => void;
 }
 
 /** Ask again and again while the page is seen; an answer that took longer than the wait delays the next question. */
@@ -15,15 +17,22 @@ export function usePolled<T>(ask: () => Promise<T>, everyMs: number): Polled<T> 
   const latest = useRef(ask);
   latest.current = ask;
   const isCurrent = useRef(true);
+  const asked = useRef(0);
   const once = useCallback(async () => {
+    const mine = ++asked.current;
+    const isNewest = () => isCurrent.current && mine === asked.current;
     try {
       const answer = await latest.current();
-      if (isCurrent.current) setData(answer);
-      if (isCurrent.current) setProblem("");
+      if (isNewest()) setData(answer);
+      if (isNewest()) setProblem("");
     } catch (error) {
-      if (isCurrent.current) setProblem(errorText(error));
+      if (isNewest()) setProblem(errorText(error));
     }
   }, []);
+  const set = (known: T) => {
+    asked.current += 1;
+    setData(known);
+  };
   useEffect(() => {
     isCurrent.current = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,5 +48,5 @@ export function usePolled<T>(ask: () => Promise<T>, everyMs: number): Polled<T> 
       clearTimeout(timer);
     };
   }, [once, everyMs]);
-  return { data, problem, refresh: () => void once() };
+  return { data, problem, refresh: () => void once(), set };
 }
