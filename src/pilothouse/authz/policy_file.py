@@ -67,7 +67,7 @@ def checked_pattern(pattern: Pattern) -> None:
 def _check_pattern(rule: Rule, at: _Place) -> None:
     pattern = rule.pattern
     for name, wrong in (
-        ("tool", _wrong_tool(pattern.tool) or (_about_all(pattern) if rule.verdict == "allow" else "")),
+        ("tool", _wrong_tool(pattern.tool)),
         ("paths", next(filter(None, map(_wrong_path, pattern.paths)), "")),
         ("command", _wrong_command(pattern.command) or (_too_wide(pattern) if rule.verdict == "allow" else "")),
         ("destination", _wrong_destination(pattern.destination)),
@@ -82,12 +82,6 @@ def _wrong_tool(tool: str) -> str:
     if not tool.strip() or "*" in star or tool == ".*":
         return "a tool is named like `file_operations.create_file`, `github.*`, or `*`."
     return ""
-
-
-def _about_all(pattern: Pattern) -> str:
-    """Refuse to allow whatever there is: that is a mode, which ends and is shown all the time."""
-    narrower = (pattern.paths, pattern.command, pattern.destination, pattern.folder, pattern.definition)
-    return "" if pattern.tool != "*" or any(narrower) else "not everything can be allowed; say what it is about."
 
 
 def _wrong_path(path: str) -> str:

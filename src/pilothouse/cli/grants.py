@@ -38,7 +38,7 @@ def _used(grant: Grant) -> str:
 
 async def give(conversation_id: str, form: PatternForm, duration: str, *, many: bool) -> int:
     """Allow something for a while in one conversation."""
-    body = NewGrant(conversation_id=conversation_id, pattern=form.pattern, duration=duration, single_use=not many)
+    body = NewGrant(conversation_id=conversation_id, pattern=form.allowed, duration=duration, single_use=not many)
     async with connect_host() as api:
         grant = await api.give_grant(LOCAL_OWNER, body)
     output().line(grant.id)

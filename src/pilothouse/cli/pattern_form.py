@@ -41,6 +41,16 @@ class PatternForm:
         )
 
     @property
+    def allowed(self) -> Pattern:
+        """Return what the options mean, for leave: whatever there is is not allowed by leaving them all out."""
+        from pilothouse.types.authority import Pattern
+
+        if self.pattern == Pattern():
+            fix = "Say what it is about, for example --tool."
+            raise PilothouseError("bad_request", "Not everything can be allowed.", fix=fix)
+        return self.pattern
+
+    @property
     def examples(self) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
         """Return what the pattern must and must not be about."""
         pattern = self.pattern

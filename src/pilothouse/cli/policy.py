@@ -61,7 +61,7 @@ def _tell_problem(policy: PolicyView) -> None:
 
 async def add(verdict: Verdict, form: PatternForm, note: str) -> int:
     """Add a rule, and print its id."""
-    pattern = form.pattern
+    pattern = form.allowed if verdict == "allow" else form.pattern
     match, not_match = form.examples
     async with connect_host() as api:
         rules = await _readable(api)
