@@ -26,7 +26,8 @@ HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
 # The suites that talk to programs which are not ours.
 FOREIGN = ("conformance", "behaviour")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
-WORKERS = ("-n", "2", "--dist", "loadfile")
+# More than two cores can do at once: many tests wait for a process, a line or a clock.
+WORKERS = ("-n", "3", "--dist", "loadfile")
 UNSEEN = (
     "tests: this clone lies under /tmp. The sandbox gives programs a /tmp of their own, so the tests of sandboxed "
     "servers fail here; clone it somewhere else."
@@ -114,8 +115,8 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         suite("conformance"),
         suite("behaviour", *WORKERS),
         suite("adversarial", *WORKERS),
-        suite("faults", "-n", "2"),
-        suite("browser", *WORKERS),
+        suite("faults", "-n", "4"),
+        suite("browser", "-n", "2", "--dist", "loadfile"),
     ]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from tests.support import leaks, network
 from tests.support.postgres import Postgres, PostgresUnavailable
@@ -22,6 +23,9 @@ for name in [name for name in os.environ if PRIVATE.fullmatch(name)]:
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 network.allow_only_loopback()
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def blocks(items: Sequence[Item]) -> list[tuple[str, bytes]]:
 
 
 @given(stories())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_any_story_becomes_a_history_that_every_provider_takes(story: Story) -> None:
     messages = history(story.items)
     check_messages(messages)
@@ -91,7 +91,7 @@ def test_any_story_becomes_a_history_that_every_provider_takes(story: Story) -> 
 
 
 @given(stories())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_every_request_extends_the_one_before_it(story: Story) -> None:
     before: list[tuple[str, bytes]] = []
     for count, run in story.asked:
@@ -102,7 +102,7 @@ def test_every_request_extends_the_one_before_it(story: Story) -> None:
 
 
 @given(stories(), st.data())
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_message_sent_while_another_is_answered_changes_nothing_that_was_said(
     story: Story, data: st.DataObject
 ) -> None:

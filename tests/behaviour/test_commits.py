@@ -73,7 +73,7 @@ async def test_the_command_line_shows_it_too(home: Path, tmp_path: Path) -> None
         "  runs the hooks pre-commit",
         "  new.txt (created, +1 −0)",
         "    +new",
-        f"  pilothouse answer {question.id} allow    Allow once",
+        f"  pilothouse answer {question.id} allow         Allow once",
     ):
         assert line in listed.splitlines(), listed
     done = await asyncio.to_thread(pilothouse, home, "answer", question.id, "allow")
