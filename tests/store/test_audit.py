@@ -214,3 +214,15 @@ async def test_questions_that_wait_are_listed_over_all_conversations_oldest_firs
     assert list(await store.pending("stranger")) == []
     await store.append(asked[0].conversation_id, [ItemCompleted(item_id=asked[0].id, status="completed")], None)
     assert [one.item_id for one in await store.pending(OWNER)] == [asked[1].id]
+
+
+async def test_questions_of_one_turn_are_listed_in_the_order_in_which_they_stand(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    run = await store.claim_run((await store.post_message(a_posting(conversation.id))).run_id, "p")
+    assert run is not None
+    asked = [an_item(conversation.id, "question", "waiting", f"{n}?", run_id=run.id) for n in range(8)]
+    # Ids made in the same moment say nothing about an order.
+    asked.sort(key=lambda item: item.id, reverse=True)
+    await store.append(conversation.id, [ItemCreated(item=question) for question in asked], None)
+    await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="waiting"))
+    assert [one.item_id for one in await store.pending(OWNER)] == [item.id for item in asked]

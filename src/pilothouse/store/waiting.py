@@ -24,20 +24,23 @@ _CALLS = Statement(
 
 def pending(connection: sa.Connection, owner: str) -> list[PendingApproval]:
     """Return the questions that wait, oldest first."""
-    found = []
-    for body, title in _PENDING.rows(connection, {"owner": owner, "limit": limits.PENDING_SHOWN}):
-        item = rows.item_decoder.decode(body)
-        found.append(
-            PendingApproval(
-                item_id=item.id,
-                conversation_id=item.conversation_id,
-                title=title,
-                text=item.text,
-                at=item.created_at,
-                data=item.data,
-            )
+    found = [
+        (rows.item_decoder.decode(body), title)
+        for body, title in _PENDING.rows(connection, {"owner": owner, "limit": limits.PENDING_SHOWN})
+    ]
+    # Questions of one turn are asked in the same moment; their place in the conversation is their order.
+    found.sort(key=lambda one: (one[0].created_at, one[0].conversation_id, one[0].position))
+    return [
+        PendingApproval(
+            item_id=item.id,
+            conversation_id=item.conversation_id,
+            title=title,
+            text=item.text,
+            at=item.created_at,
+            data=item.data,
         )
-    return sorted(found, key=lambda one: (one.at, one.item_id))
+        for item, title in found
+    ]
 
 
 def past_calls(connection: sa.Connection, owner: str, limit: int) -> list[PastCall]:
