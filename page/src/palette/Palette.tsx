@@ -191,7 +191,7 @@ function Asking({ ask, onDone, onCancel }: AskingProps) {
 }
 
 /** The command palette: type a few letters, choose, done. */
-export default function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [asking, setAsking] = useState<Entry | null>(null);
   const [before] = useState(() => document.activeElement);
   const close = () => {

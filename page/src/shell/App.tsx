@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "r
 import { goToApproval } from "../approvals/focus";
 import { Chat } from "../chat/Chat";
 import { Sidebar } from "../conversations/Sidebar";
+import { Palette } from "../palette/Palette";
 import { Panel } from "../panel/Panel";
 import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
@@ -22,8 +23,6 @@ import { hasDraft, sendDraft, startNew } from "./start";
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
 const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
-const loadPalette = () => import("../palette/Palette");
-const Palette = lazy(loadPalette);
 
 /** Below this width the list of conversations is a drawer. */
 const NARROW = "(max-width: 760px)";
@@ -105,8 +104,6 @@ function Page() {
   const close = () => setOpened(null);
   useGlobalCommands(setOpened, isNarrow);
   useEffect(() => onRoute(() => setOpened(null)), []);
-  // Fetched before it is wanted: what is typed right after its keys is meant for it.
-  useEffect(() => void loadPalette().catch(() => undefined), []);
   return (
     <div className={classes.page}>
       <a className="skip" href="#main">
@@ -140,7 +137,8 @@ function Page() {
         </Drawer.Root>
       )}
       <Shortcuts opened={opened === "keys"} onClose={close} />
-      <Suspense fallback={null}>{opened === "palette" && <Palette opened onClose={close} />}</Suspense>
+      {/* Not fetched when it is wanted: what is typed right after its keys is meant for it. */}
+      {opened === "palette" && <Palette opened onClose={close} />}
     </div>
   );
 }
