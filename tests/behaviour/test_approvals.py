@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +187,42 @@ async def test_what_a_run_was_allowed_beforehand_needs_no_question(home: Path, p
         assert len(tool.calls) == 1
 
 
-@pytest.mark.parametrize("pattern", ["*", "file.*", "files.rea*", "files.write", ""])
-async def test_nothing_else_is_allowed_by_a_pattern(home: Path, pattern: str) -> None:
+async def test_leave_for_one_tool_is_none_for_another(home: Path) -> None:
     async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
-        assert (await chat.say(allow=(pattern,))).status == "waiting"
+        assert (await chat.say(allow=("files.write",))).status == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("*", "There are: think,"),
+        ("", "There are: think,"),
+        ("file.*", "Near it: files."),
+        ("files.rea*", "Near it: files"),
+        ("file_operation.create_file", "Near it: file_operations.create_file,"),
+        ("file_operations.creat_file", "Near it: file_operations.create_file,"),
+        ("file_operations.*_file", "Near it: file_operations."),
+        ("think.twice", "Near it: think"),
+        ("Terminal_Operations.run_command", "Near it: terminal_operations.run_command"),
+    ],
+)
+async def test_leave_that_is_for_nothing_is_refused_before_the_run(home: Path, entry: str, said: str) -> None:
+    async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
+        give_tools(chat.host, reader())
+        with pytest.raises(PilothouseError, match=re.escape(f"nothing named “{entry}”")) as refused:
+            await chat.say(allow=("files.*", entry))
+        assert refused.value.code == "bad_request"
+        assert said in (refused.value.fix or "")
+        assert await chat.items() == []
+
+
+@pytest.mark.parametrize(
+    "entry", ["think", "think.*", "file_operations", "file_operations.*", "terminal_operations.run_command"]
+)
+async def test_the_hosts_own_tools_can_be_allowed_where_they_are_not_offered(home: Path, entry: str) -> None:
+    async with chatting(home) as chat:
+        assert (await chat.say(allow=(entry,))).status == "completed"
 
 
 async def test_a_server_that_says_its_tool_touches_nothing_is_asked_about_all_the_same(home: Path) -> None:

@@ -100,7 +100,7 @@ async def test_a_question_is_answered_from_the_command_line(home: Path) -> None:
         question = await asked(chat)
     listed = await asyncio.to_thread(pilothouse, home, "answer")
     assert "For the door." in listed.out
-    assert f"pilothouse answer {question.id} 2    Deep blue" in listed.out
+    assert f"pilothouse answer {question.id} 2  Deep blue" in listed.out
     assert f'pilothouse answer {question.id} --text "…"' in listed.out
     done = await asyncio.to_thread(pilothouse, home, "answer", question.id, "2")
     assert (done.code, done.out) == (0, "Thank you.\n"), done.err

@@ -273,6 +273,8 @@ def test_a_run_uses_the_servers_it_is_told_and_asks_nobody_about_what_is_allowed
     assert echo.called() == ["echo", "echo"]
     assert_told(pilothouse(home, "run", "go", "--model", model, "--server", "nope"), 2, "no MCP server “nope”", "echo")
     assert_told(pilothouse(home, "run", "go", "--model", model, "--server", "echo:nope"), 2, "no tool “nope”")
+    mistyped = pilothouse(home, "run", "go", "--model", model, "--server", "echo", "--allow", "eco.echo")
+    assert_told(mistyped, 2, "nothing named “eco.echo”", "Near it: echo.*")
     conversations = pilothouse(home, "conversations", "list").lines[1:]
     assert len(conversations) == 2
 

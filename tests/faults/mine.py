@@ -11,6 +11,7 @@ from pilothouse.runs.active import Parts
 from pilothouse.runs.engine import Executor
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput, ToolRequest, ToolSet, ToolSource
+from pilothouse.wiring.built_in import BuiltIns
 from tests.support.tools import ToolOf
 
 FILE = "dug.txt"
@@ -22,11 +23,11 @@ class Mine:
     def __init__(self, others: ToolSource, file: Path) -> None:
         self._others = others
         self._file = file
-        self._tool = ToolOf("mine__dig", self._dig, server="Mine")
+        self.tool = ToolOf("mine__dig", self._dig, server="Mine")
 
     async def tools(self, wanted: ToolRequest) -> ToolSet:
         others = await self._others.tools(wanted)
-        return ToolSet((*others.tools, self._tool), others.guide)
+        return ToolSet((*others.tools, self.tool), others.guide)
 
     async def _dig(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
         descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -51,3 +52,5 @@ def open_mine(file: Path) -> None:
         begin(self, msgspec.structs.replace(parts, toolbox=Mine(parts.toolbox, file)), process)
 
     Executor.__init__ = beginning  # type: ignore[method-assign]
+    known = BuiltIns.operations
+    BuiltIns.operations = lambda self: {**known(self), "mine": None}  # type: ignore[method-assign]

@@ -20,6 +20,7 @@ from pilothouse.types.runs import ENDED, Run
 from pilothouse.wiring import OpenHost, open_host
 from tests.faults.mine import FILE, Mine, dug
 from tests.faults.scenario import write_script
+from tests.support.tools import make_known
 
 OWNER = "local"
 # The row's own bound: cancelled is visible within two seconds.
@@ -70,7 +71,9 @@ def going(model: str) -> NewMessage:
 def open_mine(host: OpenHost, home: Path) -> None:
     """Let the host's runs use a server's tool with an effect."""
     parts = host.executor._parts
-    host.executor._parts = msgspec.structs.replace(parts, toolbox=Mine(parts.toolbox, home / FILE))
+    mine = Mine(parts.toolbox, home / FILE)
+    host.executor._parts = msgspec.structs.replace(parts, toolbox=mine)
+    make_known(host, mine.tool)
 
 
 @pytest.mark.case("F-52")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.types.admin import OwnTools
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.ports import (
@@ -122,6 +123,7 @@ def give_tools(host: OpenHost, *tools: Tool, guide: str = "") -> Box:
     """Let an open host's runs use these tools."""
     box = Box(*tools, guide=guide)
     host.executor._parts = msgspec.structs.replace(host.executor._parts, toolbox=box)
+    make_known(host, *tools)
     return box
 
 
@@ -141,3 +143,22 @@ def add_tools(host: OpenHost, *tools: Tool) -> None:
     """Let an open host's runs use these tools beside its own."""
     parts = host.executor._parts
     host.executor._parts = msgspec.structs.replace(parts, toolbox=Both(parts.toolbox, *tools))
+    make_known(host, *tools)
+
+
+class Known:
+    """The names of the tools that a host has, and of some more; those may belong to servers that nobody added."""
+
+    def __init__(self, real: OwnTools, *more: Tool) -> None:
+        self.real = real
+        self.more = more
+
+    def operations(self) -> dict[str, Sequence[str] | None]:
+        names = [name for tool in self.more for name in (tool.spec.name, tool.qualified_name, tool.server)]
+        return {**self.real.operations(), **dict.fromkeys(name.partition(".")[0] for name in names if name)}
+
+
+def make_known(host: OpenHost, *tools: Tool) -> None:
+    """Let messages allow these tools."""
+    admins = host.api._admins
+    host.api._admins = msgspec.structs.replace(admins, tools=Known(admins.tools, *tools))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pilothouse.types.admin import AuthorityAdmin, ConfigAdmin, ModelAdmin, ModelFinder, ServerAdmin
+from pilothouse.types.admin import AuthorityAdmin, ConfigAdmin, ModelAdmin, ModelFinder, OwnTools, ServerAdmin
 from pilothouse.types.changes import ChangeKeeper, Undoing
 from pilothouse.types.searching import IndexHost
 from pilothouse.types.terminals import TerminalHost
@@ -24,3 +24,4 @@ class Admins(msgspec.Struct, frozen=True):
     undoing: Undoing
     terminals: TerminalHost
     indexes: IndexHost
+    tools: OwnTools

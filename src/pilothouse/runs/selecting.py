@@ -1,10 +1,12 @@
-"""A selection of servers and tools on its way in: what it names must exist."""
+"""Servers and tools that a message selects or allows, on its way in: what it names must exist."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 
-from pilothouse.types.admin import ServerAdmin
+from pilothouse.types import limits
+from pilothouse.types.admin import OwnTools, ServerAdmin
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ServerView
@@ -54,3 +56,53 @@ async def _check_tools(choice: ServerChoice, server: ServerView, servers: Server
             f"The MCP server “{server.name}” has no tool “{missing[0]}”.",
             fix=f"`pilothouse mcp tools {server.slug}` lists what it has.",
         )
+
+
+async def check_allowed(allow: Sequence[str], servers: ServerAdmin, own: OwnTools) -> None:
+    """Raise one sentence for leave that would be for nothing: no server, tool or operation has that name."""
+    if not allow:
+        return
+    operations = own.operations()
+    others = [entry for entry in allow if not _is_own(entry, operations)]
+    known = (await servers.list()).servers if others else ()
+    for entry in others:
+        if not any(_is_of(server, entry) for server in known):
+            raise _nothing(entry, operations, [server.slug for server in known])
+
+
+def _is_own(entry: str, operations: Mapping[str, Sequence[str] | None]) -> bool:
+    """Return whether an entry is TOOL, TOOL.OPERATION or TOOL.*, of the host's tools and those of plugins."""
+    name, dot, operation = entry.partition(".")
+    if name not in operations:
+        return False
+    named = operations[name]
+    return not dot or operation == "*" or (_is_plain(operation) if named is None else operation in named)
+
+
+def _is_of(server: ServerView, entry: str) -> bool:
+    """Return whether an entry is SERVER.TOOL or SERVER.*; which tools there are may not be known yet."""
+    if entry in (f"{server.slug}.*", f"{server.name}.*"):
+        return True
+    # By its name for people, or by the one that the model has for it.
+    starts = (f"{server.slug}.", f"{server.slug}__")
+    return any(entry.startswith(start) and _is_plain(entry.removeprefix(start)) for start in starts)
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and "*" not in name
+
+
+def _nothing(entry: str, operations: Mapping[str, Sequence[str] | None], slugs: Sequence[str]) -> PilothouseError:
+    said = entry[: limits.TOOL_NAME_CHARS]
+    exact = [f"{tool}.{name}" for tool, names in operations.items() for name in names or ()]
+    whole = [*operations, *(f"{slug}.*" for slug in slugs)]
+    near = _near(said, [*exact, *whole]) or _near(said.partition(".")[0], whole)
+    return PilothouseError(
+        "bad_request",
+        f"There is nothing named “{said}” that could be allowed.",
+        fix=f"Near it: {', '.join(near)}." if near else f"There are: {', '.join(whole)}.",
+    )
+
+
+def _near(name: str, names: Iterable[str]) -> list[str]:
+    return difflib.get_close_matches(name.lower(), names, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels, ModelInput
@@ -150,6 +150,14 @@ class ConfigAdmin(Protocol):
 
     def new_conversation_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
+        ...
+
+
+class OwnTools(Protocol):
+    """The tools of the host and of plugins, whether a conversation is offered them or not."""
+
+    def operations(self) -> Mapping[str, Sequence[str] | None]:
+        """Return the operations of each by its name; None for a tool that does not tell them."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from pilothouse.plugins.guarded import GuardedTool
 from pilothouse.plugins.manager import Plugins
 from pilothouse.tools.collaboration import UserCollaboration
 from pilothouse.tools.consolidated import Consolidated
@@ -62,3 +63,13 @@ class BuiltIns:
         tools = fitting(self._plugins.tools(without=without), wanted)
         self._core.tools = tools
         return tools
+
+    def operations(self) -> dict[str, Sequence[str] | None]:
+        """Return the operations of each tool by its name; None for a plugin's, which does not tell them."""
+        found: dict[str, Sequence[str] | None] = {}
+        for tool in self._plugins.tools():
+            if isinstance(tool, GuardedTool):
+                found |= dict.fromkeys((tool.spec.name, tool.qualified_name.partition(".")[0]))
+            else:
+                found[tool.spec.name] = tool.supported_operations if isinstance(tool, Consolidated) else ()
+        return found

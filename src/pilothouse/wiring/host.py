@@ -146,7 +146,8 @@ async def open_host(
         plugins = Plugins({"core": core, HANDS: hands}, installed(), folder.path / "plugins", _plugin_broke(feed))
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
-        servers = Servers(base, BuiltIns(plugins, core).fitting, LateEncloser(hands))
+        built_in = BuiltIns(plugins, core)
+        servers = Servers(base, built_in.fitting, LateEncloser(hands))
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),
@@ -169,6 +170,7 @@ async def open_host(
             hands,
             cast(TerminalHost, LateTerminals(hands)),
             hands,
+            built_in,
         )
         service = HostService(parts.records, feed, engine, admins)
         servers.changed = service.servers_changed
