@@ -141,6 +141,9 @@ async def test_what_goes_wrong_is_one_kind_of_error(home: Path, tmp_path: Path) 
         assert failed.value.message
         with pytest.raises(PilothouseError):
             await host.conversation("c_unknown")
+        with pytest.raises(PilothouseError, match="no model “nobody”"):
+            await host.start(model="nobody")
+        assert [one.id async for one in host.conversations()] == [chat.id]
     with pytest.raises(RuntimeError, match="async with"):
         _ = Host(home).api
 

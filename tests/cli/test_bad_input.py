@@ -89,6 +89,7 @@ def test_closed_streams_are_no_failure(home: Path, script: Script, closed: str) 
 
 def test_an_unknown_model_leaves_nothing_behind(home: Path) -> None:
     assert_told(pilothouse(home, "run", "hi", "--model", "nope"), 2, "no model “nope”", "There are: embedded")
+    assert pilothouse(home, "audit", "verify").out.startswith("0 conversations")
     assert "no conversations" in pilothouse(home, "conversations", "list").err
 
 

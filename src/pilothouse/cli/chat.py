@@ -17,7 +17,7 @@ from pilothouse.cli.tables import show_table
 from pilothouse.cli.talk_form import TalkForm
 from pilothouse.cli.terminal import one_line, output
 from pilothouse.connection import connect_host, data_folder
-from pilothouse.runs.beginning import begin_conversation, chosen, model_name
+from pilothouse.runs.beginning import begin_conversation, check_model, chosen, model_name
 from pilothouse.types.api import ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
@@ -178,10 +178,8 @@ class Talk:
             self._out.line(await self._model_words())
             self._out.line(f"There are: {', '.join(one.id for one in models.models)}.", "dim")
             return
-        named = model_name(chosen)
-        if named == chosen and chosen not in {one.id for one in models.models}:
-            names = ", ".join(one.id for one in models.models)
-            raise PilothouseError("unknown_model", f"There is no model “{chosen}”.", fix=f"There are: {names}.")
+        named = model_name(chosen) or chosen
+        await check_model(self._api, named)
         self._model = named
         await self._change(model_id=named)
         self._out.line(await self._model_words(), "dim")

@@ -37,10 +37,20 @@ def chosen(
     return {name: value for name, value in wanted.items() if value is not None}
 
 
+async def check_model(api: ClientApi, model_id: str) -> None:
+    """Raise one sentence for a model that does not exist; a script is looked at when it is used."""
+    known = [one.id for one in (await api.models(LOCAL_OWNER)).models]
+    if known and model_id not in known and not model_id.startswith(SCRIPTED):
+        fix = f"There are: {', '.join(known)}."
+        raise PilothouseError("unknown_model", f"There is no model “{model_id}”.", fix=fix)
+
+
 async def begin_conversation(
     api: ClientApi, settings: JsonObject | None = None, *, title: str | None = None
 ) -> Conversation:
     """Start a conversation; what is not `chosen` is as the active profile has it."""
+    if settings and "model_id" in settings:
+        await check_model(api, settings["model_id"])
     given = msgspec.structs.replace(await _usual_settings(api), **settings) if settings else None
     return await api.create_conversation(LOCAL_OWNER, NewConversation(title=title, settings=given))
 
