@@ -22,3 +22,14 @@ def test_conversations_are_listed_and_found_as_json(home: Path, script: Script) 
     assert {hit["conversationId"] for hit in json.loads(found.out)["hits"]} == {one["id"]}
     nothing = pilothouse(home, "conversations", "search", "sea", "--json")
     assert (nothing.code, json.loads(nothing.out)["hits"]) == (1, [])
+
+
+def test_what_is_shown_of_a_conversation_has_its_calls_and_how_each_ended(home: Path, script: Script) -> None:
+    calls = "- [{call: think, arguments: {thoughts: Hm.}}, {call: think, arguments: {}}]\n- Done."
+    assert pilothouse(home, "run", "Think.", "--model", script(calls)).code == 0
+    (one,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    shown = pilothouse(home, "conversations", "show", one["id"]).lines
+    first, second = [line for line in shown if line.startswith("·")]
+    assert first.startswith("· Thinking: Hm. — Completed")
+    assert second.startswith("· Thinking — Failed: Missing required parameter: thoughts")
+    assert shown.index(first) < shown.index("Answer")

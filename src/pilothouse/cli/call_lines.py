@@ -37,12 +37,7 @@ class CallLines:
         self._working.pop(item.id, None)
         took = data.get("elapsedMs")
         seconds = took / 1000 if took is not None else time.monotonic() - self._began.pop(item.id, time.monotonic())
-        error = data.get("error") or {}
-        phase = str(data.get("phase") or "completed")
-        words = f"Failed: {error.get('message', '')}" if phase == "failed" else _WORDS.get(phase, phase)
-        if phase == "timed_out" and error.get("message"):
-            words = str(error["message"])
-        return f"· {title(item)} — {words} ({seconds:.1f} s)"
+        return f"· {title(item)} — {_ending(data)} ({seconds:.1f} s)"
 
     def now(self) -> str:
         """Return one line about the calls at work, empty when there are none."""
@@ -56,6 +51,25 @@ class CallLines:
         if phase == "executing":
             words = f"{words} {_progress(item)}{time.monotonic() - self._began[item.id]:.1f} s"
         return f"· {item.data.get('serverTool') or item.data.get('tool', 'a tool')}: {words}"
+
+
+def told(item: Item) -> str:
+    """Return a call of the past in one line: which tool, with what, and how it ended or where it stands."""
+    took = item.data.get("elapsedMs")
+    time_taken = f" ({took / 1000:.1f} s)" if took is not None else ""
+    return f"· {title(item)} — {_ending({'phase': item.status, **item.data})}{time_taken}"
+
+
+def _ending(data: JsonObject) -> str:
+    error = data.get("error") or {}
+    phase = str(data.get("phase") or "completed")
+    if phase == "failed":
+        return f"Failed: {error.get('message', '')}"
+    if phase == "timed_out" and error.get("message"):
+        return str(error["message"])
+    if phase == "completed" and data.get("exitCode"):
+        return f"exit code {data['exitCode']}"
+    return _WORDS.get(phase, phase)
 
 
 def title(item: Item) -> str:

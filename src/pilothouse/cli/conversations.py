@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pilothouse.cli.call_lines import told
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
 from pilothouse.connection import connect_host
@@ -48,6 +49,9 @@ async def show(conversation_id: str, *, as_json: bool) -> int:
 
 def _print_item(item: Item, out: Terminal) -> None:
     heads = {"user_message": "You", "response": "Answer", "question": "Question", "notice": "Notice"}
+    if item.kind == "tool_call":
+        out.line(one_line(told(item)), "dim" if item.status == "completed" else "yellow")
+        out.line()
     if item.kind not in heads or not item.text:
         return
     out.line(heads[item.kind], "bold")
