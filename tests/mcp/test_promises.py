@@ -23,6 +23,25 @@ def fault(structured: Any, schema: Any = SCHEMA) -> Any:
     return output.data.get("serverFault", "")
 
 
+@pytest.mark.parametrize(
+    ("texts", "structured", "is_shown"),
+    [
+        (['{"total": 3}'], {"total": 3}, False),
+        (["3"], {"result": 3}, False),
+        (["# Notes\n"], {"content": "# Notes\n"}, False),
+        (["one", "two"], {"result": ["one", "two"]}, False),
+        (["3"], {"total": 4}, True),
+        (["one"], {"result": ["one", "two"]}, True),
+        (["3"], {"total": 3, "unit": "m"}, True),
+        ([], {"result": []}, True),
+    ],
+)
+def test_data_that_the_text_says_already_is_not_said_twice(texts: list[str], structured: Any, is_shown: bool) -> None:
+    content = [{"type": "text", "text": text} for text in texts]
+    parts = to_output({"content": content, "structuredContent": structured}).parts
+    assert [part.kind for part in parts] == ["text"] * len(texts) + ["json"] * is_shown
+
+
 @pytest.mark.case("TOOL-10")
 def test_a_result_that_breaks_its_promise_is_passed_on_and_noted() -> None:
     assert not fault({"total": 3})

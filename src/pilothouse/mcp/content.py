@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -28,7 +28,7 @@ def to_output(result: JsonObject, output_schema: JsonObject | None = None) -> To
     elif isinstance(structured, dict | list):
         shown = msgspec.json.format(msgspec.json.encode(structured)).decode()
         # Many servers send the same data as text too, for clients that take nothing else.
-        if not any(part.kind == "text" and _same(part.text, structured) for part in parts):
+        if not _says([part.text for part in parts if part.kind == "text"], structured):
             parts.append(Part(kind="json", text=shown, media_type="application/json"))
     text = "\n\n".join(said for part in parts if (said := _told(part)))
     data: JsonObject = {}
@@ -99,7 +99,18 @@ def _decoded(data: object) -> bytes | None:
         return None
 
 
+def _says(texts: Sequence[str], structured: object) -> bool:
+    """Return whether the texts have all the data, which a server may wrap in an object with one member for that."""
+    values = list(structured.values()) if isinstance(structured, dict) else []
+    inner = values[0] if len(values) == 1 else structured
+    if any(_same(text, value) for text in texts for value in (structured, inner)):
+        return True
+    return isinstance(inner, list) and 0 < len(inner) == len(texts) and all(map(_same, texts, inner))
+
+
 def _same(text: str, value: object) -> bool:
+    if isinstance(value, str):
+        return text == value
     if len(text) > limits.LARGE_MESSAGE_BYTES:
         return False
     try:
