@@ -93,6 +93,18 @@ def test_an_unknown_model_leaves_nothing_behind(home: Path) -> None:
     assert "no conversations" in pilothouse(home, "conversations", "list").err
 
 
+@pytest.mark.parametrize("words", [("mcp", "edit", "x"), ("models", "edit", "embedded")])
+def test_an_edit_of_nothing_says_so(home: Path, words: tuple[str, ...]) -> None:
+    assert_told(pilothouse(home, *words), 2, "nothing to change", f"pilothouse {words[0]} edit --help")
+
+
+def test_a_file_is_not_called_a_missing_folder(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("Notes.")
+    asked = pilothouse(home, "run", "hi", "--folder", str(tmp_path / "notes.md"))
+    assert_told(asked, 2, "notes.md is a file, not a folder.")
+    assert_told(pilothouse(home, "run", "hi", "--folder", str(tmp_path / "none")), 2, "There is no folder")
+
+
 def test_a_broken_script_is_told_with_its_line(home: Path, script: Script) -> None:
     assert_told(
         pilothouse(home, "run", "hi", "--model", script("- text: ok\n- {txet: oops}")), 2, "script.yaml, line 2"

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from pilothouse.cli.forms import require_change
 from pilothouse.cli.model_form import ModelForm
 from pilothouse.cli.prompting import read_secret
 from pilothouse.cli.tables import show_table
@@ -82,6 +83,7 @@ async def add(model_id: str | None, form: ModelForm) -> int:
 
 async def edit(model_id: str, form: ModelForm) -> int:
     """Change what was given and keep the rest."""
+    require_change(form, "pilothouse models edit")
     async with connect_host() as api:
         models = await api.models(LOCAL_OWNER)
         now = next((one for one in models.models if one.id == model_id), None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pilothouse.cli.consent import agreed
+from pilothouse.cli.forms import require_change
 from pilothouse.cli.prompting import read_piped
 from pilothouse.cli.server_files import known_files, origin_of
 from pilothouse.cli.server_form import ServerForm
@@ -74,6 +75,7 @@ async def add(target: Sequence[str] | None, form: ServerForm) -> int:
 
 async def edit(name: str, form: ServerForm) -> int:
     """Change what was given and keep the rest."""
+    require_change(form, "pilothouse mcp edit")
     async with connect_host() as api:
         now = await find(api, name)
         changed = await api.update_server(LOCAL_OWNER, now.id, changed_server(now, form))

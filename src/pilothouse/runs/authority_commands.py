@@ -78,6 +78,8 @@ class AuthorityCommands:
 
     async def grants(self, owner: str, conversation_id: str | None) -> GrantList:
         """Return the passing permissions of a conversation or of all that stand, newest first."""
+        if conversation_id is not None:
+            await self._past.conversation(owner, conversation_id, deleted=True)
         return GrantList(grants=tuple(await self._authority.grants(owner, conversation_id)))
 
     async def give_grant(self, owner: str, body: NewGrant) -> Grant:

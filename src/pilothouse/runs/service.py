@@ -377,9 +377,10 @@ def _checked(settings: ConversationSettings) -> ConversationSettings:
         return msgspec.structs.replace(settings, working_directory=None)
     folder = Path(settings.working_directory).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
-        raise PilothouseError(
-            "bad_request", f"There is no folder {folder} on the server's machine.", fix="Give the whole path of one."
-        )
+        is_file = folder.is_absolute() and folder.is_file()
+        missing = f"There is no folder {folder} on the server's machine."
+        wrong = f"{folder} is a file, not a folder." if is_file else missing
+        raise PilothouseError("bad_request", wrong, fix="Give the whole path of a folder.")
     return msgspec.structs.replace(settings, working_directory=str(folder))
 
 
