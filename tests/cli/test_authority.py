@@ -37,6 +37,8 @@ def test_rules_are_added_listed_tried_and_removed(home: Path) -> None:
     told(listed, 0, "terminal_operations.* runs git log *", "(History is fine)", "any tool runs git push")
     assert pilothouse(home, "policy", "check", TERMINAL, "--command", "git log main").out == "allow  rule-1\n"
     assert pilothouse(home, "policy", "check", TERMINAL, "--command", "git push -f").out == "deny  rule-2\n"
+    checked = json.loads(pilothouse(home, "policy", "check", TERMINAL, "--command", "git push -f", "--json").out)
+    assert (checked["verdict"], checked["rule"]) == ("deny", "rule-2")
     asked = pilothouse(home, "policy", "check", TERMINAL, "--command", "git log main; ls")
     told(asked, 0, "no rule", "No rule speaks about it")
     assert pilothouse(home, "policy", "remove", "rule-2").code == 0
@@ -95,6 +97,7 @@ def test_what_waits_is_listed_and_permissions_are_given_and_withdrawn(home: Path
     told(pilothouse(home, "grants", "list"), 0, grant, conversation, "once", "at src/**")
     told(pilothouse(home, "grants", "revoke", grant), 0, "Withdrawn")
     told(pilothouse(home, "grants", "list", "--conversation", conversation), 0, "Nothing is allowed for a while.")
+    told(pilothouse(home, "grants", "list", "--conversation", "c_none"), 2, "no such conversation")
     told(pilothouse(home, "grants", "revoke", "g_none"), 2, "There is no such permission.")
     told(pilothouse(home, "grants", "give", conversation, "--tool", "a.b", "--for", "soon"), 2, "is not a duration")
     told(pilothouse(home, "grants", "give", conversation, "--many"), 2, "Not everything can be allowed")

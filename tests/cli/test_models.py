@@ -94,6 +94,10 @@ def test_the_doctor_says_what_is_there_and_the_fix_for_what_is_not(home: Path) -
     assert "open to others" in ill.out
     assert "damaged" in ill.out
     assert "1 thing to fix." in ill.out
+    for_programs = pilothouse(home, "doctor", "--json")
+    found = json.loads(for_programs.out)["findings"]
+    assert (for_programs.code, [one["level"] for one in found].count("bad")) == (1, 1)
+    assert all(one["text"] for one in found)
 
 
 def test_a_script_is_found_from_any_folder_and_a_model_without_a_key_has_none_to_confirm(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import connect
 
+from tests.cli.conftest import Script
 from tests.faults.serving import TOKEN, serving
 from tests.support.commands import pilothouse
 from tests.support.terminals import alive, gone
@@ -23,7 +24,7 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
         body = {"settings": {"workingDirectory": str(folder)}}
         conversation = server.post("/api/conversations", body, 201)["id"]
         nothing = pilothouse(home, "terminal", "list", conversation)
-        assert "Commands are held by bubblewrap." in nothing.out
+        assert "Commands run in a sandbox (bubblewrap)." in nothing.out
         assert "Nothing runs" in nothing.err
         address = f"ws://127.0.0.1:{server.port}/api/conversations/{conversation}/terminal/socket"
         with connect(address, additional_headers={"Authorization": f"Bearer {TOKEN}"}, proxy=None) as window:
@@ -50,7 +51,14 @@ def test_a_terminal_is_listed_recorded_and_stopped_from_the_command_line(home: P
 
 
 def test_the_doctor_says_what_holds_commands(home: Path, tmp_path: Path) -> None:
-    assert "Commands are held by bubblewrap" in pilothouse(home, "doctor").out
+    assert "Commands run in a sandbox (bubblewrap)" in pilothouse(home, "doctor").out
     empty = tmp_path / "bin"
     empty.mkdir()
-    assert "Commands are held by landlock" in pilothouse(home, "doctor", PATH=str(empty)).out
+    assert "Commands run in a sandbox (Landlock)" in pilothouse(home, "doctor", PATH=str(empty)).out
+
+
+def test_a_question_about_a_command_says_where_it_would_run(home: Path, tmp_path: Path, script: Script) -> None:
+    call = "- [{call: terminal_operations, arguments: {operation: run_command, command: make all}}]"
+    asked = pilothouse(home, "run", "Make it", "--model", script(call), "--folder", str(tmp_path))
+    assert asked.code == 3, asked
+    assert "  $ make all\n  in a sandbox (bubblewrap)\n" in asked.err

@@ -167,14 +167,14 @@ def undo(
 
 
 @app.command()
-def doctor() -> None:
+def doctor(json: AsJson = False) -> None:
     """Say what works, what does not, and the fix.
 
     It looks at what is installed, found and reachable. Ends with 1 when something is broken.
     """
     from pilothouse.cli import doctor as command
 
-    perform(command.doctor)
+    perform(lambda: command.doctor(as_json=json))
 
 
 @app.command()

@@ -75,12 +75,13 @@ def check(
     command_text: Annotated[str | None, _option("--command", "What it would run.", "COMMAND")] = None,
     destination: Annotated[str | None, _option("--destination", "Where it would send to.", "HOST")] = None,
     folder: Annotated[str, typer.Option(metavar="FOLDER", help="Its working directory.")] = ".",
+    json: AsJson = False,
 ) -> None:
     """Say what the rules would do about a call."""
     from pilothouse.cli import policy as command
 
     asked = command.Asked(tool, path or "", command_text or "", destination or "", os.path.abspath(folder))
-    perform(lambda: command.check(asked))
+    perform(lambda: command.check(asked, as_json=json))
 
 
 @policy_app.command()

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from pilothouse import __version__
+from pilothouse.cli.previews import sandbox_words
 from pilothouse.cli.terminal import Terminal, one_line, output
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
@@ -38,9 +39,19 @@ class Finding(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
-async def doctor() -> int:
+class Findings(msgspec.Struct, frozen=True):
+    """All that was looked at, for programs."""
+
+    findings: tuple[Finding, ...]
+
+
+async def doctor(*, as_json: bool) -> int:
     """Look at everything, show each finding as it comes, and return 1 when something is broken."""
     out, levels = output(), []
+    if as_json:
+        found = tuple([finding async for finding in examine()])
+        out.json(Findings(found))
+        return 1 if any(finding.level == "bad" for finding in found) else 0
     async for finding in examine():
         show(finding, out)
         levels.append(finding.level)
@@ -152,7 +163,7 @@ def _broken_file(problem: FileProblem, fix: str) -> Finding:
 def _sandbox(sandbox: SandboxView) -> Finding:
     if sandbox.kind == "none":
         return Finding("poor", sandbox.warning, "On Debian or Ubuntu: apt-get install bubblewrap")
-    said = f"Commands are held by {sandbox.kind}"
+    said = f"Commands run {sandbox_words(sandbox.kind)}"
     return Finding("poor", said, sandbox.warning) if sandbox.warning else Finding("good", said)
 
 

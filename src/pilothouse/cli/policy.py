@@ -99,7 +99,7 @@ async def remove(rule_id: str) -> int:
     return 0
 
 
-async def check(asked: Asked) -> int:
+async def check(asked: Asked, *, as_json: bool) -> int:
     """Say what the rules would do about a call."""
     example = Example(
         tool=asked.tool,
@@ -110,6 +110,9 @@ async def check(asked: Asked) -> int:
     )
     async with connect_host() as api:
         found = await api.check_policy(LOCAL_OWNER, example)
+    if as_json:
+        output().json(found)
+        return 0
     output().line(f"{found.verdict or 'no rule'}  {found.rule}".rstrip())
     messages().line(found.why)
     return 0

@@ -8,6 +8,13 @@ from pilothouse.cli.terminal import Terminal, exact
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 
+_SANDBOXES = {"bubblewrap": "in a sandbox (bubblewrap)", "landlock": "in a sandbox (Landlock)"}
+
+
+def sandbox_words(kind: str) -> str:
+    """Return where commands run, in the words of the page."""
+    return _SANDBOXES.get(kind, "without a sandbox")
+
 
 def show_command(access: JsonObject, aside: Terminal) -> None:
     """Print the command that a call runs, exactly."""
@@ -15,10 +22,10 @@ def show_command(access: JsonObject, aside: Terminal) -> None:
     if not isinstance(command, dict):
         return
     words = command.get("text") or shlex.join(map(str, command.get("argv") or ()))
-    held = f"held by {command['sandbox']}" if command.get("sandbox") else "held by nothing"
+    where = sandbox_words(str(command.get("sandbox") or "none"))
     for line in str(words).split("\n"):
         aside.line(f"  $ {exact(line)}")
-    aside.line(f"  {held}{', with the network' if command.get('network') else ''}", "dim")
+    aside.line(f"  {where}{', with the network' if command.get('network') else ''}", "dim")
 
 
 def show_preview(preview: JsonObject, aside: Terminal) -> None:

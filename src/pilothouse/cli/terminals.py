@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from pilothouse.cli.previews import sandbox_words
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
@@ -23,8 +24,7 @@ async def list_terminals(conversation_id: str, *, as_json: bool) -> int:
     if as_json:
         out.json(found)
         return 0
-    held = "nothing" if found.sandbox.kind == "none" else found.sandbox.kind
-    out.line(f"Commands are held by {held}.", "dim")
+    out.line(f"Commands run {sandbox_words(found.sandbox.kind)}.", "dim")
     if found.sandbox.warning:
         messages().line(found.sandbox.warning, "yellow")
     rows = [*map(_session, found.sessions), *map(_process, found.processes)]
