@@ -54,7 +54,7 @@ async def test_auto_approve_does_not_let_private_data_out(home: Path, project: P
         add_tools(chat.host, mail)
         assert ((await chat.say()).status, mail.calls) == ("waiting", [])
         [question] = await open_questions(chat)
-        assert question.data["rule"] == "private"
+        assert question.data["rule"] == "tainted"
         assert "Mail" in question.data["why"]
 
 

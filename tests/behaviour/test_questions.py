@@ -283,8 +283,11 @@ async def test_only_more_rounds_are_more(home: Path, wanted: int) -> None:
         assert await chat.texts("tool_call") == ["`additional_iterations` must be at least 1."]
 
 
-@pytest.mark.case("F-52")
-async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_the_person_goes_on(home: Path) -> None:
+TWO_CALLS = [[{"call": "wait", "arguments": {}}, {"call": "change", "arguments": {}}], "Well."]
+
+
+async def interrupted(home: Path) -> tuple[str, str]:
+    """Stop the host while one call of a run waits for the person and another is at work; return where."""
     busy = asyncio.Event()
 
     async def for_ever(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
@@ -292,17 +295,34 @@ async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_
         await asyncio.Event().wait()
         return ToolOutput("")
 
-    turns = [[{"call": "wait", "arguments": {}}, {"call": "change", "arguments": {}}], "Well."]
-    async with chatting(home, turns) as chat:
+    async with chatting(home, TWO_CALLS) as chat:
         await chat.api.update_config(ME, ConfigPatch(resume_after_restart="ask"))
         give_tools(chat.host, ToolOf("wait", for_ever), ToolOf("change", effects=frozenset({"writes"})))
-        sent, conversation = await chat.send(), chat.id
+        sent = await chat.send()
         async with asyncio.timeout(10):
             await busy.wait()
-    async with chatting(home, turns) as chat:
+        return chat.id, sent.run_id
+
+
+@pytest.mark.case("F-52")
+async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_the_person_goes_on(home: Path) -> None:
+    conversation, run_id = await interrupted(home)
+    async with chatting(home, TWO_CALLS) as chat:
         chat.id = conversation
-        assert (await chat.api.run(ME, sent.run_id)).status == "interrupted"
+        assert (await chat.api.run(ME, run_id)).status == "interrupted"
         assert [item.status for item in await chat.items("question")] == ["waiting"], "it may still be resumed"
         assert (await chat.say("Never mind")).status == "completed"
         assert [item.status for item in await chat.items("question")] == ["cancelled"]
         assert [item.status for item in await chat.items("tool_call")] == ["unknown", "cancelled"]
+
+
+@pytest.mark.case("F-36")
+async def test_an_answer_lets_a_run_go_on_that_a_restart_interrupted(home: Path) -> None:
+    conversation, run_id = await interrupted(home)
+    async with chatting(home, TWO_CALLS) as chat:
+        chat.id = conversation
+        give_tools(chat.host, ToolOf("wait"), ToolOf("change", effects=frozenset({"writes"})))
+        [question] = await chat.items("question")
+        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        assert (await chat.settled(run_id)).status == "completed"
+        assert [item.status for item in await chat.items("tool_call")] == ["unknown", "completed"]

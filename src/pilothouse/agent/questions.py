@@ -13,7 +13,7 @@ from pilothouse.types.events import Event, ItemCompleted, ItemUpdated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, PermitNeeded, Tool
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.tool_names import COLLABORATION
 
 # Answers that stand for more than the one call.
@@ -137,7 +137,8 @@ def answered(run: Run, left: Sequence[Item], item_id: str, answer: JsonObject) -
     done: list[Event] = [
         ItemCompleted(item_id=item.id, status="completed", data={"answer": answer}) for item in settled
     ]
-    return _going_on(run, len(questions) > len(settled)), done
+    # Whoever answers a run that a restart interrupted wants it to go on.
+    return _going_on(run, len(questions) > len(settled), resting=("waiting", "interrupted")), done
 
 
 def _same_grant(question: Item, other: Item, answer: JsonObject) -> bool:
@@ -157,8 +158,8 @@ def call_cancelled(run: Run, left: Sequence[Item], item_id: str) -> tuple[Run, l
     return _going_on(run, len(questions) > len(withdrawn)), events
 
 
-def _going_on(run: Run, still_asked: bool) -> Run:
-    parked = run.status == "waiting" and not still_asked
+def _going_on(run: Run, still_asked: bool, resting: tuple[RunStatus, ...] = ("waiting",)) -> Run:
+    parked = run.status in resting and not still_asked
     return msgspec.structs.replace(run, status="queued", process=None) if parked else run
 
 
