@@ -183,8 +183,7 @@ async def open_host(
         stack.push_async_callback(engine.stop)
         if role == "server":
             _probe_sandbox(stack, hands)
-            await parts.records.tidy()
-            stack.push_async_callback(_ended, asyncio.create_task(_tidying(parts.records), name="tidying"))
+            await _keep_tidy(stack, parts.records)
             service.policy_changed()
             _watch_files(
                 stack, {"models": models.file, "config": config.file, "policy": authority.file}, service, servers
@@ -321,6 +320,12 @@ def _watch_files(
 
     watcher = asyncio.create_task(watch(files, changed), name="watch-files")
     stack.push_async_callback(_ended, watcher)
+
+
+async def _keep_tidy(stack: AsyncExitStack, records: Records) -> None:
+    """Tidy up now, and go on with it as long as the host is open."""
+    await records.tidy()
+    stack.push_async_callback(_ended, asyncio.create_task(_tidying(records), name="tidying"))
 
 
 async def _tidying(records: Records) -> None:
