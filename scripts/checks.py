@@ -167,6 +167,8 @@ def main(arguments: list[str]) -> int:
         return subprocess.run([BIN / "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
     if ROOT.is_relative_to("/tmp"):
         print(UNSEEN, file=sys.stderr)
+    # Hundreds of processes are started from here; also where the environment forbids Python to write any bytecode.
+    run(BIN / "python", "-m", "compileall", "-q", "src", "tests")
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
     fast = arguments == ["fast"]
