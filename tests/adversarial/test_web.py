@@ -169,6 +169,18 @@ async def test_a_script_gives_a_socket_its_half_as_a_protocol(server: RunningSer
         assert socket.subprotocol == PROTOCOL
 
 
+@pytest.mark.case("WEB-12")
+async def test_only_a_reader_of_events_gives_its_half_in_the_address(server: RunningServer) -> None:
+    whole = await server.sign_in()
+    half = whole.pop(HALF)
+    events = {**whole, "accept": "text/event-stream"}
+    for headers, found in ((whole, 401), (events, 200)):
+        assert (await server.http.get("/api/state", params={"half": half}, headers=headers)).status_code == found
+    server.http.cookies.clear()
+    alone = {"accept": "text/event-stream"}
+    assert (await server.http.get("/api/state", params={"half": half}, headers=alone)).status_code == 401
+
+
 @pytest.mark.case("WEB-03")
 async def test_a_link_signs_one_browser_in_once(server: RunningServer) -> None:
     code = server.ready.link.partition("#code=")[2]

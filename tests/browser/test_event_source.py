@@ -7,7 +7,8 @@ import pytest
 from tests.browser.studio import Chat, Studio
 
 READ = """path => new Promise((resolve, reject) => {
-  const source = new EventSource(path), kinds = [];
+  const half = encodeURIComponent(localStorage.getItem("pilothouse.half"));
+  const source = new EventSource(`${path}?half=${half}`), kinds = [];
   const hear = event => {
     kinds.push(JSON.parse(event.data).type);
     if (kinds.length >= 2) { source.close(); resolve(kinds); }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
@@ -19,11 +19,15 @@ from pilothouse.types.errors import PilothouseError
 
 log = logging.getLogger(__name__)
 
+_Fields = dict[str, list[str]]
+
 SAFE_METHODS = frozenset({"GET", "HEAD"})
-# Where the page sends the half of its token that is not in the cookie. A script cannot give a WebSocket a header of
-# its own: there it is the second of the protocols that it offers.
+# Where the page sends the half of its token that is not in the cookie. A script cannot give a WebSocket or an
+# EventSource a header of its own: there it is the second of the protocols that it offers, and part of the address.
 HALF = "x-pilothouse-half"
 PROTOCOL = "pilothouse"
+PARAMETER = "half"
+EVENTS = "text/event-stream"
 # A token in an address ends up in histories and logs; these names are refused, valid or not.
 TOKEN_PARAMETERS = frozenset({"token", "access_token", "auth", "authorization", "bearer", "session", "code", "api_key"})
 
@@ -132,7 +136,7 @@ class Guard:
         _check_body(headers, limit)
         if self._rules.is_public(method, scope["path"]):
             return NOBODY
-        caller = await self._authenticate(headers)
+        caller = await self._authenticate(scope, headers)
         if caller.carrier == "cookie" and method not in SAFE_METHODS and not proven:
             raise _foreign()
         return caller
@@ -145,7 +149,7 @@ class Guard:
             origin = ", ".join(_fields(scope).get("origin", ()))[: limits.ERROR_TEXT_CHARS]
             log.info("refused %s from %s: %s", scope["path"][:100], origin or "no page", error.message)
 
-    def _check_site(self, headers: dict[str, list[str]], host: str) -> bool:
+    def _check_site(self, headers: _Fields, host: str) -> bool:
         """Refuse other sites' pages; return whether the browser proved that it is ours."""
         sites, origins = headers.get("sec-fetch-site", []), headers.get("origin", [])
         if any(site not in ("same-origin", "none") for site in sites):
@@ -154,8 +158,8 @@ class Guard:
             raise _foreign()
         return bool(sites or origins)
 
-    async def _authenticate(self, headers: dict[str, list[str]]) -> Caller:
-        found = credential(headers, self._access.cookie_name)
+    async def _authenticate(self, scope: Scope, headers: _Fields) -> Caller:
+        found = credential(headers, self._access.cookie_name, _halves(scope, headers))
         caller = await self._access.caller(*found) if found else None
         if caller is None:
             raise PilothouseError(
@@ -171,7 +175,7 @@ def is_api(path: str) -> bool:
     return path == "/api" or path.startswith("/api/")
 
 
-def credential(headers: dict[str, list[str]], cookie_name: str) -> tuple[str, Carrier] | None:
+def credential(headers: _Fields, cookie_name: str, halves: Sequence[str]) -> tuple[str, Carrier] | None:
     """Return the token a request carries: the only place where one is looked for."""
     bearers = headers.get("authorization", [])
     cookies = [
@@ -180,7 +184,6 @@ def credential(headers: dict[str, list[str]], cookie_name: str) -> tuple[str, Ca
         for name, _, value in (part.strip().partition("=") for part in line.split(";"))
         if name == cookie_name
     ]
-    halves = [*headers.get(HALF, []), *_offered(headers)]
     if len(bearers) > 1 or len(cookies) > 1 or len(halves) > 1:
         raise PilothouseError("bad_request", "The request carries more than one token.")
     if bearers:
@@ -189,28 +192,33 @@ def credential(headers: dict[str, list[str]], cookie_name: str) -> tuple[str, Ca
     return (cookies[0] + halves[0], "cookie") if cookies and halves and cookies[0] and halves[0] else None
 
 
-def _offered(headers: dict[str, list[str]]) -> list[str]:
-    """Return the half of a token that a WebSocket's protocols carry."""
+def _halves(scope: Scope, headers: _Fields) -> list[str]:
+    """Return the half of a token that a header, a WebSocket's protocols or an EventSource's address carry."""
     names = [name.strip() for line in headers.get("sec-websocket-protocol", []) for name in line.split(",")]
-    return names[1:] if names[:1] == [PROTOCOL] else []
+    offered = names[1:] if names[:1] == [PROTOCOL] else []
+    asked = [value for name, value in _query(scope) if name == PARAMETER and headers.get("accept") == [EVENTS]]
+    return [*headers.get(HALF, []), *offered, *asked]
 
 
-def _fields(scope: Scope) -> dict[str, list[str]]:
-    fields: dict[str, list[str]] = {}
+def _fields(scope: Scope) -> _Fields:
+    fields: _Fields = {}
     for name, value in scope["headers"]:
         fields.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
     return fields
 
 
+def _query(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+
 def _check_query(scope: Scope) -> None:
-    names = {name.lower() for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
-    if names & TOKEN_PARAMETERS:
+    if {name.lower() for name, _ in _query(scope)} & TOKEN_PARAMETERS:
         raise PilothouseError(
             "bad_request", "A token does not belong in an address.", fix="Send it in the Authorization header."
         )
 
 
-def _check_body(headers: dict[str, list[str]], limit: int) -> None:
+def _check_body(headers: _Fields, limit: int) -> None:
     """Refuse a body that is declared too large or is not JSON, before any of it is read."""
     lengths = headers.get("content-length", [])
     length = int(lengths[0]) if lengths and lengths[0].isdigit() else 0
