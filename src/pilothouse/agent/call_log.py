@@ -16,15 +16,20 @@ Step = Literal["requested", "waiting", "executing", "stopped", "ended"]
 
 def tell(step: Step, call: Item, **more: object) -> None:
     """Write that a call came to a step."""
-    facts = {
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    # Made here and not by the logger, which would walk the stack for a line number that is written nowhere.
+    record = logging.LogRecord(_log.name, logging.INFO, __file__, 0, "tool call %s", (step,), None)
+    record.facts = {
         "step": step,
         "conversation": call.conversation_id,
         "run": call.run_id,
         "call": call.id,
         "tool": str(call.data.get("tool") or "")[:_NAME_CHARS],
         "server": call.data.get("server") or "",
+        **more,
     }
-    _log.info("tool call %s", step, extra={"facts": {**facts, **more}})
+    _log.handle(record)
 
 
 def tell_end(call: Item, status: str, output: ToolOutput, elapsed: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +17,7 @@ from pilothouse.agent.seen import seen
 from pilothouse.agent.validation import complaint
 from pilothouse.types import limits
 from pilothouse.types.access import Access
-from pilothouse.types.authority import Mode
+from pilothouse.types.authority import Mode, Seen
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import (
@@ -97,6 +98,17 @@ class Ended(msgspec.Struct, frozen=True):
     early: bool = False
 
 
+class _SoFar(NamedTuple):
+    """What a run's conversation comes to, at one moment."""
+
+    items: Sequence[Item]
+    mine: Sequence[Item]
+    user_text: str
+    iterations_left: int
+    iterations_added: int
+    seen: Seen
+
+
 class Preparing:
     """Prepares the calls of one run."""
 
@@ -105,6 +117,7 @@ class Preparing:
         self._names = names
         self._authorizer = authorizer
         self._journal = journal
+        self._known: _SoFar | None = None
 
     async def prepare(self, call: Item, *, unwanted: bool) -> Prepared | Asked | Ended:
         """Return a call with leave, a call to ask about, or how it ended."""
@@ -137,16 +150,29 @@ class Preparing:
             return Ended(call, ToolOutput(decision.reason, error), decided(decision.decision, access))
         return Prepared(call, tool, arguments, context, access, decision)
 
+    def _so_far(self) -> _SoFar:
+        """Return what led up to now; calls that are prepared together have the same behind them."""
+        items = self._journal.items
+        if self._known is None or self._known.items is not items:
+            mine = [item for item in items if item.run_id == self._setting.run_id]
+            self._known = _SoFar(
+                items,
+                mine,
+                next((item.text for item in mine if item.kind == "user_message"), ""),
+                budget.iterations_left(mine),
+                budget.iterations_added(mine),
+                seen(items, self._setting.run_id, self._names.servers),
+            )
+        return self._known
+
     def _context(self, call: Item) -> CallContext:
-        setting, items = self._setting, self._journal.items
-        mine = [item for item in items if item.run_id == setting.run_id]
-        asked = next((item.text for item in mine if item.kind == "user_message"), "")
+        setting, so_far = self._setting, self._so_far()
         return CallContext(
             conversation_id=setting.conversation_id,
             run_id=setting.run_id,
             call_id=call.id,
             working_directory=setting.working_directory,
-            earlier_calls=_earlier(mine, call),
+            earlier_calls=_earlier(so_far.mine, call),
             unattended=setting.unattended,
             resumed=self._resumed(call),
             allow=setting.allow,
@@ -154,11 +180,11 @@ class Preparing:
             model_call_id=str(call.data.get("callId") or call.id),
             at=time.time(),
             external=setting.unattended,
-            user_text=asked,
+            user_text=so_far.user_text,
             mode=setting.mode(),
-            iterations_left=budget.iterations_left(mine),
-            iterations_added=budget.iterations_added(mine),
-            seen=seen(items, setting.run_id, self._names.servers),
+            iterations_left=so_far.iterations_left,
+            iterations_added=so_far.iterations_added,
+            seen=so_far.seen,
         )
 
     def _resumed(self, call: Item) -> Resumed | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from pilothouse.mcp import importing, trial, views
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.entries import entry_id, parse_entry, same_slug, secret_origin, secret_refs, written
 from pilothouse.mcp.forms import Draft, drafted
+from pilothouse.mcp.names import slug
 from pilothouse.mcp.server import SHARED, Server
 from pilothouse.mcp.supervisor import Supervisor, with_entry
 from pilothouse.types import limits
@@ -57,6 +58,12 @@ class McpAdmin:
         good = tuple(views.view(server) for server in self._supervisor.servers.values())
         bad = tuple(views.bad_view(each) for each in self._supervisor.bad)
         return ServerList(servers=(*good, *bad), problem=self._supervisor.file.problem())
+
+    def names(self) -> Mapping[str, str]:
+        """Return the name of each server by the short one that stands before its tools; nothing is looked at."""
+        self._supervisor.reconcile()
+        good = {server.slug: server.entry.name for server in self._supervisor.servers.values()}
+        return {**{slug(each.name): each.name for each in self._supervisor.bad}, **good}
 
     async def add(self, body: ServerInput) -> ServerView:
         """Add a server; a local command starts only after consent."""

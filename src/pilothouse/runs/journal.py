@@ -85,6 +85,7 @@ class RunJournal:
         self._run = run
         self._guard = Guard(run.id, run.epoch)
         self._items = {item.id: item for item in items}
+        self._listed: tuple[Item, ...] | None = None
         self._texts: dict[str, _Text] = {}
         # What readers are told next about an item, and what they were told that no event has.
         self._notes: dict[str, JsonObject] = {}
@@ -107,8 +108,10 @@ class RunJournal:
 
     @property
     def items(self) -> Sequence[Item]:
-        """Return the conversation's items in order."""
-        return list(self._items.values())
+        """Return the conversation's items in order; the same tuple until one of them changes."""
+        if self._listed is None:
+            self._listed = tuple(self._items.values())
+        return self._listed
 
     def item(self, item_id: str) -> Item:
         """Return one of them."""
@@ -208,6 +211,7 @@ class RunJournal:
             self._fold(event)
 
     def _fold(self, event: Event) -> None:
+        self._listed = None
         if isinstance(event, ItemCreated):
             self._items[event.item.id] = event.item
             if event.item.id in self._notes and self._timer is None:

@@ -10,6 +10,7 @@ from pilothouse.types.admin import OwnTools, ServerAdmin
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ServerView
+from pilothouse.types.tool_names import BUILT_IN
 
 
 def choose(names: Sequence[str]) -> Selection:
@@ -58,16 +59,15 @@ async def _check_tools(choice: ServerChoice, server: ServerView, servers: Server
         )
 
 
-async def check_allowed(allow: Sequence[str], servers: ServerAdmin, own: OwnTools) -> None:
+def check_allowed(allow: Sequence[str], servers: ServerAdmin, own: OwnTools) -> None:
     """Raise one sentence for leave that would be for nothing: no server, tool or operation has that name."""
-    if not allow:
-        return
-    operations = own.operations()
-    others = [entry for entry in allow if not _is_own(entry, operations)]
-    known = (await servers.list()).servers if others else ()
+    # Where all is leave for our own tools nobody needs to know the servers.
+    names = {} if all(entry.partition(".")[0] in BUILT_IN for entry in allow) else servers.names()
+    others = [entry for entry in allow if not any(_is_of(*names_of, entry) for names_of in names.items())]
+    operations = own.operations() if others else {}
     for entry in others:
-        if not any(_is_of(server, entry) for server in known):
-            raise _nothing(entry, operations, [server.slug for server in known])
+        if not _is_own(entry, operations):
+            raise _nothing(entry, operations, list(names))
 
 
 def _is_own(entry: str, operations: Mapping[str, Sequence[str] | None]) -> bool:
@@ -79,12 +79,12 @@ def _is_own(entry: str, operations: Mapping[str, Sequence[str] | None]) -> bool:
     return not dot or operation == "*" or (_is_plain(operation) if named is None else operation in named)
 
 
-def _is_of(server: ServerView, entry: str) -> bool:
+def _is_of(slug: str, name: str, entry: str) -> bool:
     """Return whether an entry is SERVER.TOOL or SERVER.*; which tools there are may not be known yet."""
-    if entry in (f"{server.slug}.*", f"{server.name}.*"):
+    if entry in (f"{slug}.*", f"{name}.*"):
         return True
     # By its name for people, or by the one that the model has for it.
-    starts = (f"{server.slug}.", f"{server.slug}__")
+    starts = (f"{slug}.", f"{slug}__")
     return any(entry.startswith(start) and _is_plain(entry.removeprefix(start)) for start in starts)
 
 

@@ -213,7 +213,7 @@ class HostService(
                 await self._engine.start(known.run_id)
                 return known
         await selecting.check(body.selection, self._admins.servers)
-        await selecting.check_allowed(body.allow, self._admins.servers, self._admins.tools)
+        selecting.check_allowed(body.allow, self._admins.servers, self._admins.tools)
         if body.model_id is not None:
             await self._admins.models.open(body.model_id)
         await self._withdraw_questions(owner, conversation_id)

@@ -168,6 +168,10 @@ class ServerAdmin(Protocol):
         """Return all servers as they are now."""
         ...
 
+    def names(self) -> Mapping[str, str]:
+        """Return the name of each server by the short one that stands before its tools; nothing is looked at."""
+        ...
+
     async def add(self, body: ServerInput) -> ServerView:
         """Add a server; a local command starts only after consent."""
         ...
