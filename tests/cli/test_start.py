@@ -91,6 +91,8 @@ def test_each_command_imports_only_what_it_needs(home: Path, script: Script) -> 
     model = script("- ok")
     # The first run of all brings the database into being, for which there is a tool.
     assert not imported(home, "run", "hi", "--model", model) & (heavy - {"alembic"} | {"httpx2"})
+    # Hands and what holds them are for conversations with a folder.
+    assert not imported(home, "run", "hi", "--model", model) & {"pilothouse.tools.sandbox", "pilothouse.tools.terminal"}
     with server(home):
         beside = imported(home, "run", "hi", "--model", model)
     assert not beside & (heavy | {"sqlalchemy", "pilothouse.wiring"})

@@ -345,6 +345,9 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
             database="sqlite",
         )
 
+    async def usual_settings(self, owner: str) -> ConversationSettings:
+        return ConversationSettings()
+
     async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
         return await self.config(owner)
 

@@ -39,7 +39,7 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
 )
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import FeedBatch
 from pilothouse.types.models import ModelList, ModelTest, ModelView
@@ -231,6 +231,12 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
     async def config(self, owner: str) -> ConfigView:
         """Return the settings."""
         return await self._calling.ask("GET", "/api/config", ConfigView)
+
+    async def usual_settings(self, owner: str) -> ConversationSettings:
+        """Return what the active profile sets for new conversations."""
+        config = await self.config(owner)
+        found = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
+        return found[0] if found else ConversationSettings()
 
     async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
         """Change settings."""

@@ -10,7 +10,7 @@ import msgspec
 from pilothouse.runs.modes import harmless
 from pilothouse.types.api import NewConversation
 from pilothouse.types.authority import Mode
-from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import JsonObject
@@ -51,11 +51,7 @@ async def begin_conversation(
     """Start a conversation; what is not `chosen` is as the active profile has it."""
     if settings and "model_id" in settings:
         await check_model(api, settings["model_id"])
-    given = msgspec.structs.replace(await _usual_settings(api), **settings) if settings else None
+    given = None
+    if settings:
+        given = msgspec.structs.replace(harmless(await api.usual_settings(LOCAL_OWNER)), **settings)
     return await api.create_conversation(LOCAL_OWNER, NewConversation(title=title, settings=given))
-
-
-async def _usual_settings(api: ClientApi) -> ConversationSettings:
-    config = await api.config(LOCAL_OWNER)
-    found = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
-    return harmless(found[0]) if found else ConversationSettings()

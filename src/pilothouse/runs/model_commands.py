@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.feed import Feed
 from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels, ModelInput, ModelsFrame
+from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 
 
@@ -77,6 +78,10 @@ class ModelCommands:
     async def config(self, owner: str) -> ConfigView:
         """Return the settings."""
         return self._config.view()
+
+    async def usual_settings(self, owner: str) -> ConversationSettings:
+        """Return what the active profile sets for new conversations."""
+        return self._config.new_conversation_settings()
 
     async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
         """Change settings."""

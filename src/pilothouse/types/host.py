@@ -48,7 +48,7 @@ from pilothouse.types.authority import (
     PolicyView,
 )
 from pilothouse.types.changes import ChangeList, UndoReport
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
@@ -388,7 +388,11 @@ class Settings(Protocol):
     """The settings that are not models."""
 
     async def config(self, owner: str) -> ConfigView:
-        """Return the settings."""
+        """Return the settings, and what was found out about this machine."""
+        ...
+
+    async def usual_settings(self, owner: str) -> ConversationSettings:
+        """Return what the active profile sets for new conversations; nothing is found out for that."""
         ...
 
     async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
