@@ -80,8 +80,8 @@ async def end(workshop: Workshop) -> None:
     workshop.studio.server.client.delete(f"/api/conversations/{workshop.chat.conversation}")
 
 
-async def in_every_light(workshop: Workshop, keep: Keep, name: str, phone: tuple[int, int]) -> None:
-    """Take a picture, the same in the dark, and the same on a telephone."""
+async def in_every_light(workshop: Workshop, keep: Keep, name: str, phone: tuple[int, int], shows: str = "") -> None:
+    """Take a picture, the same in the dark, and the same on a telephone, once that `shows` a text too."""
     page, wide = workshop.page, workshop.page.viewport_size
     assert wide is not None
     await page.mouse.move(0, 0)
@@ -91,6 +91,9 @@ async def in_every_light(workshop: Workshop, keep: Keep, name: str, phone: tuple
     await keep(workshop.chat, f"{name}-dark")
     await page.emulate_media(color_scheme="light")
     await page.set_viewport_size({"width": phone[0], "height": phone[1]})
+    # A sheet opens its own line to the terminal.
+    if shows:
+        await expect(page.get_by_role("dialog").get_by_text(shows)).to_be_visible()
     await page.evaluate("document.activeElement.blur()")
     await keep(workshop.chat, f"{name}-phone")
     await page.set_viewport_size(wide)
@@ -176,7 +179,7 @@ async def shell(workshop: Workshop, keep: Keep, phone: tuple[int, int]) -> None:
     await workshop.page.keyboard.type("ls -l --color\n")
     await expect(panel.locator(".xterm-rows")).to_contain_text("passage.py")
     await expect(panel.get_by_role("region", name="Background commands")).to_contain_text("running")
-    await in_every_light(workshop, keep, "terminal", phone)
+    await in_every_light(workshop, keep, "terminal", phone, shows="14.6666")
     await panel.get_by_role("button", name="Stop python3").click()
     await workshop.page.get_by_role("button", name="Close the panel").click()
     await end(workshop)
