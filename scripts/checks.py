@@ -26,8 +26,9 @@ HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
 # The suites that talk to programs which are not ours.
 FOREIGN = ("conformance", "behaviour")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
-# More than two cores can do at once: many tests wait for a process, a line or a clock.
-WORKERS = ("-n", "3", "--dist", "loadfile")
+WORKERS = ("-n", "2", "--dist", "loadfile")
+# More than two cores can do at once: many of the small tests wait for a process, a line or a clock.
+MORE_WORKERS = ("-n", "3", "--dist", "loadfile")
 UNSEEN = (
     "tests: this clone lies under /tmp. The sandbox gives programs a /tmp of their own, so the tests of sandboxed "
     "servers fail here; clone it somewhere else."
@@ -104,19 +105,19 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
     ]
     checks.append(("page", page))
     if fast:
-        return [*checks, ("unit", lambda: pytest("unit", "-m", "not slow", *units, *WORKERS))]
+        return [*checks, ("unit", lambda: pytest("unit", "-m", "not slow", *units, *MORE_WORKERS))]
     return [
         *checks,
         ("page types", lambda: page("run", "--silent", "types", "--", "--check")),
         ("page tests", lambda: page("run", "--silent", "test")),
         ("chromium", browser_is_there),
         ("servers of others", foreign.install),
-        ("unit", lambda: pytest("unit", *units, *WORKERS)),
+        ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
         suite("conformance"),
         suite("behaviour", *WORKERS),
         suite("adversarial", *WORKERS),
         suite("faults", "-n", "4"),
-        suite("browser", "-n", "2", "--dist", "loadfile"),
+        suite("browser", *WORKERS),
     ]
 
 
