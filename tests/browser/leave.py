@@ -31,12 +31,12 @@ def button(card: Locator, name: str) -> Locator:
     return card.get_by_role("button", name=name, exact=True)
 
 
-async def agree(choice: Locator) -> None:
+async def agree(choice: Locator, clicks: int = 1) -> None:
     """Press a choice once it can be pressed, and again if the card moved meanwhile; wait until it was taken."""
     pressed = await choice.element_handle()
     for _ in range(PRESSES):
         try:
-            await pressed.click(timeout=TAKEN_MS)
+            await pressed.click(timeout=TAKEN_MS, click_count=clicks)
             await pressed.wait_for_element_state("hidden", timeout=TAKEN_MS)
         except Error:
             if await pressed.is_visible():
