@@ -24,6 +24,7 @@ def test_conversations_are_listed_and_found_as_json(home: Path, script: Script) 
     assert (nothing.code, json.loads(nothing.out)["hits"]) == (1, [])
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_a_conversation_has_its_calls_and_how_each_ended(home: Path, script: Script) -> None:
     calls = "- [{call: think, arguments: {thoughts: Hm.}}, {call: think, arguments: {}}]\n- Done."
     assert pilothouse(home, "run", "Think.", "--model", script(calls)).code == 0

@@ -85,6 +85,7 @@ def imported(home: Path, *arguments: str) -> set[str]:
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
+@pytest.mark.slow
 def test_each_command_imports_only_what_it_needs(home: Path, script: Script) -> None:
     heavy = {"typer", "pydantic", "rich", "prompt_toolkit", "uvicorn", "starlette", "alembic", "uvloop", "websockets"}
     assert not imported(home, "--help") & (heavy - {"typer"} | {"sqlalchemy", "msgspec", "httpx2"})

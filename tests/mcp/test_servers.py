@@ -204,6 +204,7 @@ async def test_a_server_killed_during_a_call_fails_it_at_once_and_is_back_for_th
 
 
 @pytest.mark.case("F-02", "CON-04", "CON-23", "CON-24", "CON-32")
+@pytest.mark.slow
 async def test_a_server_that_exits_at_once_is_told_with_its_exit_code_and_last_words(
     hosted: Hosted, scripted: Scripted
 ) -> None:

@@ -69,6 +69,7 @@ async def test_what_is_sent_to_a_server_that_just_ended_says_with_which_code_it_
 
 
 @pytest.mark.case("F-11")
+@pytest.mark.slow
 async def test_a_server_that_closes_its_input_is_given_up() -> None:
     closing = "import os, time; os.close(0); time.sleep(30)"
     channel = Stdio(Launch(argv=[sys.executable, "-c", closing]))
@@ -99,6 +100,7 @@ async def test_what_is_no_message_is_noted_and_disturbs_nobody(line: str) -> Non
 
 
 @pytest.mark.case("F-05", "F-12")
+@pytest.mark.slow
 async def test_a_server_that_never_stops_writing_rubbish_holds_nobody_up() -> None:
     heard: list[float] = []
     channel = Stdio(Launch(argv=["/usr/bin/yes", "rubbish"]))

@@ -145,6 +145,7 @@ async def test_a_message_within_the_limit_arrives_however_it_is_cut() -> None:
 
 
 @pytest.mark.case("F-16", "F-22", "CON-18")
+@pytest.mark.slow
 async def test_a_peer_that_vanished_is_noticed_by_its_silence() -> None:
     async with (
         Socket().running() as server,

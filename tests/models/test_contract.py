@@ -244,6 +244,7 @@ def embedded() -> Iterator[Model]:
 
 
 @pytest.mark.leaky
+@pytest.mark.slow
 async def test_the_embedded_model_streams_an_answer(embedded: Model) -> None:
     short = ModelRequest(messages=said("What is the capital of France?").messages, max_tokens=12, temperature=0.0)
     events = await answer_of(embedded, short, timeout=60)

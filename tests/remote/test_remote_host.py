@@ -220,6 +220,7 @@ async def test_an_id_that_someone_typed_leads_nowhere_else(home: Path, typed: st
         assert refused.value.code in ("not_found", "bad_request")
 
 
+@pytest.mark.slow
 async def test_a_stream_goes_on_where_it_was_when_the_server_comes_back(home: Path, tmp_path: Path) -> None:
     model = script(tmp_path, [[{"text": "word " * 60, "pieces": 5, "every": 0.02}]])
     remote = RemoteHost(lambda: read_address(home))

@@ -113,6 +113,7 @@ async def test_old_links_make_room_for_new_ones() -> None:
 
 @pytest.mark.case("F-40")
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only this kernel can drop a reader by itself")
+@pytest.mark.slow
 async def test_a_connection_that_reads_nothing_is_dropped_and_holds_nobody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

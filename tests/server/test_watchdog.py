@@ -17,6 +17,7 @@ def a_tool_that_blocks(seconds: float) -> None:
 
 
 @pytest.mark.case("F-51")
+@pytest.mark.slow
 async def test_a_held_up_loop_is_told_with_its_stack_and_the_server_says_that_it_is_degraded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -36,6 +37,7 @@ async def test_a_held_up_loop_is_told_with_its_stack_and_the_server_says_that_it
 
 
 @pytest.mark.case("F-51")
+@pytest.mark.slow
 async def test_a_loop_that_moves_is_left_in_peace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
