@@ -18,7 +18,7 @@ from tests.support.chatting import ME, Chat, chatting
 from tests.support.invariants import check_messages
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
-from tests.support.waiting import AT_ONCE, eventually
+from tests.support.waiting import eventually
 from tests.support.wire_writers import Call, Say, Text, Tokens
 
 
@@ -79,7 +79,7 @@ async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled
         began = time.monotonic()
         await chat.api.cancel_run(ME, sent.run_id)
         assert (await chat.settled(sent.run_id)).status == "cancelled"
-        assert time.monotonic() - began < AT_ONCE
+        assert time.monotonic() - began < 2
         assert [item.status for item in await chat.items("notice")] == ["completed"]
 
 
