@@ -10,9 +10,10 @@ from pilothouse.models.answer import Answer
 from pilothouse.models.failures import Refused, Setback, Teller, is_filtered
 from pilothouse.models.retries import patiently, retry_after
 from pilothouse.models.wire import Reader, Unfinished, Wire, WireError, split
-from pilothouse.net.client import Reply, send
+from pilothouse.net.client import send
 from pilothouse.net.errors import NetError
 from pilothouse.net.lines import Lines, json_lines, sse_data
+from pilothouse.net.reply import Reply
 from pilothouse.types import limits
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.origins import is_loopback

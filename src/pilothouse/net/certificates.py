@@ -8,15 +8,18 @@ import hmac
 import ssl
 from functools import cache
 
-import httpx2
-
 from pilothouse.types import limits
 
 
 @cache
 def roots() -> ssl.SSLContext:
     """Return the context that trusts what this machine trusts, loaded once: it takes 0.1 s."""
-    return httpx2.create_ssl_context()
+    # Only for TLS: importing it takes as long as much else that a first answer waits for.
+    import httpx2  # noqa: PLC0415
+
+    context = httpx2.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 @cache

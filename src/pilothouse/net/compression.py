@@ -6,9 +6,7 @@ We ask for no compression; some gateways compress all the same.
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncGenerator
-
-import httpx2
+from collections.abc import Iterator
 
 from pilothouse.net.errors import NetError
 from pilothouse.types import limits
@@ -17,22 +15,29 @@ from pilothouse.types import limits
 _WINDOW = {"gzip": 47, "x-gzip": 47, "deflate": 47}
 
 
-async def plain_bytes(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of a body as they come."""
-    coding = str(response.headers.get("content-encoding", "identity")).strip().lower() or "identity"
-    if coding != "identity" and coding not in _WINDOW:
-        raise NetError("broken", f"it compresses its answer as “{coding[:20]}” although it was asked not to", sent=True)
-    unpacking = zlib.decompressobj(_WINDOW[coding]) if coding in _WINDOW else None
-    async for chunk in response.aiter_raw():
-        if unpacking is None:
-            yield chunk
-            continue
-        packed = chunk
+class Unpacking:
+    """Unpacks one body."""
+
+    def __init__(self, window: int) -> None:
+        self._unpacking = zlib.decompressobj(window)
+
+    def pieces(self, packed: bytes) -> Iterator[bytes]:
+        """Yield what some more bytes unfold to; the next ones may be given when it is at its end."""
         while packed:
             try:
-                piece = unpacking.decompress(packed, limits.UNPACK_BYTES)
+                piece = self._unpacking.decompress(packed, limits.UNPACK_BYTES)
             except zlib.error:
                 raise NetError("broken", "its compressed answer is damaged", sent=True) from None
             if piece:
                 yield piece
-            packed = unpacking.unconsumed_tail
+            packed = self._unpacking.unconsumed_tail
+
+
+def unpacking(coding: str) -> Unpacking | None:
+    """Return what unpacks a body with this `content-encoding`, None for one as it is; raise NetError."""
+    name = coding.strip().lower() or "identity"
+    if name == "identity":
+        return None
+    if name not in _WINDOW:
+        raise NetError("broken", f"it compresses its answer as “{name[:20]}” although it was asked not to", sent=True)
+    return Unpacking(_WINDOW[name])

@@ -14,9 +14,10 @@ import httpx2
 
 from pilothouse.net.addresses import Place, checked, literal, place_of, resolve
 from pilothouse.net.certificates import nobody, roots
-from pilothouse.net.client import Fetched, Method, Reply
 from pilothouse.net.errors import NetError, fault
+from pilothouse.net.library_source import LibrarySource
 from pilothouse.net.proxies import proxy_for
+from pilothouse.net.reply import Fetched, Method, Reply
 from pilothouse.types import limits
 
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -101,7 +102,7 @@ async def _once(method: Method, hop: _Hop, headers: Mapping[str, str], content: 
                 extensions={"sni_hostname": hop.place.host},
             )
             sending.extensions["timeout"] = {"connect": limits.CONNECT_TIMEOUT}
-            reply = Reply(await client.send(sending, stream=True, follow_redirects=False))
+            reply = Reply(LibrarySource(await client.send(sending, stream=True, follow_redirects=False)))
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError):
             raise NetError("url", "the address or a header is not valid") from None
         except httpx2.HTTPError as error:

@@ -12,9 +12,10 @@ import httpx2
 
 from pilothouse.net.addresses import Place, place_of
 from pilothouse.net.certificates import nobody, only, roots
-from pilothouse.net.client import Method, Reply
 from pilothouse.net.errors import NetError, fault
+from pilothouse.net.library_source import LibrarySource
 from pilothouse.net.proxies import proxy_for
+from pilothouse.net.reply import Method, Reply
 from pilothouse.types import limits
 
 # A 303 asks for something else than what was meant to be sent.
@@ -136,7 +137,7 @@ class Link:
             request = self._client.build_request(method, url, headers=headers, content=content)
             request.extensions["trace"] = watch
             async with asyncio.timeout(timeout):
-                return Reply(await self._client.send(request, stream=True, follow_redirects=False))
+                return Reply(LibrarySource(await self._client.send(request, stream=True, follow_redirects=False)))
         except TimeoutError:
             raise NetError("silent", f"nothing came for {timeout:g} s", sent=sent) from None
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError):

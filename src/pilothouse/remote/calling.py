@@ -8,8 +8,9 @@ from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 
-from pilothouse.net.client import Method, Reply, send
+from pilothouse.net.client import send
 from pilothouse.net.errors import NetError
+from pilothouse.net.reply import Method, Reply
 from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
 from pilothouse.types.api import PartData, Problem

@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 
-from pilothouse.net.client import Reply
 from pilothouse.net.errors import NetError
+from pilothouse.net.reply import Reply
 from pilothouse.remote.authority import RemoteAuthority
 from pilothouse.remote.calling import Calling, Locate, at
 from pilothouse.remote.changes import RemoteChanges

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 _PORTS = {"http": 80, "https": 443}
@@ -26,6 +27,7 @@ def is_loopback(url: str) -> bool:
     return is_loopback_host(urlsplit(origin_of(url)).hostname or "")
 
 
+@lru_cache(maxsize=256)
 def is_loopback_host(host: str) -> bool:
     """Return whether a host name or address can only be this machine."""
     if host == "localhost" or host.endswith(".localhost"):

@@ -10,7 +10,7 @@ from pilothouse.mcp.oauth.challenge import Challenge
 from pilothouse.mcp.oauth.documents import IssuerDocument, Place, ResourceDocument
 from pilothouse.mcp.oauth.errors import OAuthError
 from pilothouse.mcp.oauth.web import Web, decoded
-from pilothouse.net.client import Fetched
+from pilothouse.net.reply import Fetched
 
 _ABOUT_RESOURCES = "oauth-protected-resource"
 _ABOUT_ISSUERS = "oauth-authorization-server"

@@ -14,7 +14,7 @@ from pilothouse.mcp.oauth.credentials import Client, Credential, Tokens
 from pilothouse.mcp.oauth.documents import Place
 from pilothouse.mcp.oauth.errors import OAuthError, TokenRefused
 from pilothouse.mcp.oauth.web import Web, decoded
-from pilothouse.net.client import Fetched
+from pilothouse.net.reply import Fetched
 from pilothouse.types import limits
 
 _JWT_BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"

@@ -10,9 +10,9 @@ import msgspec
 
 from pilothouse.mcp.oauth.addresses import checked
 from pilothouse.mcp.oauth.errors import OAuthError
-from pilothouse.net.client import Fetched, Method
 from pilothouse.net.errors import NetError
 from pilothouse.net.guarded import request
+from pilothouse.net.reply import Fetched, Method
 from pilothouse.types.json import encode
 
 _T = TypeVar("_T")

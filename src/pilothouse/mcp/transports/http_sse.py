@@ -15,8 +15,8 @@ from pilothouse.mcp.transports.problems import from_net
 from pilothouse.mcp.transports.requests import Requests
 from pilothouse.mcp.transports.target import Found, Target
 from pilothouse.net.addresses import place_of
-from pilothouse.net.client import Reply
 from pilothouse.net.errors import NetError
+from pilothouse.net.reply import Reply
 from pilothouse.net.sse import BARE, Event, Events
 from pilothouse.types import limits
 

@@ -11,9 +11,9 @@ from pilothouse.mcp.channel import ChannelError, Refusal
 from pilothouse.mcp.transports.problems import from_net, from_status
 from pilothouse.mcp.transports.target import Target
 from pilothouse.net.addresses import place_of
-from pilothouse.net.client import Method, Reply
 from pilothouse.net.errors import NetError
 from pilothouse.net.link import Link
+from pilothouse.net.reply import Method, Reply
 from pilothouse.types import limits
 
 log = logging.getLogger("pilothouse.mcp")

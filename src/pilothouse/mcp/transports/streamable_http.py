@@ -17,8 +17,8 @@ from pilothouse.mcp.transports.problems import from_net, looks_like_a_page
 from pilothouse.mcp.transports.requests import Requests
 from pilothouse.mcp.transports.target import Found, Target
 from pilothouse.net.addresses import place_of
-from pilothouse.net.client import Reply
 from pilothouse.net.errors import NetError
+from pilothouse.net.reply import Reply
 from pilothouse.net.sse import Event, Events
 from pilothouse.types import limits
 

@@ -57,10 +57,16 @@ CHARS_PER_TOKEN = 4
 # --- outgoing connections -----------------------------------------------------------------------
 # Each streaming answer holds one; a single person with many agents stays far below.
 HTTP_CONNECTIONS = 1_000
-# Spare connections: enough that the next request of a run needs no new handshake.
-HTTP_SPARE_CONNECTIONS = 20
+# Spare connections: enough that the next request of a run needs no new handshake, with many at work at once.
+HTTP_SPARE_CONNECTIONS = 100
 # Shorter than any provider's own idle limit, so that a spare connection is not met half closed.
 HTTP_SPARE_SECONDS = 15.0
+# A head of an answer, and lines between the pieces of its body: servers stay far below.
+HTTP_HEAD_BYTES = 64 * 1024
+# What is kept of a body that nobody reads; then the server must wait.
+HTTP_HELD_BYTES = 256 * 1024
+# How long the next of a name's addresses waits for the one before it to connect.
+NEXT_ADDRESS = 0.25
 
 # Redirects that are followed in a row.
 REDIRECTS = 5
