@@ -93,16 +93,10 @@ class Host:
 
         `servers` names the MCP servers it uses and no others, each as "name" or "name:tool,tool".
         """
-        conversation = await begin_conversation(self.api, chosen(model=model, system=system), title=title)
-        chat = Chat(self.api, conversation)
+        settings = chosen(model=model, system=system)
         if servers is not None:
-            settings = msgspec.structs.replace(conversation.settings, selection=choose(servers))
-            try:
-                await chat.update(settings=settings)
-            except PilothouseError:
-                await chat.delete()
-                raise
-        return chat
+            settings["selection"] = choose(servers)
+        return Chat(self.api, await begin_conversation(self.api, settings, title=title))
 
     async def conversation(self, conversation_id: str) -> Chat:
         """Return a conversation by its id."""

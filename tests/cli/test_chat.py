@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -85,3 +86,39 @@ def test_a_question_is_answered_in_the_chat(home: Path, script: Script) -> None:
         screen.type("/quit\r")
         assert screen.ended() == 0
     assert pilothouse(home, "answer").err == "No question waits for an answer.\n"
+
+
+def test_the_folder_and_the_mode_are_said_and_chosen(home: Path, script: Script, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    with Screen(home, ["chat", "--model", script("- One.")]) as screen:
+        screen.until("›")
+        screen.type("/folder\r")
+        screen.until("It works in no folder.")
+        screen.type(f"/folder {tmp_path}/nowhere\r")
+        screen.until("There is no folder")
+        screen.type(f"/folder {place}\r")
+        screen.until("It works in ")
+        screen.type("/mode\r")
+        screen.until("The mode is ask. There are: ask, auto_edit, read_only, auto_approve.")
+        screen.type("/mode bold\r")
+        screen.until("There is no mode “bold”.")
+        screen.type("/mode read_only\r")
+        screen.until("The mode is read_only.")
+        screen.type("hello\r")
+        screen.until("One.")
+        screen.until("›")
+        screen.type("/mode auto_edit\r")
+        screen.until("The mode is auto_edit.")
+        screen.type("/new\r")
+        screen.until("A new conversation")
+        screen.type("/folder none\r")
+        screen.until("It works in no folder.")
+        screen.type("hello again\r")
+        screen.until("One.")
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    listed = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    chosen = [(one["settings"]["workingDirectory"], one["settings"]["mode"]) for one in listed]
+    assert chosen == [(None, "auto_edit"), (str(place), "auto_edit")]

@@ -211,6 +211,9 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
 
     # --- Runs ---
 
+    async def check_message(self, owner: str, body: NewMessage) -> None:
+        return
+
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         self._own(owner, conversation_id)
         if body.idempotency_key in self.sent:

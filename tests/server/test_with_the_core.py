@@ -133,6 +133,34 @@ async def test_nothing_of_someone_elses_is_there_by_any_route(home: Path, script
         assert mine
 
 
+async def test_a_model_that_is_not_there_is_refused_for_a_conversation_and_a_gone_one_hinders_no_other_change(
+    home: Path, script: Path
+) -> None:
+    _write_models(home, script, "here", "going")
+    async with core(home) as server:
+        refused = await server.http.post("/api/conversations", json={"settings": {"modelId": "nobody"}}, headers=BEARER)
+        problem = {"code": "unknown_model", "message": "There is no model “nobody”.", "fix": "There are: here, going."}
+        assert (refused.status_code, refused.json()) == (400, problem)
+        listed = (await server.http.get("/api/conversations", headers=BEARER)).json()["conversations"]
+        assert listed == []
+        body = {"settings": {"modelId": "going"}}
+        made = (await server.http.post("/api/conversations", json=body, headers=BEARER)).json()
+        path = f"/api/conversations/{made['id']}"
+        changed = await server.http.patch(path, json={"settings": {"modelId": "nobody"}}, headers=BEARER)
+        assert (changed.status_code, changed.json()) == (400, problem)
+        assert (await server.http.delete("/api/models/going", headers=BEARER)).status_code == 204
+        settings = {**made["settings"], "systemPrompt": "Be brief."}
+        kept = await server.http.patch(path, json={"settings": settings}, headers=BEARER)
+        assert (kept.status_code, kept.json()["settings"]["systemPrompt"]) == (200, "Be brief."), kept.text
+
+
+def _write_models(home: Path, script: Path, *ids: str) -> None:
+    """Let there be models that all answer from one script; the first is the default."""
+    home.mkdir(mode=0o700)
+    every = {name: {"name": name, "provider": "scripted", "model": str(script)} for name in ids}
+    (home / "models.json").write_text(json.dumps({"defaultModelId": ids[0], "models": every}))
+
+
 async def test_the_socket_carries_a_run_from_its_first_event_to_its_last(home: Path, script: Path) -> None:
     async with core(home) as server:
         conversation = await server.new_conversation()

@@ -17,7 +17,8 @@ from pilothouse.cli.tables import show_table
 from pilothouse.cli.talk_form import TalkForm
 from pilothouse.cli.terminal import one_line, output
 from pilothouse.connection import connect_host, data_folder
-from pilothouse.runs.beginning import begin_conversation, check_model, chosen, model_name
+from pilothouse.runs.beginning import MODES, begin_conversation, check_folder, check_model, chosen, model_name
+from pilothouse.runs.modes import harmless
 from pilothouse.types.api import ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 HISTORY = "chat-history"
 PROMPT = "› "
-HELP = """\
+HELP = f"""\
 Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 
 /new              begin another conversation
@@ -40,6 +41,8 @@ Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 /title TEXT       name this one
 /model [ID]       say which model answers, or choose another
 /system TEXT      set the system prompt of this conversation
+/folder [DIR]     say which folder it works in, or choose another, or `none`
+/mode [MODE]      say what needs no question, or choose: {MODES}
 /servers [NAME…]  list the MCP servers, or use only these, or `usual`
 /help             show this
 /quit             leave"""
@@ -89,6 +92,8 @@ class Talk:
             "/title": self._title,
             "/model": self._choose_model,
             "/system": self._set_system,
+            "/folder": self._choose_folder,
+            "/mode": self._choose_mode,
             "/servers": self._choose_servers,
             "/help": self._help,
         }
@@ -113,16 +118,11 @@ class Talk:
         return True
 
     async def _say(self, text: str) -> None:
-        fresh = self.conversation is None
-        conversation = await self._current()
-        try:
-            message = NewMessage(text=text, model_id=self._model, selection=self.selection, allow=self._allow)
-            following = await send(self._api, conversation, message)
-        except PilothouseError:
-            if fresh:
-                await self._api.delete_conversation(LOCAL_OWNER, conversation.id)
-                self.conversation = None
-            raise
+        message = NewMessage(text=text, model_id=self._model, selection=self.selection, allow=self._allow)
+        if self.conversation is None:
+            # One in which nothing was said would only stand empty in the list.
+            await self._api.check_message(LOCAL_OWNER, message)
+        following = await send(self._api, await self._current(), message)
         told = await converse(self._api, following, self._out, markdown=True)
         run = told.run
         if run.status == "waiting":
@@ -189,6 +189,20 @@ class Talk:
         await self._change(system_prompt=system)
         self._out.line("It holds from your next message on.", "dim")
 
+    async def _choose_folder(self, folder: str) -> None:
+        """Say which folder it works in, or work in this one from now on."""
+        if folder:
+            where = None if folder == "none" else check_folder(chosen(folder=folder)["working_directory"])
+            await self._set("working_directory", where)
+        where = await self._setting("working_directory")
+        self._out.line(f"It works in {one_line(where)}." if where else "It works in no folder.", "dim")
+
+    async def _choose_mode(self, mode: str) -> None:
+        """Say what needs no question, or let this mode count from now on."""
+        if mode:
+            await self._set("mode", chosen(mode=mode)["mode"])
+        self._out.line(f"The mode is {await self._setting('mode')}. There are: {MODES}.", "dim")
+
     async def _choose_servers(self, names: str) -> None:
         """List the servers, or use these and no others from now on."""
         if names:
@@ -200,6 +214,19 @@ class Talk:
         if rows:
             show_table(self._out, ("server", "state"), rows)
         self._out.line(f"Used here: {', '.join(chosen) or 'none' if chosen is not None else 'the usual ones'}.", "dim")
+
+    async def _set(self, name: str, value: str | None) -> None:
+        """Change a setting of this conversation, and of those that begin after it."""
+        await self._change(**{name: value})
+        self._settings = {**self._settings, name: value}
+
+    async def _setting(self, name: str) -> str | None:
+        """Return a setting as it is now, or as a new conversation would have it."""
+        if self.conversation is not None:
+            now: str | None = getattr((await self._current()).settings, name)
+            return now
+        usual: str | None = getattr(harmless(await self._api.usual_settings(LOCAL_OWNER)), name)
+        return self._settings.get(name, usual)
 
     async def _change(self, **fields: str | None) -> None:
         if self.conversation is not None:

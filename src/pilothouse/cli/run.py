@@ -42,23 +42,18 @@ async def run(request: RunRequest) -> int:
     text = _message(request.message)
     model = model_name(request.model)
     async with connect_host() as api:
-        selection = await _selection(api, request.server)
-        conversation = await _conversation(api, request, model)
         out = output()
-        try:
-            message = NewMessage(
-                text=text,
-                model_id=model,
-                unattended=not _someone_watches(out),
-                selection=selection,
-                allow=request.allow,
-            )
-            following = await send(api, conversation, message)
-        except PilothouseError:
-            if request.conversation is None:
-                # Nothing was said in it: it would only stand empty in the list.
-                await api.delete_conversation(LOCAL_OWNER, conversation.id)
-            raise
+        message = NewMessage(
+            text=text,
+            model_id=model,
+            unattended=not _someone_watches(out),
+            selection=await _selection(api, request.server),
+            allow=request.allow,
+        )
+        if request.conversation is None:
+            # One in which nothing was said would only stand empty in the list.
+            await api.check_message(LOCAL_OWNER, message)
+        following = await send(api, await _conversation(api, request, model), message)
         told = await converse(api, following, out, as_json=request.json)
         try:
             return verdict(told)

@@ -48,9 +48,9 @@ class Calling:
         named = reply.header("content-disposition").partition("filename*=UTF-8''")[2]
         return PartData(media_type=reply.header("content-type"), name=unquote(named), data=data)
 
-    async def tell(self, method: Method, path: str) -> None:
+    async def tell(self, method: Method, path: str, *, body: object = None) -> None:
         """Make a request whose answer is empty."""
-        await self._bytes(method, path, None, None)
+        await self._bytes(method, path, body, None)
 
     async def open(self, path: str, headers: Mapping[str, str]) -> Reply:
         """Open a stream; the caller closes it."""

@@ -141,6 +141,10 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
 
     # --- runs ---
 
+    async def check_message(self, owner: str, body: NewMessage) -> None:
+        """Raise why a message would not be taken, whichever conversation it is for."""
+        await self._calling.tell("POST", "/api/messages/check", body=body)
+
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         """Keep a message and start its answer; the same idempotency key gives the same answer."""
         path = at("conversations", conversation_id, "messages")

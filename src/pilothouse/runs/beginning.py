@@ -12,11 +12,11 @@ from pilothouse.types.api import NewConversation
 from pilothouse.types.authority import Mode
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.host import LOCAL_OWNER, ClientApi, Models
 from pilothouse.types.json import JsonObject
 
 SCRIPTED = "scripted:"
-_MODES = ", ".join(get_args(Mode))
+MODES = ", ".join(get_args(Mode))
 
 
 def model_name(given: str | None) -> str | None:
@@ -31,13 +31,13 @@ def chosen(
 ) -> JsonObject:
     """Return the settings that were named, as a conversation has them; raise one sentence for a mode that is none."""
     if mode is not None and mode not in get_args(Mode):
-        raise PilothouseError("bad_request", f"There is no mode “{mode}”.", fix=f"Take one of: {_MODES}.")
+        raise PilothouseError("bad_request", f"There is no mode “{mode}”.", fix=f"Take one of: {MODES}.")
     where = str(Path(folder).expanduser().absolute()) if folder is not None else None
     wanted = {"model_id": model_name(model), "system_prompt": system, "working_directory": where, "mode": mode}
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-async def check_model(api: ClientApi, model_id: str) -> None:
+async def check_model(api: Models, model_id: str) -> None:
     """Raise one sentence for a model that does not exist; a script is looked at when it is used."""
     known = [one.id for one in (await api.models(LOCAL_OWNER)).models]
     if known and model_id not in known and not model_id.startswith(SCRIPTED):
@@ -45,12 +45,21 @@ async def check_model(api: ClientApi, model_id: str) -> None:
         raise PilothouseError("unknown_model", f"There is no model “{model_id}”.", fix=fix)
 
 
+def check_folder(given: str) -> str:
+    """Return a working directory's whole path; raise one sentence for what is no folder."""
+    folder = Path(given).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        is_file = folder.is_absolute() and folder.is_file()
+        missing = f"There is no folder {folder} on the server's machine."
+        wrong = f"{folder} is a file, not a folder." if is_file else missing
+        raise PilothouseError("bad_request", wrong, fix="Give the whole path of a folder.")
+    return str(folder)
+
+
 async def begin_conversation(
     api: ClientApi, settings: JsonObject | None = None, *, title: str | None = None
 ) -> Conversation:
     """Start a conversation; what is not `chosen` is as the active profile has it."""
-    if settings and "model_id" in settings:
-        await check_model(api, settings["model_id"])
     given = None
     if settings:
         given = msgspec.structs.replace(harmless(await api.usual_settings(LOCAL_OWNER)), **settings)

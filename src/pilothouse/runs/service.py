@@ -8,7 +8,6 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -17,6 +16,7 @@ from pilothouse.runs import messages, results, selecting, titles
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.answer_commands import AnswerCommands
 from pilothouse.runs.authority_commands import AuthorityCommands
+from pilothouse.runs.beginning import check_folder, check_model
 from pilothouse.runs.change_commands import ChangeCommands
 from pilothouse.runs.engine import Engine
 from pilothouse.runs.feed import Feed
@@ -122,6 +122,8 @@ class HostService(
         """Start a conversation, with the active profile's settings where none are given."""
         now = time.time()
         title = titles.clean(body.title or "")
+        if body.settings is not None and body.settings.model_id is not None:
+            await check_model(self, body.settings.model_id)
         given = body.settings or harmless(self._admins.config.new_conversation_settings())
         settings = self._modes.begun(await self._checked(given))
         return await self._records.add_conversation(
@@ -148,6 +150,8 @@ class HostService(
 
     async def update_conversation(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
         """Rename it or change its settings."""
+        if body.settings is not None and body.settings.model_id is not None:
+            await self._check_change(owner, conversation_id, body.settings.model_id)
         settings = await self._checked(body.settings) if body.settings is not None else None
         title = titles.clean(body.title) if body.title is not None else None
         if title == "":
@@ -161,6 +165,12 @@ class HostService(
             return msgspec.structs.replace(now, settings=self._modes.changed(now.settings, settings))
 
         return await self._records.change_conversation(owner, conversation_id, change)
+
+    async def _check_change(self, owner: str, conversation_id: str, model_id: str) -> None:
+        """Raise for a model that is not there; one that was removed meanwhile is no hindrance to other changes."""
+        now = await self._records.conversation(owner, conversation_id)
+        if model_id != now.settings.model_id:
+            await check_model(self, model_id)
 
     async def _checked(self, settings: ConversationSettings) -> ConversationSettings:
         await selecting.check(settings.selection, self._admins.servers)
@@ -202,6 +212,18 @@ class HostService(
 
     # --- runs ---
 
+    async def check_message(self, owner: str, body: NewMessage) -> None:
+        """Raise why a message would not be taken, whichever conversation it is for."""
+        messages.check(body)
+        await self._check_wishes(body)
+
+    async def _check_wishes(self, body: NewMessage) -> None:
+        """Raise for a server, a tool or a model that is not there."""
+        await selecting.check(body.selection, self._admins.servers)
+        selecting.check_allowed(body.allow, self._admins.servers, self._admins.tools)
+        if body.model_id is not None:
+            await self._admins.models.open(body.model_id)
+
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         """Keep a message and start its answer."""
         messages.check(body)
@@ -212,10 +234,7 @@ class HostService(
                 # The first try may have been kept and never started; a run that was is not started twice.
                 await self._engine.start(known.run_id)
                 return known
-        await selecting.check(body.selection, self._admins.servers)
-        selecting.check_allowed(body.allow, self._admins.servers, self._admins.tools)
-        if body.model_id is not None:
-            await self._admins.models.open(body.model_id)
+        await self._check_wishes(body)
         await self._withdraw_questions(owner, conversation_id)
         accepted = await self._records.post_message(messages.posting(owner, conversation_id, body))
         await self._engine.start(accepted.run_id)
@@ -375,13 +394,7 @@ def _checked(settings: ConversationSettings) -> ConversationSettings:
         raise PilothouseError("bad_request", "The most tokens of an answer must be at least 1.")
     if not settings.working_directory:
         return msgspec.structs.replace(settings, working_directory=None)
-    folder = Path(settings.working_directory).expanduser()
-    if not folder.is_absolute() or not folder.is_dir():
-        is_file = folder.is_absolute() and folder.is_file()
-        missing = f"There is no folder {folder} on the server's machine."
-        wrong = f"{folder} is a file, not a folder." if is_file else missing
-        raise PilothouseError("bad_request", wrong, fix="Give the whole path of a folder.")
-    return msgspec.structs.replace(settings, working_directory=str(folder))
+    return msgspec.structs.replace(settings, working_directory=check_folder(settings.working_directory))
 
 
 def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:

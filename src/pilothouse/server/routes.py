@@ -150,6 +150,11 @@ async def list_items(call: Call[None, ItemsQuery]) -> ItemPage:
     return await call.host.items(call.owner, call.id, before=call.query.before, limit=call.query.limit)
 
 
+async def check_message(call: Call[NewMessage, NoQuery]) -> None:
+    """Say whether a message would be taken."""
+    await call.host.check_message(call.owner, call.body)
+
+
 async def post_message(call: Call[NewMessage, NoQuery]) -> MessageAccepted:
     """Keep a message and start its answer."""
     body, header = call.body, call.headers.get("idempotency-key")
@@ -350,6 +355,16 @@ _CONVERSATIONS: tuple[AnyRoute, ...] = (
         query=ItemsQuery,
         reply=ItemPage,
         summary="Items before a position, or the newest.",
+    ),
+    Route(
+        method="POST",
+        path="/api/messages/check",
+        handler=check_message,
+        body=NewMessage,
+        status=204,
+        kind="empty",
+        body_limit=limits.MESSAGE_BODY_BYTES,
+        summary="Would a message be taken? It is not sent; for what wants to know before it starts a conversation.",
     ),
     Route(
         method="POST",

@@ -141,6 +141,10 @@ class Conversations(Protocol):
 class Runs(Protocol):
     """Messages, and the runs that answer them."""
 
+    async def check_message(self, owner: str, body: NewMessage) -> None:
+        """Raise why a message would not be taken, whichever conversation it is for."""
+        ...
+
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         """Keep a message and start its answer; the same idempotency key gives the same answer."""
         ...
