@@ -93,6 +93,37 @@ describe("the line to a terminal", () => {
     ]);
   });
 
+  it("keeps what was typed before there was a session, and the size of a window that changed meanwhile", () => {
+    socket.resize(100, 30);
+    socket.connect();
+    socket.input("l");
+    wire().open();
+    socket.input("s\r");
+    socket.resize(90, 30);
+    expect(wire().sent).toEqual([{ type: "open", columns: 100, rows: 30, from: 0 }]);
+    wire().tell({ type: "opened", terminal: view(1), index: 0 });
+    expect(wire().sent.slice(1)).toEqual([
+      { type: "resize", columns: 90, rows: 30 },
+      { type: "input", data: "ls\r" },
+    ]);
+    wire().lose();
+    vi.advanceTimersByTime(400);
+    wire().open();
+    wire().tell({ type: "opened", terminal: view(1), index: 0 });
+    expect(wire().sent).toEqual([{ type: "open", columns: 90, rows: 30, from: 0 }]);
+  });
+
+  it("drops what was typed for a session that did not come", () => {
+    socket.connect();
+    socket.input("ls\r");
+    wire().open();
+    wire().tell({ type: "problem", message: "No." });
+    socket.connect();
+    wire().open();
+    wire().tell({ type: "opened", terminal: view(1), index: 0 });
+    expect(wire().sent.slice(1)).toEqual([]);
+  });
+
   it("gives what was pasted in pieces, whole characters at a time", () => {
     begin();
     const pasted = "🚢".repeat(40_000);

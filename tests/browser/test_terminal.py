@@ -83,6 +83,13 @@ async def test_without_a_folder_the_panel_says_what_to_do_and_with_one_there_is_
 
 
 @pytest.mark.case("TRM-20")
+async def test_what_is_typed_before_the_session_is_there_reaches_it(workshop: Workshop) -> None:
+    panel = await workshop.show("Terminal")
+    await panel.get_by_role("button", name="Open a terminal").click()
+    await typed(workshop, "echo early-$((6 * 7))")
+    await expect(panel.locator(".xterm-rows")).to_contain_text("early-42")
+
+
 async def test_the_person_and_the_agent_sit_at_the_same_session(workshop: Workshop) -> None:
     screen = await opened(workshop)
     await typed(workshop, "hull=oak")

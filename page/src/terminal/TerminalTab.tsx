@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense, useCallback, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { hands } from "../api/hands";
 import type { SandboxView, TerminalList, TerminalView } from "../api/types";
 import { usePolled } from "../servers/usePolled";
@@ -14,7 +14,8 @@ import { SessionBar, SessionNews } from "./SessionBar";
 import classes from "./Terminal.module.css";
 import { endedWords, useSession } from "./useSession";
 
-const Screen = lazy(() => import("./Screen"));
+const load = () => import("./Screen");
+const Screen = lazy(load);
 
 /** How often the list of sessions and background commands is asked for. */
 const EVERY_MS = 2_500;
@@ -33,6 +34,8 @@ function Sandbox({ sandbox }: { sandbox: SandboxView }) {
 
 function Start({ last, onStart }: { last: TerminalView | undefined; onStart: () => void }) {
   const folder = useFolder();
+  // It is there when it is wanted: whoever opens a terminal types at once.
+  useEffect(() => void load(), []);
   return (
     <div className={classes.start}>
       {last && <p>{endedWords(last.exitCode)} What it wrote is kept; a new one goes on below it.</p>}

@@ -35,14 +35,17 @@ export class TerminalSocket {
   private startedAt = 0;
   /** How many bytes of the session's output were drawn. */
   private index = 0;
-  private columns = 80;
-  private rows = 24;
+  private size = { columns: 80, rows: 24 };
+  /** The size that the session knows. */
+  private told = this.size;
+  /** What was typed for the first session, which is on its way. */
+  private early = "";
 
   constructor(private readonly options: TerminalOptions) {
     this.line = new Line({
       open: options.open,
       onConnecting: () => options.onState(this.startedAt ? "lost" : "connecting"),
-      onOpen: () => this.line.send({ type: "open", columns: this.columns, rows: this.rows, from: this.index }),
+      onOpen: () => this.ask(),
       onMessage: (data) => this.received(data),
       onLost: () => this.lost(),
       random: options.random,
@@ -56,17 +59,19 @@ export class TerminalSocket {
     this.line.connect();
   }
 
-  /** Give what was typed. What is typed while the line is broken is not kept: nobody could see what it would do. */
+  /**
+   * Give what was typed; a first session that is on its way gets it when it is there. What is typed while the line is
+   * broken is not kept: nobody could see what it would do.
+   */
   input(data: string): void {
+    if (!this.isOpen && !this.startedAt && !this.isOver) this.early += data;
     for (const piece of pieces(data)) this.say({ type: "input", data: piece });
   }
 
   /** Say how large the window is. */
   resize(columns: number, rows: number): void {
-    if (columns === this.columns && rows === this.rows) return;
-    this.columns = columns;
-    this.rows = rows;
-    this.say({ type: "resize", columns, rows });
+    this.size = { columns, rows };
+    if (this.isOpen) this.tellSize();
   }
 
   /** Say what the person has selected. */
@@ -84,6 +89,17 @@ export class TerminalSocket {
   pause(): void {
     this.isOpen = false;
     this.line.hangUp();
+  }
+
+  private ask(): void {
+    this.told = this.size;
+    this.line.send({ type: "open", ...this.size, from: this.index });
+  }
+
+  private tellSize(): void {
+    if (this.size.columns === this.told.columns && this.size.rows === this.told.rows) return;
+    this.told = this.size;
+    this.say({ type: "resize", ...this.size });
   }
 
   private say(message: object): void {
@@ -109,6 +125,10 @@ export class TerminalSocket {
     this.isOpen = true;
     this.options.onState("connected");
     this.options.onOpened(terminal, news);
+    // The window may have changed since it was asked for.
+    this.tellSize();
+    if (this.early) this.input(this.early);
+    this.early = "";
   }
 
   private ended(exitCode: number | null): void {
@@ -122,6 +142,7 @@ export class TerminalSocket {
   private refused(message: string): void {
     if (!this.isOpen) {
       this.isOver = true;
+      this.early = "";
       this.options.onState("ended");
     }
     this.options.onProblem(message);
@@ -129,6 +150,7 @@ export class TerminalSocket {
 
   private lost(): boolean {
     this.isOpen = false;
+    this.early = "";
     if (!this.isOver) this.options.onState("lost");
     return !this.isOver;
   }
