@@ -144,7 +144,7 @@ async def test_the_first_words_are_the_title_until_the_person_names_it(home: Pat
 async def add_models(chat: Chat, url: str, *names: str, **fields: object) -> None:
     for name in names:
         body = {"name": name, "provider": "openai-compatible", "model": name, "base_url": f"{url}/v1", "id": name}
-        await chat.api.add_model(ME, ModelInput(**{**body, **fields}))  # type: ignore[arg-type]
+        await chat.use(ModelInput(**{**body, **fields}))  # type: ignore[arg-type]
 
 
 def asked_for(received: Received, name: str) -> bool:
@@ -152,7 +152,7 @@ def asked_for(received: Received, name: str) -> bool:
 
 
 async def test_the_model_makes_a_title_once_and_the_persons_own_wins(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         await add_models(chat, endpoint.url, "m")
         endpoint.answer(Reply(Say((Text(["Tall."]),))), Reply(Say((Text(['"A Tower', '."\n']),))))
         await chat.say("How tall is the tower?")
@@ -215,7 +215,7 @@ async def test_a_conversation_has_its_own_working_directory_and_bad_settings_are
 
 @pytest.mark.case("CHT-11")
 async def test_an_image_reaches_the_model_and_what_is_no_image_does_not(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         await add_models(chat, endpoint.url, "m", supports_images=True)
         await chat.say("", images=(ImageInput(media_type="image/png", data=PIXEL),))
         assert PIXEL.encode() in endpoint.requests[0].body

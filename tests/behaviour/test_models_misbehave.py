@@ -12,6 +12,7 @@ from pilothouse.agent.history import history
 from pilothouse.runs import journal
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch, ModelInput
+from pilothouse.types.events import Event
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
 from tests.support.chatting import ME, Chat, chatting
@@ -145,9 +146,9 @@ async def test_a_conversation_that_stays_too_long_stops_with_a_clear_sentence(ho
 
 @pytest.mark.case("MOD-24")
 async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "small"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 2_000, "id": "small"}
-        await chat.api.add_model(ME, ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
+        await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
         await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
         endpoint.answer(Reply(Say((Text(["Long answer."]),), tokens=Tokens(input=1_900, output=50))))
         await chat.say("One")
@@ -163,9 +164,9 @@ async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
 @pytest.mark.case("F-33", "MOD-24")
 @pytest.mark.parametrize("full", ["told", "refused"])
 async def test_one_long_run_makes_room_as_often_as_it_needs_to(home: Path, full: str) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "small"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
-        await chat.api.add_model(ME, ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
+        await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
         await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
 
         def thinks(number: int, tokens: int) -> Reply:
@@ -192,9 +193,9 @@ async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it
     async def look(_arguments: JsonObject, _context: CallContext) -> ToolOutput:
         return ToolOutput(text=line)
 
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "small"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
-        await chat.api.add_model(ME, ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
+        await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
         await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
         give_tools(chat.host, ToolOf("look", look))
         endpoint.answer(Reply(Say((Call("c1", "look", "{}"),))), Reply(Say((Text(["Done."]),))))
@@ -217,12 +218,12 @@ async def test_half_of_a_character_in_an_answer_is_marked_and_the_run_ends(home:
 async def test_a_run_ends_also_when_its_last_words_cannot_be_written(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_text: str) -> int:
+    def broken(_journal: journal.RunJournal, _item_id: str) -> list[Event]:
         raise UnicodeError("no text")
 
     async with chatting(home, ["So it is."]) as chat:
         with monkeypatch.context() as while_it_runs:
-            while_it_runs.setattr(journal, "utf16_length", broken)
+            while_it_runs.setattr(journal.RunJournal, "_last_text", broken)
             sent = await chat.send()
             run = await chat.settled(sent.run_id)
         assert (run.status, run.error and run.error.code) == ("failed", "internal")
@@ -244,9 +245,9 @@ async def test_a_refusal_and_an_empty_answer_are_shown_and_the_next_message_work
 
 @pytest.mark.case("F-35")
 async def test_a_wrong_key_fails_at_once_and_says_where_to_fix_it(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
-        await chat.api.add_model(ME, body)
+        await chat.use(body)
         endpoint.answer(Reply(status=401))
         run = await chat.say()
         assert run.status == "failed"
@@ -261,9 +262,9 @@ async def test_a_wrong_key_fails_at_once_and_says_where_to_fix_it(home: Path) ->
 
 async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_on(home: Path) -> None:
     calls = (Call("a", "nothing", "{}"), Call("a", "think", "{broken"), Call("", "think", '{"thoughts": "x"}'))
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
-        await chat.api.add_model(ME, body)
+        await chat.use(body)
         endpoint.answer(Reply(Say(calls, stop="tool")), Reply(Say((Text(["Sorry."]),))))
         assert (await chat.say()).status == "completed"
         codes = [(item.data.get("error") or {}).get("code") for item in await chat.items("tool_call")]
@@ -272,9 +273,9 @@ async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_
 
 
 async def test_a_model_that_takes_no_tools_is_asked_without_them_from_then_on(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
-        await chat.api.add_model(ME, body)
+        await chat.use(body)
         await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
         refusal = Reply(status=400, body=b'{"error": {"message": "m does not support tools"}}')
         endpoint.answer(refusal, Reply(Say((Text(["Without."]),))))

@@ -58,9 +58,9 @@ def replies(first: int) -> list[Reply]:
 
 async def requests_of(home: Path, wire: Wire) -> list[Received]:
     """Have two messages answered in fifteen rounds each, and return what the model was sent."""
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m", "thinking": True}) as chat:
+    async with Endpoint() as endpoint, chatting(home, settings={"thinking": True}) as chat:
         fields = {"base_url": endpoint.url, "context_window": 1_000_000, "supports_thinking": True}
-        await chat.api.add_model(ME, ModelInput(name="m", id="m", provider=wire, model="m", **fields))  # type: ignore[arg-type]
+        await chat.use(ModelInput(name="m", id="m", provider=wire, model="m", **fields))  # type: ignore[arg-type]
         await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
         for number, text in enumerate(("First, with ünïcode 🚀", "Second")):
             endpoint.answer(*replies(number * ROUNDS))

@@ -35,9 +35,9 @@ async def reading(arguments: dict[str, Any], _context: CallContext) -> ToolOutpu
 @asynccontextmanager
 async def scripted(home: Path, turns: list[Any], how: ToolCalls) -> AsyncIterator[tuple[Chat, ToolOf]]:
     """Open a chat with a scripted model that calls tools in one way."""
-    async with chatting(home, turns, settings={"model_id": "m"}) as chat:
+    async with chatting(home, turns) as chat:
         body = ModelInput(name="m", id="m", provider="scripted", model=str(chat.script), tool_calls=how)
-        assert (await chat.api.add_model(ME, body)).tool_calls == how
+        assert (await chat.use(body)).tool_calls == how
         tool = ToolOf("files__read", reading)
         give_tools(chat.host, tool)
         yield chat, tool
@@ -96,10 +96,10 @@ async def test_several_calls_of_one_answer_are_executed_side_by_side(home: Path)
 
 @pytest.mark.case("PRO-04", "PRO-05", "PRO-08")
 async def test_a_model_that_refuses_tools_is_asked_by_text_from_then_on(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m", "system_prompt": "Be brief."}) as chat:
+    async with Endpoint() as endpoint, chatting(home, settings={"system_prompt": "Be brief."}) as chat:
         give_tools(chat.host, ToolOf("files__read", reading))
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
-        await chat.api.add_model(ME, body)
+        await chat.use(body)
         refusal = Reply(status=400, body=b'{"error": {"message": "m does not support tools"}}')
         endpoint.answer(refusal, Reply(Say((Text([CALL]),))), Reply(Say((Text(["It says hi."]),))))
         assert (await chat.say()).status == "completed"
@@ -115,11 +115,11 @@ async def test_a_model_that_refuses_tools_is_asked_by_text_from_then_on(home: Pa
 
 
 async def test_a_model_set_to_native_calls_goes_on_without_tools_when_they_are_refused(home: Path) -> None:
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         give_tools(chat.host, ToolOf("files__read", reading))
         url = f"{endpoint.url}/v1"
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=url, tool_calls="native")
-        await chat.api.add_model(ME, body)
+        await chat.use(body)
         refusal = Reply(status=400, body=b'{"error": {"message": "m does not support tools"}}')
         endpoint.answer(refusal, Reply(Say((Text(["Without."]),))))
         assert (await chat.say()).status == "completed"

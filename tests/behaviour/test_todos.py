@@ -114,7 +114,7 @@ def replies(*calls: dict[str, Any]) -> list[Reply]:
 
 async def with_model(chat: Chat, endpoint: Endpoint, wire: Wire, **fields: Any) -> None:
     body = {"base_url": endpoint.url, "context_window": 1_000_000, **fields}
-    await chat.api.add_model(ME, ModelInput(name="m", id="m", provider=wire, model="m", **body))
+    await chat.use(ModelInput(name="m", id="m", provider=wire, model="m", **body))
     await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
 
 
@@ -128,7 +128,7 @@ STEPS = (
 
 async def requests_of(home: Path, wire: Wire, **fields: Any) -> list[Received]:
     """Have three messages answered, the todos changed on the way, and return what the model was sent."""
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         await with_model(chat, endpoint, wire, **fields)
         endpoint.answer(*replies(*STEPS))
         assert (await chat.say("First")).status == "completed"
@@ -170,7 +170,7 @@ async def test_a_reminder_is_sent_with_the_role_of_the_person(home: Path) -> Non
 @pytest.mark.case("REM-03")
 async def test_a_model_that_calls_in_text_is_reminded_too(home: Path) -> None:
     line = "TOOL_CALL: " + json.dumps({"name": "todo_operations", "args": {"operation": "write", "todoList": PLAN}})
-    async with Endpoint() as endpoint, chatting(home, settings={"model_id": "m"}) as chat:
+    async with Endpoint() as endpoint, chatting(home) as chat:
         await with_model(chat, endpoint, "openai-compatible", tool_calls="text")
         endpoint.answer(Reply(Say((Text([line]),))), Reply(Say((Text(["Done."]),))))
         assert (await chat.say("First")).status == "completed"

@@ -96,5 +96,5 @@ def test_each_command_imports_only_what_it_needs(home: Path, script: Script) -> 
     assert not imported(home, "run", "hi", "--model", model) & {"pilothouse.tools.sandbox", "pilothouse.tools.terminal"}
     with server(home):
         beside = imported(home, "run", "hi", "--model", model)
-    assert not beside & (heavy | {"sqlalchemy", "pilothouse.wiring"})
-    assert "httpx2" in beside
+    assert not beside & (heavy | {"sqlalchemy", "pilothouse.wiring", "httpx2"})
+    assert "pilothouse.net.client" in beside

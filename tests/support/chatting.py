@@ -9,10 +9,20 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from pilothouse.types.api import ConversationSnapshot, MessageAccepted, NewConversation, NewMessage
+import msgspec
+
+from pilothouse.types.api import (
+    ConversationPatch,
+    ConversationSnapshot,
+    MessageAccepted,
+    ModelInput,
+    NewConversation,
+    NewMessage,
+)
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.items import Item, ItemKind
+from pilothouse.types.models import ModelView
 from pilothouse.types.runs import ENDED, Run
 from pilothouse.wiring import OpenHost, Role, open_host
 from tests.support import invariants
@@ -34,6 +44,14 @@ class Chat:
     def write(self, turns: Sequence[Any], **more: Any) -> None:
         """Change the script; the next message is answered from it."""
         self.script.write_text(json.dumps({"turns": list(turns), **more}))
+
+    async def use(self, model: ModelInput) -> ModelView:
+        """Add a model, and have it answer from now on."""
+        added = await self.api.add_model(ME, model)
+        now = (await self.snapshot()).conversation.settings
+        chosen = msgspec.structs.replace(now, model_id=added.id)
+        await self.api.update_conversation(ME, self.id, ConversationPatch(settings=chosen))
+        return added
 
     async def send(self, text: str = "Hello", **fields: Any) -> MessageAccepted:
         return await self.api.post_message(ME, self.id, NewMessage(text=text, **fields))

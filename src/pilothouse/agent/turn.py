@@ -56,7 +56,12 @@ async def take_turn(model: Model, request: ModelRequest, writer: TurnWriter) -> 
 
 def _sound(event: stream.StreamEvent) -> stream.StreamEvent:
     """Return an event that can be written down: models write escapes, and half of a pair is no character."""
-    return msgspec.structs.replace(event, **{name: sound(getattr(event, name)) for name in event.__struct_fields__})
+    unsound = {
+        name: sounded
+        for name in event.__struct_fields__
+        if (sounded := sound(value := getattr(event, name))) is not value
+    }
+    return msgspec.structs.replace(event, **unsound) if unsound else event
 
 
 class _Call:
@@ -85,6 +90,8 @@ class TurnWriter:
         self._opaque: list[JsonObject] = []
         self._retry: str | None = None
         self._calls: dict[int, _Call] = {}
+        # The ids of all calls of the conversation, once one more begins.
+        self._call_ids: set[str] | None = None
         # How many calls were beyond what one answer may ask for.
         self._left_out = 0
         self._native: list[JsonObject] = []
@@ -150,11 +157,15 @@ class TurnWriter:
 
     def _call_id(self, given: str) -> str:
         """Return the model's id for the call, or a fresh one where it gave none or one that is taken."""
-        taken = {item.data.get("callId") for item in self._journal.items if item.kind == "tool_call"}
-        taken |= {call.item.data["callId"] for call in self._calls.values()}
-        if given and given not in taken:
-            return given
-        return f"call_{self._turn.tag.replace('.', '_')}_{len(self._calls)}_{len(taken)}"
+        if self._call_ids is None:
+            calls = (item for item in self._journal.items if item.kind == "tool_call")
+            self._call_ids = {str(call.data.get("callId")) for call in calls}
+        taken = self._call_ids
+        chosen = given
+        if not given or given in taken:
+            chosen = f"call_{self._turn.tag.replace('.', '_')}_{len(self._calls)}_{len(taken)}"
+        taken.add(chosen)
+        return chosen
 
     def _call_received(self, event: stream.CallEnd) -> None:
         call = self._calls.get(event.index)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -143,6 +143,8 @@ class RunJournal:
         try:
             async with self._lock:
                 if not entry.written:
+                    # What calls side by side write at this very moment goes along in the same transaction.
+                    await asyncio.sleep(0)
                     await self._write_waiting()
         finally:
             if entry in self._waiting:
@@ -153,16 +155,6 @@ class RunJournal:
     async def _write_waiting(self) -> None:
         """Append what this and other parts of the run wait to write: calls side by side share their transactions."""
         entries, self._waiting = self._waiting, []
-        batch: list[Event] = [*self._soon]
-        self._soon.clear()
-        for event in (event for entry in entries for event in entry.events):
-            if isinstance(event, ItemCompleted):
-                batch += self._last_text(event.item_id)
-            if isinstance(event, ItemUpdated | ItemCompleted):
-                # The event says all of that, and a note that came after it would turn back time.
-                self._notes.pop(event.item_id, None)
-                self._told.pop(event.item_id, None)
-            batch.append(event)
         lost: Exception | None = PilothouseError("cancelled", "The run was stopped while this was being saved.")
 
         def kept(done: Sequence[Event]) -> None:
@@ -171,6 +163,7 @@ class RunJournal:
             self._remember(done)
 
         try:
+            batch = self._batch(entries)
             if batch:
                 await self._append(batch, kept)
             else:
@@ -181,6 +174,27 @@ class RunJournal:
             # Whoever waits for the lock with one of these finds out what came of it.
             for entry in entries:
                 entry.written, entry.error = True, lost
+
+    def _batch(self, entries: Sequence[_Entry]) -> list[Event]:
+        """Return the events of entries, after items that are still to be created and the text that items hold back."""
+        batch: list[Event] = [*self._soon]
+        created = {event.item.id: place for place, event in enumerate(self._soon)}
+        self._soon.clear()
+        for event in (event for entry in entries for event in entry.events):
+            if isinstance(event, ItemUpdated) and event.item_id in created:
+                # Nobody has seen it yet: it begins as what it has become.
+                place = created[event.item_id]
+                batch[place] = ItemCreated(item=changed(cast(ItemCreated, batch[place]).item, event))
+                self._notes.pop(event.item_id, None)
+                continue
+            if isinstance(event, ItemCompleted):
+                batch += self._last_text(event.item_id)
+            if isinstance(event, ItemUpdated | ItemCompleted):
+                # The event says all of that, and a note that came after it would turn back time.
+                self._notes.pop(event.item_id, None)
+                self._told.pop(event.item_id, None)
+            batch.append(event)
+        return batch
 
     def soon(self, item: Item) -> None:
         """Create an item together with the next write, or by itself in a moment."""
