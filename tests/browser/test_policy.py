@@ -158,9 +158,10 @@ async def test_auto_approve_comes_from_no_file_and_ends_with_the_program(
     tmp_path: Path, browser_context: BrowserContext, console: Console
 ) -> None:
     profile = {"id": "p", "name": "Bold", "settings": {"mode": "auto_approve", "modeSince": 9e12}}
-    studio = Studio(tmp_path / "home", {"profiles": [profile], "activeProfile": "p"})
+    studio = Studio(tmp_path / "home", {"profiles": [profile], "active_profile": "p"})
     try:
         desk = await open_desk(studio, browser_context)
+        await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
         await desk.begin("Not from a file")
         await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
         await choose(desk, "Auto-approve")

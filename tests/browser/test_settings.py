@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import BrowserContext, Locator, Page, expect
 
+from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
 from tests.support.console import Console
 from tests.support.live_server import LiveServer, live_server
@@ -369,6 +370,36 @@ async def test_profiles_are_added_made_active_edited_and_deleted(server: LiveSer
     await expect(page.get_by_text("No profiles yet.")).to_be_visible()
     after = server.read("config.json")
     assert (after["profiles"], after["active_profile"]) == ([], None)
+
+
+async def test_a_conversation_begins_with_the_active_profile_and_what_was_chosen_besides(
+    tmp_path: Path, browser_context: BrowserContext
+) -> None:
+    settings = {"modelId": "other", "systemPrompt": "Be brief.", "mode": "read_only"}
+    profile = {"id": "p", "name": "Careful", "settings": settings}
+    other = {"name": "Other", "provider": "scripted", "model": str(tmp_path / "script.json")}
+    studio = Studio(tmp_path / "home", {"profiles": [profile], "active_profile": "p"}, {"other": other})
+    try:
+        chat = await studio.open(browser_context)
+        mode = chat.page.get_by_role("button", name="Mode: ")
+        await expect(chat.page.get_by_role("button", name="Model: Other")).to_be_visible()
+        await expect(mode).to_have_text("Read-only")
+        await chat.ask("As the profile says")
+        assert _kept(studio, chat) == ("other", "Be brief.", "read_only")
+        await chat.go("/")
+        await mode.click()
+        await chat.page.get_by_role("menuitemradio", name="Auto-edit").click()
+        await chat.ask("As I say")
+        assert _kept(studio, chat) == ("other", "Be brief.", "auto_edit")
+        await chat.page.close()
+    finally:
+        studio.server.close()
+
+
+def _kept(studio: Studio, chat: Chat) -> tuple[str, str, str]:
+    """Return what was kept of the open conversation's settings."""
+    kept = studio.server.get(f"/api/conversations/{chat.conversation}")["conversation"]["settings"]
+    return kept["modelId"], kept["systemPrompt"], kept["mode"]
 
 
 @pytest.mark.case("CHT-12")

@@ -83,7 +83,7 @@ export const api = {
     take(client.GET("/api/state", { params: { query: conversation ? { conversation } : {} } })),
 
   conversations: (cursor: string) => take(client.GET("/api/conversations", { params: { query: { cursor } } })),
-  newConversation: (settings: ConversationSettings) => take(client.POST("/api/conversations", { body: { settings } })),
+  newConversation: (settings: ConversationSettings | null) => take(client.POST("/api/conversations", { body: { settings } })),
   snapshot: (id: string) => take(client.GET("/api/conversations/{id}", at(id))),
   renameConversation: (id: string, title: string) =>
     take(client.PATCH("/api/conversations/{id}", { ...at(id), body: { title } })),

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { clock } from "../approvals/choices";
 import { autoApproveEnd } from "../policy/modes";
+import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { WarningIcon } from "./icons";
 import classes from "./Mode.module.css";
@@ -11,7 +12,7 @@ import { useRoute } from "./router";
 export function AutoApproveBanner() {
   const mode = useMode();
   const route = useRoute();
-  const end = useApp((state) => autoApproveEnd(state.open?.conversation.settings ?? state.newSettings));
+  const end = useApp((state) => autoApproveEnd(settingsNow(state)));
   const isBegun = useApp((state) => (state.open?.conversation.settings.modeSince ?? 0) > 0);
   if (mode !== "auto_approve" || end === null || route.page !== "chat") return null;
   return (

@@ -2,6 +2,7 @@ import { ActionIcon, NumberInput, Popover, Stack, Switch, Textarea, TextInput, T
 import { useEffect, useRef, useState } from "react";
 import type { ConversationSettings } from "../api/types";
 import { changeSettings } from "../store/actions";
+import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { BuiltInChoice } from "./BuiltInChoice";
 import { SlidersIcon } from "./icons";
@@ -124,7 +125,7 @@ function Fields({ id, settings }: { id: string | null; settings: ConversationSet
 export function ChatSettings() {
   const [opened, setOpened] = useState(false);
   const id = useApp((state) => state.open?.conversation.id ?? null);
-  const settings = useApp((state) => state.open?.conversation.settings ?? state.newSettings);
+  const settings = useApp(settingsNow);
   const isOpening = useApp((state) => state.opening);
   return (
     <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useNow } from "../chat/Elapsed";
 import { modeAt, modeNames, modes, modeWords, type Mode } from "../policy/modes";
 import { changeSettings } from "../store/actions";
+import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { CheckIcon, ChevronDownIcon } from "./icons";
 import { tell } from "./messages";
@@ -10,7 +11,7 @@ import classes from "./Mode.module.css";
 
 /** Return the mode in force here; it is looked at again as time goes by, because one of them ends by itself. */
 export function useMode(): Mode {
-  const settings = useApp((state) => state.open?.conversation.settings ?? state.newSettings);
+  const settings = useApp(settingsNow);
   const now = useNow(15_000, settings.mode === "auto_approve");
   return modeAt(settings, now / 1000);
 }

@@ -1,6 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import type { ModelView } from "../api/types";
 import { changeSettings } from "../store/actions";
+import { settingsNow } from "../store/settings";
 import { useApp, type AppState } from "../store/store";
 import classes from "./App.module.css";
 import { CheckIcon, ChevronDownIcon } from "./icons";
@@ -9,7 +10,7 @@ import { navigate, settingsPath } from "./router";
 
 /** Return the model that answers the next message here: the conversation's own, or the default. */
 export function currentModel(state: AppState): ModelView | null {
-  const settings = state.open?.conversation.settings ?? state.newSettings;
+  const settings = settingsNow(state);
   const id = settings.modelId ?? state.models.defaultModelId;
   return state.models.models.find((model) => model.id === id) ?? null;
 }

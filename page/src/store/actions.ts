@@ -3,7 +3,8 @@ import type { Conversation, ConversationSettings, ImageInput } from "../api/type
 import { conversationPath, currentRoute, navigate } from "../shell/router";
 import { activeRun, withEarlier } from "./conversation";
 import { listed } from "./session";
-import { getState, noSettings, setState } from "./store";
+import { settingsNow } from "./settings";
+import { getState, setState } from "./store";
 
 /** A conversation made for a first message that was not accepted yet; the next try uses it again. */
 let unusedConversation: string | null = null;
@@ -39,7 +40,7 @@ export async function changeSettings(
   change: Partial<ConversationSettings>,
   id: string | null = currentConversation(),
 ): Promise<void> {
-  if (id === null) return setState((now) => ({ newSettings: { ...now.newSettings, ...change } }));
+  if (id === null) return setState((now) => ({ chosen: { ...now.chosen, ...change } }));
   const changed = settling.then(async () => {
     show(await api.changeSettings(id, { ...(await settingsOf(id)), ...change }));
   });
@@ -55,15 +56,18 @@ export interface Outgoing {
 
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
 export async function sendMessage({ text, images, key }: Outgoing): Promise<string> {
-  const { open, newSettings } = getState();
+  const state = getState();
+  const { open } = state;
+  // What nobody chose is left to the server: it has the active profile as it is now.
+  const settings = Object.keys(state.chosen).length > 0 ? settingsNow(state) : null;
   // What was chosen before it was sent holds for it.
   await settling;
-  const id = open?.conversation.id ?? unusedConversation ?? (await api.newConversation(newSettings)).id;
+  const id = open?.conversation.id ?? unusedConversation ?? (await api.newConversation(settings)).id;
   if (!open) unusedConversation = id;
   await api.send(id, { text, images, idempotencyKey: key });
   if (open) return id;
   unusedConversation = null;
-  setState({ newSettings: noSettings });
+  setState({ chosen: {} });
   const route = currentRoute();
   if (route.page === "chat" && route.conversationId === null) navigate(conversationPath(id));
   return id;

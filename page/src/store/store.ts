@@ -34,7 +34,7 @@ export interface AppState {
   opening: boolean;
   openProblem: string | null;
   /** What was chosen for the conversation that the next message starts. */
-  newSettings: ConversationSettings;
+  chosen: Partial<ConversationSettings>;
   notice: ServerNotice | null;
   /** What waits for the person, in whichever conversation; the oldest first. */
   waiting: readonly PendingApproval[];
@@ -66,7 +66,7 @@ const initial: AppState = {
   open: null,
   opening: false,
   openProblem: null,
-  newSettings: noSettings,
+  chosen: {},
   notice: null,
   waiting: [],
   unknownFrames: 0,
