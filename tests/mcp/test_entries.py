@@ -17,7 +17,7 @@ from pilothouse.mcp.entries import (
 )
 from pilothouse.mcp.forms import drafted
 from pilothouse.mcp.names import qualified_name, slug, slugs, wire_name
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.servers import ManualSource, OfficialSource, Package, ServerInput, SmitherySource
 
 GITHUB: dict[str, Any] = {
@@ -54,13 +54,46 @@ def test_an_entry_of_the_file_is_read_with_all_its_fields() -> None:
     assert hosted.source == SmitherySource(qualified_name="@owner/server")
     assert (hosted.enabled, hosted.transport, hosted.auth_type) == (False, "http", "keyfile")
     assert hosted.config.url == "https://example.com/mcp"
-    assert "keyfile_path" not in written(github)
+    assert (github.id, github.name, github.enabled) == (GITHUB["id"], "GitHub", True)
+    assert (github.transport, github.auth_type) == ("stdio", "api_key")
+    # What is not set is not written.
+    assert written(github) == {key: value for key, value in GITHUB.items() if value is not None}
     assert written(hosted)["keyfile_path"] == "~/.token"
 
 
-@pytest.mark.case("SRV-12")
-def test_no_servers_are_an_empty_list() -> None:
-    assert parse_entries([]).good == ()
+@pytest.mark.case("SRV-05", "SRV-06", "SRV-07", "SRV-08")
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        (
+            "source",
+            [
+                {"type": "official", "name": "n", "version": "1"},
+                {"type": "smithery", "qualified_name": "@a/b"},
+                {"type": "manual", "url": "https://example.com"},
+            ],
+        ),
+        ("package", [{"type": kind, "identifier": "i"} for kind in ("npm", "pypi", "docker", "command")]),
+        ("package", [{"type": "http", "identifier": "https://example.com/mcp"}]),
+        ("transport", ["stdio", "http"]),
+        ("auth_type", ["none", "api_key", "keyfile", "oauth"]),
+    ],
+)
+def test_an_entry_says_one_of_the_known_words_and_no_other(field: str, values: list[Any]) -> None:
+    for value in values:
+        again = written(parse_entry({**GITHUB, field: value}))
+        # "none" goes without saying.
+        assert again.get(field, "none") == value
+    pigeon = {**values[0], "type": "pigeon"} if isinstance(values[0], dict) else "pigeon"
+    with pytest.raises(BadField, match="pigeon"):
+        parse_entry({**GITHUB, field: pigeon})
+
+
+@pytest.mark.case("SRV-09")
+@pytest.mark.parametrize("auth_type", ["none", "api_key", "oauth"])
+def test_the_path_of_a_key_file_is_kept_only_where_the_key_is_in_a_file(auth_type: str) -> None:
+    entry = parse_entry({**GITHUB, "auth_type": auth_type, "keyfile_path": "~/.token"})
+    assert "keyfile_path" not in written(entry)
 
 
 @pytest.mark.case("SRV-03", "SRV-13")
@@ -81,6 +114,15 @@ def test_the_oldest_form_takes_its_name_from_the_endpoint(endpoint: str, name: s
     assert parse_entry({"name": "Mine", "endpoint": endpoint}).name == "Mine"
 
 
+@pytest.mark.case("SRV-13")
+@pytest.mark.parametrize(
+    ("endpoint", "name"),
+    [("wss:///socket", "/socket"), ("ws://?room=7", "?room=7"), ("gateway.local:8080", "gateway.local:8080")],
+)
+def test_an_endpoint_without_a_host_gives_its_name_without_the_scheme(endpoint: str, name: str) -> None:
+    assert derived_name(Package("http", endpoint)) == name
+
+
 def test_one_bad_entry_is_told_and_the_others_work() -> None:
     twin = {**GITHUB, "name": "Twin"}
     entries = parse_entries(
@@ -97,6 +139,7 @@ def test_one_bad_entry_is_told_and_the_others_work() -> None:
     assert all(bad.message.endswith(".") and bad.message.count("\n") == 0 for bad in entries.bad)
 
 
+@pytest.mark.case("SRV-04")
 def test_what_a_person_wrote_into_an_entry_by_hand_is_kept() -> None:
     raw = {**GITHUB, "note": "mine", "config": {"own": 1, "args": ["old"]}}
     entry = drafted(ServerInput(name="New", command_line="npx -y @github/mcp-server now"), "x", parse_entry(raw)).entry
@@ -129,6 +172,25 @@ def test_a_command_line_is_split_and_its_package_recognised(
     assert command_of(entry) == (command or tuple(shlex.split(line)))
     assert entry.source == ManualSource(url=line)
     assert entry.transport == "stdio"
+
+
+@pytest.mark.case("PRC-01", "PRC-02", "SRV-06")
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ({"type": "npm", "identifier": "@a/b"}, ("npx", "-y", "@a/b", "/folder")),
+        ({"type": "npm", "identifier": "@a/b", "runtime_hint": "bunx"}, ("bunx", "-y", "@a/b", "/folder")),
+        ({"type": "docker", "identifier": "mcp/x"}, ("docker", "run", "-i", "--rm", "mcp/x", "/folder")),
+        (
+            {"type": "docker", "identifier": "mcp/x", "runtime_hint": "podman"},
+            ("podman", "run", "-i", "--rm", "mcp/x", "/folder"),
+        ),
+    ],
+)
+def test_a_package_is_run_by_its_usual_starter_or_by_the_one_it_names(
+    package: dict[str, str], command: tuple[str, ...]
+) -> None:
+    assert command_of(parse_entry({**GITHUB, "package": package, "config": {"args": ["/folder"]}})) == command
 
 
 @pytest.mark.case("PRC-03", "SRV-18")

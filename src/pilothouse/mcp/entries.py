@@ -196,6 +196,8 @@ def written(entry: ServerEntry, before: JsonObject | None = None) -> JsonObject:
     before = before or {}
     made: JsonObject = msgspec.json.decode(msgspec.json.encode(entry))
     made["enabled"] = entry.enabled
+    if entry.auth_type != "keyfile":
+        made.pop("keyfile_path", None)
     config: JsonObject = {key: value for key, value in made.get("config", {}).items() if value != {}}
     if entry.package.type == "http":
         config.pop("url", None)
