@@ -16,7 +16,7 @@ from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import ToolOutput
-from pilothouse.types.servers import ServerInput
+from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.support.mcp_hosting import Hosted, hosting
 
 
@@ -75,6 +75,9 @@ class Opening:
 
     def reap(self) -> int:
         return 0
+
+    async def forget(self, entry: ServerEntry) -> None:
+        """There is nothing to forget."""
 
 
 @pytest.mark.case("TST-08", "NAM-04")

@@ -28,17 +28,22 @@ async def wanting_tokens(home: Path, *, signed_in: bool = True) -> AsyncIterator
         assert isinstance(setting.resource, OneTool)
         if signed_in:
             await sign_in(setting, hosted)
-        entry: JsonObject = {
-            "id": "one",
-            "name": "One",
-            "package": {"type": "http", "identifier": setting.resource.mcp},
-            "transport": "http",
-            "auth_type": "oauth",
-            "config": {"url": setting.resource.mcp},
-        }
-        await hosted.file.change(lambda entries: entries.append(entry))
+        server = setting.resource
+        await hosted.file.change(lambda entries: entries.append(entry_of(server)))
         hosted.supervisor.reconcile()
-        yield setting, setting.resource, hosted
+        yield setting, server, hosted
+
+
+def entry_of(server: OneTool) -> JsonObject:
+    """Return the server as `config.json` has it."""
+    return {
+        "id": "one",
+        "name": "One",
+        "package": {"type": "http", "identifier": server.mcp},
+        "transport": "http",
+        "auth_type": "oauth",
+        "config": {"url": server.mcp},
+    }
 
 
 async def sign_in(setting: Setting, hosted: Hosted) -> None:
@@ -77,6 +82,22 @@ async def test_a_token_that_ends_during_a_run_is_renewed_and_no_call_notices(hom
         assert (
             hosted.redactor.redact(f"x {tokens.access} y {tokens.refresh}") != f"x {tokens.access} y {tokens.refresh}"
         )
+
+
+@pytest.mark.case("SRV-22", "SECRET-01")
+async def test_deleting_a_server_deletes_what_signing_in_brought_unless_another_needs_it(home: Path) -> None:
+    async with wanting_tokens(home) as (setting, server, hosted):
+        await hosted.call_when_known("one.look")
+        await hosted.file.change(lambda entries: entries.append({**entries[0], "id": "two", "name": "Two"}))
+        await hosted.admin.delete("one")
+        assert (await kept(setting, hosted)).tokens is not None
+        assert (await hosted.admin.test("two")).ok
+        await hosted.admin.delete("two")
+        assert await SecretCredentials(hosted.secrets).get(server.mcp) is None
+        assert not [path.name for path in (home / "secrets").iterdir() if "oauth" in path.name]
+        # Nor is it still known to who is running.
+        await hosted.file.change(lambda entries: entries.append(entry_of(server)))
+        assert "asks you to sign in" in (await hosted.admin.test("one")).message
 
 
 @pytest.mark.case("F-25", "ERR-05")

@@ -114,6 +114,7 @@ class McpAdmin:
         if server is not None:
             await server.stop()
             await asyncio.to_thread(self._forget_secrets, server.entry)
+            await self._forget_sign_in(server.entry)
         await self._around.logs.forget(found)
         await asyncio.to_thread(self._around.rooms.forget, found)
 
@@ -292,6 +293,14 @@ class McpAdmin:
         self._around.consents.withdraw(entry.id)
         for name in secret_refs(entry).values():
             self._delete_own(entry.id, name)
+
+    async def _forget_sign_in(self, entry: ServerEntry) -> None:
+        def where(each: ServerEntry) -> tuple[str, str]:
+            return each.auth_type, each.config.url
+
+        # Tokens are kept by address: another entry may be signed in there too.
+        if where(entry) not in [where(each.entry) for each in self._supervisor.servers.values()]:
+            await self._around.opener.forget(entry)
 
     def _delete_own(self, server_id: str, name: str) -> None:
         # An entry written by hand may name a secret that is not its own.

@@ -78,6 +78,10 @@ class _LateSessions:
         """End what a program that died left running; return how many servers that were."""
         return self._made().reap()
 
+    async def forget(self, entry: ServerEntry) -> None:
+        """Delete what signing in to a server brought."""
+        await self._made().forget(entry)
+
     def _made(self) -> Sessions:
         if self._sessions is None:
             from pilothouse.mcp.opening import Sessions  # noqa: PLC0415

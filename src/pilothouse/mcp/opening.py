@@ -57,6 +57,11 @@ class Sessions:
         """End what a program that died left running; return how many servers that were."""
         return self._ledger.reap()
 
+    async def forget(self, entry: ServerEntry) -> None:
+        """Delete what signing in to a server brought."""
+        if entry.auth_type == "oauth":
+            await self._tokens().forget(entry.config.url)
+
     async def open(self, server: Server, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
         values = await asyncio.to_thread(values_of, server.entry, self._secrets, self._learn)
@@ -112,12 +117,16 @@ class Sessions:
         if entry.auth_type != "oauth":
             return None
         from pilothouse.mcp.oauth.access import OAuthAccess  # noqa: PLC0415
-        from pilothouse.mcp.oauth.credentials import Credentials, SecretCredentials  # noqa: PLC0415
         from pilothouse.mcp.oauth.grants import NobodyThere  # noqa: PLC0415
+
+        return OAuthAccess(entry.config.url, NobodyThere(), self._tokens())
+
+    def _tokens(self) -> Credentials:
+        from pilothouse.mcp.oauth.credentials import Credentials, SecretCredentials  # noqa: PLC0415
 
         if self._credentials is None:
             self._credentials = Credentials(SecretCredentials(self._secrets), learn=self._learn)
-        return OAuthAccess(entry.config.url, NobodyThere(), self._credentials)
+        return self._credentials
 
     async def _start(
         self, server: Server, connection: Connection, values: Values, agreed: Agreed, options: SessionOptions

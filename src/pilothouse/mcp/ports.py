@@ -43,6 +43,10 @@ class Opener(Protocol):
         """End what a program that died left running; return how many servers that were."""
         ...
 
+    async def forget(self, entry: ServerEntry) -> None:
+        """Delete what signing in to a server brought."""
+        ...
+
 
 class Agreements(Protocol):
     """What people agreed to, and what they would have to."""
