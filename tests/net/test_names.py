@@ -16,6 +16,9 @@ from pilothouse.net.link import Link, keep_alive_options
 from pilothouse.types import limits
 from tests.support.tiny_http import Answer, TinyHttp
 
+# The other loops do not look names up by way of this module's `socket`.
+pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
+
 NAME = "mcp.example"
 Look = Callable[[], list[str]]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import socket
 import ssl
+import sys
 from collections.abc import Iterator
 from typing import Literal
 
 # "url": not an address; "refused": we do not go there; "unknown": no such name; "certificate": nobody vouches for it;
 # "unreachable": no connection; "silent": nothing came in time; "broken": it broke off; "large": more than allowed.
 NetProblem = Literal["url", "refused", "unknown", "certificate", "unreachable", "silent", "broken", "large"]
+
+CLOSED = "the other side closed the connection"
 
 
 class NetError(Exception):
@@ -56,8 +59,6 @@ def reason(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
-    import httpx2  # noqa: PLC0415
-
     match error:
         case ConnectionRefusedError():
             return "nothing listens there"
@@ -69,12 +70,25 @@ def _words(error: BaseException) -> str:
             return "it does not speak TLS as expected"
         case TimeoutError():
             return "no answer in time"
-        case ConnectionResetError() | BrokenPipeError() | httpx2.ReadError() | httpx2.WriteError():
-            return "the other side closed the connection"
-        case httpx2.RemoteProtocolError():
-            closed = "closed" in str(error) or "disconnected" in str(error)
-            return "the other side closed the connection" if closed else "its answer is not HTTP"
+        case ConnectionResetError() | BrokenPipeError():
+            return CLOSED
         case OSError() if error.strerror:
             return error.strerror[0].lower() + error.strerror[1:]
+        case _:
+            return _library_words(error)
+
+
+def _library_words(error: BaseException) -> str:
+    # Whoever has an error of its has imported it; for any other it is not worth the wait.
+    if "httpx2" not in sys.modules:
+        return ""
+    import httpx2  # noqa: PLC0415
+
+    match error:
+        case httpx2.ReadError() | httpx2.WriteError():
+            return CLOSED
+        case httpx2.RemoteProtocolError():
+            closed = "closed" in str(error) or "disconnected" in str(error)
+            return CLOSED if closed else "its answer is not HTTP"
         case _:
             return ""

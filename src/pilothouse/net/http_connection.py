@@ -11,10 +11,10 @@ from typing import Literal, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from pilothouse.net.errors import NetError, reason
+from pilothouse.net.errors import CLOSED, NetError, reason
 from pilothouse.types import limits
 
-_CLOSED = "the other side closed the connection"
+_ENDED = "the connection was ended before its answer was there"
 _NOT_HTTP = "its answer is not HTTP"
 
 
@@ -34,7 +34,7 @@ class HttpConnection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._held = 0
         self._is_paused = False
-        # Bytes of which nothing has come yet: of a head, or of lines between the pieces of a body.
+        # Bytes of which nothing has come yet: of heads, or of lines between the pieces of a body.
         self._open_ended = 0
         self._ends_with_connection = False
         self._may_be_used_again = True
@@ -43,13 +43,7 @@ class HttpConnection(asyncio.Protocol):
 
     async def ask(self, request: bytes) -> None:
         """Send a request and wait for the head of its answer, then in `status` and `headers`; raise NetError."""
-        self._parser = HttpResponseParser(self)
-        # Line feeds by themselves, and a length beside the pieces, are what some gateways send.
-        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
-        if self._state == "idle":
-            self._state = "head"
-        self.status, self.headers = 0, {}
-        self._open_ended = 0
+        self._begin()
         self._transport.write(request)
         while self._state == "head":
             await self._wait()
@@ -88,9 +82,21 @@ class HttpConnection(asyncio.Protocol):
         return bool(poll.poll(0))
 
     def close(self) -> None:
-        """End the connection at once."""
-        self._state = "closed"
-        self._transport.abort()
+        """End the connection at once; whoever waits for the rest of an answer gets a NetError."""
+        self._fail(_ENDED)
+
+    def _begin(self) -> None:
+        if self._state != "idle":
+            # It ended, or something came unasked, before there was a request.
+            raise NetError("broken", CLOSED)
+        self._parser = HttpResponseParser(self)
+        # Line feeds by themselves, a length beside the pieces, and padded sizes of pieces are what some gateways send.
+        self._parser.set_dangerous_leniencies(
+            lenient_optional_cr_before_lf=True, lenient_chunked_length=True, lenient_spaces_after_chunk_size=True
+        )
+        self._state = "head"
+        self.status, self.headers = 0, {}
+        self._open_ended = 0
 
     async def _wait(self) -> None:
         self._waiter = asyncio.get_running_loop().create_future()
@@ -120,11 +126,10 @@ class HttpConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
-            self._may_be_used_again = False
             self._fail(_NOT_HTTP)
         if self._open_ended > limits.HTTP_HEAD_BYTES:
             self._fail(f"it sent a head of more than {limits.HTTP_HEAD_BYTES // 1024} KB")
-        if self._held > limits.HTTP_HELD_BYTES and not self._is_paused:
+        if self._held > limits.HTTP_HELD_BYTES and self._state == "body" and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
         self._wake()
@@ -133,27 +138,31 @@ class HttpConnection(asyncio.Protocol):
         """Take the end of the connection, which is the end of some answers."""
         if self._state == "body" and self._ends_with_connection and exc is None:
             self._state = "idle"
-        else:
-            self._fail(reason(exc) if exc is not None else _CLOSED)
-        self._may_be_used_again = False
-        self._wake()
+        self._fail(reason(exc) if exc is not None else CLOSED)
 
     def _fail(self, why: str) -> None:
+        """End the connection; an answer that is not whole is broken off."""
         if self._state in ("head", "body"):
-            self._failure = NetError("broken", why, sent=self._state == "body")
-            self.close()
+            self._failure = NetError("broken", why, sent=True)
+        self._state = "closed"
+        self._transport.abort()
+        self._wake()
 
     # --- what the parser tells ---
+
+    def on_message_begin(self) -> None:
+        """Take the begin of an answer; after a whole one it is a second that nobody asked for."""
+        if self._state == "idle":
+            self._may_be_used_again = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; those after a body say nothing that is needed."""
         if self._state == "head":
-            key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+            key, text = name.decode("latin-1").lower(), value.strip().decode("latin-1")
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
         """Take the end of a head."""
-        self._open_ended = 0
         if self._state != "head":
             return
         status = self._parser.get_status_code()
@@ -161,15 +170,22 @@ class HttpConnection(asyncio.Protocol):
             # Only the announcement of an answer. One that goes on in another language stops the parser.
             self.headers = {}
             return
+        coding = self.headers.get("transfer-encoding")
+        if status < 100 or (coding is not None and coding.lower() != "chunked"):
+            self._fail(_NOT_HTTP)
+            return
         self.status = status
         self._state = "body"
-        self._ends_with_connection = not ("content-length" in self.headers or "transfer-encoding" in self.headers)
-        self._may_be_used_again = self._parser.should_keep_alive()
+        self._open_ended = 0
+        has_length = "content-length" in self.headers
+        self._ends_with_connection = coding is None and not has_length
+        # Of two ends that were announced only one can be right.
+        self._may_be_used_again = self._parser.should_keep_alive() and not (coding and has_length)
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body."""
-        self._open_ended = 0
         if self._state == "body":
+            self._open_ended = 0
             self._pieces.append(body)
             self._held += len(body)
 
@@ -177,6 +193,3 @@ class HttpConnection(asyncio.Protocol):
         """Take the end of an answer."""
         if self._state == "body":
             self._state = "idle"
-        elif self._state == "idle":
-            # A second answer to one request.
-            self._may_be_used_again = False
