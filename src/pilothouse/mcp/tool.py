@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.secrets_asked import secret_asked
-from pilothouse.mcp.troubles import NeedsConsent
+from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, patience, waiting
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.invisible import plain
@@ -124,18 +125,12 @@ class McpTool:
         self._server.history.call(self._listed.name, seconds, ok=False)
 
     def _refusal(self) -> ToolOutput | None:
-        server, name = self._server, self._listed.name
-        if not server.current or not server.entry.enabled:
-            return _failure("SERVER_OFF", f"The server “{server.name}” was switched off or changed.")
-        state, fingerprint = server.around.catalogue.state(server.entry, name)
-        if state is None:
-            return _failure("TOOL_NOT_FOUND", f"The server “{server.name}” does not offer {name} any more.")
-        if state != "offered" or fingerprint != self._listed.fingerprint:
-            message = f"The definition of {self.qualified_name} changed; the person must look at it first."
-            return _failure("TOOL_CHANGED", message)
-        wait = server.breaker.wait()
+        if (outdated := _outdated(self._server, self._listed)) is not None:
+            return outdated
+        wait = self._server.breaker.wait()
         if wait:
-            message = f"“{server.name}” failed several times in a row; it is tried again in {math.ceil(wait)} s."
+            name = self._server.name
+            message = f"“{name}” failed several times in a row; it is tried again in {math.ceil(wait)} s."
             return _failure("SERVER_UNAVAILABLE", message, retryable=True)
         return None
 
@@ -152,6 +147,7 @@ class _Attempt:
         self, server: Server, tool: ServerTool, arguments: JsonObject, context: CallContext, feedback: CallFeedback
     ) -> None:
         self._server = server
+        self._tool = tool
         self._name = tool.name
         self._promised = tool.output_schema
         self._arguments = arguments
@@ -161,25 +157,33 @@ class _Attempt:
         self._attempts = 0
 
     async def carry_out(self, *, safe: bool) -> ToolOutput | ToolPaused:
-        """Call, and once more when nothing reached the server or repeating does no harm; wait out a rate limit."""
+        """Call, and once more when nothing reached the server or repeating does no harm; wait while it is busy."""
         if _stayed_out(self._context.resumed):
             return _failure("SIGN_IN_NEEDED", f"The person did not sign in to “{self._server.name}”.")
-        wait = limits.RETRY_FIRST_WAIT
         while True:
             self._attempts += 1
             try:
                 return await self._once()
+            except _Outdated as refused:
+                return self._output(_perhaps(refused.output) if self._resumed else refused.output)
+            except SignInNeeded as error:
+                return self._paused(error)
             except ChannelError as error:
-                if isinstance(error, SignInNeeded):
-                    return self._paused(error)
-                limited = error.status == 429 and self._attempts <= limits.MODEL_TRIES
-                again = limited or (self._attempts == 1 and (safe or not error.sent))
+                busy = error.status in TURNED_AWAY
+                again = self._attempts <= (limits.MODEL_TRIES if busy else 1) and (safe or not error.sent)
                 if isinstance(error, _NotStarted) or not again:
                     return self._failed(error)
-                if limited:
-                    self._feedback.progress(None, None, error.message)
-                    await asyncio.sleep(max(wait, error.retry_after or 0.0))
-                    wait = min(wait * 2, limits.RETRY_MAX_WAIT)
+                if busy:
+                    await self._wait(error)
+
+    async def _wait(self, error: ChannelError) -> None:
+        """Give a busy server the time that it asks for, or longer each time; that time is told and not the call's."""
+        # Those that were turned away together do not come back together.
+        varied = random.uniform(1, 1 + limits.BACKOFF_JITTER)  # noqa: S311
+        until = time.monotonic() + patience(self._attempts, error.retry_after) * varied
+        while (left := until - time.monotonic()) > 0:
+            self._feedback.progress(None, None, waiting(error, left))
+            await asyncio.sleep(min(left, limits.STARTING_TOLD))
 
     async def _once(self) -> ToolOutput | ToolPaused:
         # Imported at the first call: a run that only offers tools does without.
@@ -209,13 +213,18 @@ class _Attempt:
 
     async def _replied(self) -> tuple[Session, JsonObject | InputRequired]:
         """Return what the server answered, and in which session; it is busy from before it is started."""
-        with self._server.connection(self._context.conversation_id).using():
+        connection = self._server.connection(self._context.conversation_id)
+        is_known = connection.up and self._attempts == 1
+        with connection.using():
             try:
                 session = await self._started()
             except SignInNeeded:
                 raise
             except ChannelError as error:
                 raise _NotStarted(error) from None
+            # A server that has come up since may have another tool under that name than the one that was looked at.
+            if not is_known and (refused := _outdated(self._server, self._tool)) is not None:
+                raise _Outdated(refused)
             return session, await self._ask(session)
 
     async def _started(self) -> Session:
@@ -278,6 +287,14 @@ class _Attempt:
         return ToolOutput(output.text, output.error, data, output.parts)
 
 
+class _Outdated(Exception):
+    """The tool is not the one any more that the run began with; nothing was sent."""
+
+    def __init__(self, output: ToolOutput) -> None:
+        super().__init__(output.text)
+        self.output = output
+
+
 class _NotStarted(ChannelError):
     """The server could not be reached at all."""
 
@@ -299,6 +316,19 @@ def _stayed_out(resumed: Resumed | None) -> bool:
     if resumed is None or _SIGN_IN not in resumed.state:
         return False
     return resumed.answers.get(_SIGN_IN, {}).get("action") != "accept"
+
+
+def _outdated(server: Server, tool: ServerTool) -> ToolOutput | None:
+    """Return why a tool as it was when the run began must not be called any more; None when it may be."""
+    if not server.current or not server.entry.enabled:
+        return _failure("SERVER_OFF", f"The server “{server.name}” was switched off or changed.")
+    state, fingerprint = server.around.catalogue.state(server.entry, tool.name)
+    if state is None:
+        return _failure("TOOL_NOT_FOUND", f"The server “{server.name}” does not offer {tool.name} any more.")
+    if state != "offered" or fingerprint != tool.fingerprint:
+        message = f"The definition of {tool.qualified_name} changed; the person must look at it first."
+        return _failure("TOOL_CHANGED", message)
+    return None
 
 
 def _times(server: Server, name: str) -> CallTimes:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from pilothouse.mcp.channel import ChannelError
+from pilothouse.types import limits
 
 # Answers that stay the same however often one asks.
 _FINAL_STATUS = {200, 400, 401, 402, 403, 404, 405, 406, 410, 415}
+
+
+# Too many requests, or nobody there behind a gateway: a while later it may be otherwise.
+_TOO_MANY = 429
+TURNED_AWAY = frozenset({_TOO_MANY, 502, 503, 504})
 
 
 class Hopeless(ChannelError):
@@ -19,6 +27,23 @@ class NeedsConsent(Hopeless):
 def is_hopeless(error: ChannelError) -> bool:
     """Return whether trying again would change nothing."""
     return isinstance(error, Hopeless) or error.status in _FINAL_STATUS or bool(error.certificate)
+
+
+def patience(attempt: int, asked: float | None) -> float:
+    """Return the seconds before another try after so many: 1, 2, 4, 8, and never less than the server asks for."""
+    return max(min(limits.RETRY_FIRST_WAIT * 2.0 ** (attempt - 1), limits.RETRY_MAX_WAIT), asked or 0.0)
+
+
+def rate_limited(seconds: float) -> str:
+    """Return what a person reads while a server lets nobody in."""
+    return f"Rate limited. Try again in {math.ceil(seconds)} seconds."
+
+
+def waiting(error: ChannelError, seconds: float) -> str:
+    """Return what a person reads while a call waits for a server that turned it away."""
+    if error.status == _TOO_MANY:
+        return rate_limited(seconds)
+    return f"{error.message} Trying again in {math.ceil(seconds)} seconds."
 
 
 def needs_consent(name: str, *, changed: bool) -> NeedsConsent:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.troubles import rate_limited
 from pilothouse.net.addresses import Place, place_of
 from pilothouse.net.certificates import shown_by
 from pilothouse.net.errors import NetError
@@ -80,7 +81,7 @@ def _status_words(status: int, host: str, wait: float | None, page: bool) -> tup
     if status == 403:
         return f"{host} refuses access (403).", "Check that this key or account may use the server."
     if status == 429:
-        return f"Rate limited. Try again in {math.ceil(wait or limits.RETRY_FIRST_WAIT)} seconds.", ""
+        return rate_limited(wait or limits.RETRY_FIRST_WAIT), ""
     if status in _AWAY:
         return f"{host} is not available at the moment ({status}).", "Try again in a while."
     if page:

@@ -146,7 +146,8 @@ SERVERS_RUNNING = 10
 INSTALL_TIMEOUT = 120.0
 # Most servers end when their input does; the others are told so after this, and are not waited for at the end.
 STOP_POLITELY = 0.5
-# A call that waits for its server to start says so this often, well within any tool's time without progress.
+# A call that waits for its server to start, or to let it in, says so this often, well within any tool's time without
+# progress.
 STARTING_TOLD = 5.0
 
 # --- MCP servers as pages see them --------------------------------------------------------------
