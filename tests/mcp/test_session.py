@@ -150,10 +150,29 @@ async def test_changes_of_the_tools_are_heard_in_the_modern_era() -> None:
 
 @pytest.mark.case("HND-02")
 @pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])
-async def test_every_version_of_the_handshake_is_spoken(version: str) -> None:
-    async with talking("--version", version) as talked:
+async def test_every_version_of_the_handshake_is_spoken_and_the_newest_proposed(version: str, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    async with talking("--version", version, "--record", record) as talked:
         assert talked.session.facts.protocol_version == version
         assert await talked.say("ahoy") == "ahoy"
+    (proposed,) = await got(record, "initialize")
+    assert proposed["params"]["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.case("HND-04")
+async def test_a_server_that_refuses_the_handshake_is_no_connection() -> None:
+    with pytest.raises(ChannelError, match="It refused the connection: Method not found"):
+        async with talking("--refuses", "initialize"):
+            raise AssertionError("it was let in")
+
+
+@pytest.mark.case("CON-12", "CON-18")
+async def test_a_server_that_does_not_know_the_ping_is_alive_and_one_that_never_answers_is_not() -> None:
+    async with talking("--refuses", "ping") as talked, asyncio.timeout(10):
+        await talked.session.ping()
+    async with talking("--ignores", "ping") as talked:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(talked.session.ping(), 0.2)
 
 
 @pytest.mark.case("HND-04", "PROTO-03")
@@ -281,6 +300,13 @@ async def test_answers_that_bend_the_form_are_understood(line: str) -> None:
         assert said(await talked.session.call_tool("raw", {"line": line})) == "ok"
 
 
+@pytest.mark.case("HND-07")
+async def test_a_result_that_is_a_bare_list_is_one_of_items() -> None:
+    async with talking() as talked:
+        line = '{"jsonrpc":"2.0","id":$ID,"result":[{"name":"bare"}]}'
+        assert await talked.session.call_tool("raw", {"line": line}) == {"items": [{"name": "bare"}]}
+
+
 @pytest.mark.case("F-08")
 async def test_numbers_that_json_does_not_have_are_taken_for_nothing() -> None:
     async with talking() as talked:
@@ -317,14 +343,21 @@ async def listed(*pages: dict[str, Any] | list[Any]) -> ToolListing:
 @pytest.mark.case("HND-06", "HND-07", "HND-08", "HND-12", "HND-13")
 async def test_lists_of_every_shape_are_read_page_by_page() -> None:
     listing = await listed(
-        {"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "2"},
-        {"items": [{"name": "b", "parameters": {"properties": {}}}], "next": "3"},
-        {"data": [{"name": "c", "input_schema": {}}], "cursor": 4},
+        {"tools": [{"name": "a", "inputSchema": {"title": "A"}}], "nextCursor": "2"},
+        {"items": [{"name": "b", "parameters": {"title": "B"}}], "next": "3"},
+        {"data": [{"name": "c", "input_schema": {"title": "C"}}], "cursor": 4},
         {"tools": [{"name": "d"}], "next_cursor": "5"},
         [{"name": "e", "description": None}],
     )
     assert [tool["name"] for tool in listing.tools] == list("abcde")
-    assert {tool["inputSchema"]["type"] for tool in listing.tools} == {"object"}
+    assert [tool["inputSchema"] for tool in listing.tools] == [
+        {"type": "object", "title": "A"},
+        {"type": "object", "title": "B"},
+        {"type": "object", "title": "C"},
+        {"type": "object"},
+        {"type": "object"},
+    ]
+    assert not {"parameters", "input_schema"} & {key for tool in listing.tools for key in tool}
     assert {tool["description"] for tool in listing.tools} == {""}
     assert (listing.pages, listing.cut) == (5, "")
 
@@ -356,27 +389,35 @@ async def test_a_list_of_no_known_shape_is_noted() -> None:
     assert any("unexpected shape" in note for note in listing.notes)
 
 
-@pytest.mark.case("HND-10", "HND-18")
-async def test_a_gateway_without_tools_is_asked_server_by_server() -> None:
+@pytest.mark.case("HND-10")
+async def test_a_gateway_without_tools_is_asked_server_by_server_and_page_by_page() -> None:
     asked: list[tuple[str, dict[str, Any]]] = []
 
     async def request(method: str, params: JsonObject) -> JsonObject:
         asked.append((method, params))
         if method == "servers/list":
             return {"servers": [{"name": "one"}, "two"]}
-        return {"tools": [{"name": f"{params['server']}_tool"}] if "server" in params else []}
+        if params.get("server") == "one" and "cursor" not in params:
+            return {"tools": [{"name": "one_first"}], "nextCursor": "2"}
+        return {"tools": [{"name": f"{params['server']}_last"}] if "server" in params else []}
 
     listing = await list_tools(request)
-    assert [tool["name"] for tool in listing.tools] == ["one_tool", "two_tool"]
-    assert [method for method, _ in asked] == ["tools/list", "servers/list", "tools/list", "tools/list"]
+    assert [tool["name"] for tool in listing.tools] == ["one_first", "one_last", "two_last"]
+    assert asked == [
+        ("tools/list", {}),
+        ("servers/list", {}),
+        ("tools/list", {"server": "one"}),
+        ("tools/list", {"server": "one", "cursor": "2"}),
+        ("tools/list", {"server": "two"}),
+    ]
 
 
 @pytest.mark.case("HND-11")
 async def test_a_list_that_never_comes_is_told_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (limits.LIST_TIMEOUT, limits.SERVERS_LIST_TIMEOUT) == (15.0, 10.0)
     monkeypatch.setattr(limits, "LIST_TIMEOUT", 0.1)
-
     async with talking("--list-delay", 30) as talked:
-        with pytest.raises(ChannelError, match=r"within 0\.1 s"):
+        with pytest.raises(ChannelError, match=r"It did not list its tools within 0\.1 s\."):
             await talked.session.list_tools()
 
 

@@ -80,7 +80,10 @@ async def _by_server(request: Request, listing: ToolListing) -> None:
     try:
         async with asyncio.timeout(limits.SERVERS_LIST_TIMEOUT):
             names = server_names(await request("servers/list", {}))
-    except (RpcError, BadAnswer, TimeoutError):
+    except TimeoutError:
+        listing.cut = f"It did not list its servers within {limits.SERVERS_LIST_TIMEOUT:g} s."
+        return
+    except (RpcError, BadAnswer):
         return
     for name in names:
         if listing.cut:

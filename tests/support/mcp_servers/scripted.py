@@ -12,6 +12,8 @@
     --list-delay SECONDS  before each list of tools
     --version V         the protocol version it answers with
     --era modern        speaks 2026-07-28 only
+    --refuses METHOD    does not know this method
+    --ignores METHOD    never answers this method
     --ignore-term       ignores SIGTERM and the end of its input
     --spawn             starts a child that leaves its process group, and says its pid on standard error
 
@@ -81,7 +83,9 @@ class Server:
 
     def reply(self, number: object, method: str, params: dict[str, Any]) -> None:
         modern = self.options.era == "modern"
-        if method == "server/discover" and modern:
+        if method in (self.options.refuses, self.options.ignores):
+            self.refuse(number, method)
+        elif method == "server/discover" and modern:
             meta = {"io.modelcontextprotocol/serverInfo": {"name": "scripted", "version": "1.0"}}
             found = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, "_meta": meta}
             self.write({"id": number, "result": {"resultType": "complete", **found}})
@@ -101,6 +105,10 @@ class Server:
         elif self.options.start == "probe-exit":
             os._exit(9)
         else:
+            self.write({"id": number, "error": {"code": -32601, "message": "Method not found"}})
+
+    def refuse(self, number: object, method: str) -> None:
+        if method == self.options.refuses:
             self.write({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 
     def tools(self) -> list[Any]:
@@ -246,7 +254,7 @@ def begin(options: argparse.Namespace) -> None:
 
 def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser()
-    for name in ("tools", "record", "start", "say", "version", "era"):
+    for name in ("tools", "record", "start", "say", "version", "era", "refuses", "ignores"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0)
