@@ -217,6 +217,21 @@ def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
         assert re.search(r"Connected \(\d+ tools\)", status)
 
 
+def test_a_server_whose_tools_are_not_known_says_why(home: Path, tmp_path: Path) -> None:
+    assert "no MCP servers yet" in pilothouse(home, "mcp", "status").err
+    script = tmp_path / "gone.py"
+    added = pilothouse(home, "mcp", "add", "gone", "--", sys.executable, str(script))
+    assert "mcp enable gone" in pilothouse(home, "mcp", "tools", "gone").err
+    found = FINGERPRINT.search(added.err)
+    assert found is not None
+    told = f"“gone” does not start: there is no file {script}."
+    assert_told(pilothouse(home, "mcp", "enable", "gone", "--consent", found[1]), 1, told, "whole path")
+    assert_told(pilothouse(home, "mcp", "tools", "gone"), 1, told, "whole path")
+    assert pilothouse(home, "mcp", "disable", "gone").code == 0
+    assert "switched off" in pilothouse(home, "mcp", "tools", "gone").err
+    assert f"command    {sys.executable}" in pilothouse(home, "mcp", "status", "gone").out
+
+
 @pytest.mark.slow
 @pytest.mark.case("SPAWN-10")
 def test_what_a_server_wrote_outlives_the_command_that_started_it(home: Path, echo: Echo) -> None:

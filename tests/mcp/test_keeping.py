@@ -109,6 +109,34 @@ def test_recorded_messages_are_bounded_in_number_and_size() -> None:
     ("entry", "code", "words", "message", "fix"),
     [
         (local(), 3, ["starting", "boom", ""], "“GitHub” ended with exit code 3: boom", "log"),
+        (
+            local(),
+            1,
+            ["node:internal/x:1", "    throw err;", "TypeError: no such thing", "    at y", "", "Node.js v24.19.0"],
+            "“GitHub” ended with exit code 1: TypeError: no such thing",
+            "log",
+        ),
+        (
+            local("npm", "x"),
+            1,
+            ["npm error could not determine executable to run", "npm error A complete log of this run is in: /x.log"],
+            "“GitHub” ended with exit code 1: npm error could not determine executable to run",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ["Error: Cannot find module '/home/me/dist/index.js'", "    at x", "Node.js v24.19.0"],
+            "“GitHub” does not start: there is no file /home/me/dist/index.js.",
+            "whole path",
+        ),
+        (
+            local(),
+            2,
+            ["python: can't open file '/home/me/server.py': [Errno 2] No such file or directory"],
+            "“GitHub” does not start: there is no file /home/me/server.py.",
+            "whole path",
+        ),
         (local(), -9, [], "“GitHub” ended by signal 9 and said nothing.", "log"),
         (local("npm", "x"), 1, ["npm ERR! code ENOTFOUND"], "Failed to install GitHub. Check network.", ""),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from pilothouse.cli.servers import find
+from pilothouse.cli.servers import NO_SERVERS, find
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types.host import LOCAL_OWNER
@@ -26,6 +26,8 @@ async def status(name: str | None, *, as_json: bool) -> int:
         rows = [{"server": one, "status": facts.get(one.id)} for one in chosen]
         out.json(rows)
         return 0
+    if not chosen:
+        messages().line(NO_SERVERS)
     for number, one in enumerate(chosen):
         if number:
             out.line()
@@ -43,7 +45,9 @@ def _show(one: ServerView, facts: ServerStatus | None, out: Terminal) -> None:
 
 def _facts(one: ServerView, facts: ServerStatus | None) -> Iterator[tuple[str, str]]:
     yield "state", one.label
-    yield "address", one.address
+    yield "command" if one.transport == "stdio" else "URL", one.address
+    if one.tool_count:
+        yield "tools", str(one.tool_count)
     if one.protocol_version:
         yield (
             "protocol",

@@ -28,7 +28,7 @@ async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
             return await _confirm(api, server, confirm)
         if server is not None and server.enabled and not server.tool_count and server.consent is None:
             # Nobody has asked it yet.
-            await api.test_server(LOCAL_OWNER, server.id)
+            await _ask(api, server)
         listed = await api.server_tools(LOCAL_OWNER, server.id if server is not None else None)
     out = output()
     if as_json:
@@ -38,13 +38,23 @@ async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
     if rows:
         show_table(out, ("tool", "", "what it does"), rows)
     else:
-        messages().line("No tools are known. `pilothouse mcp test NAME` asks a server for its tools.")
+        messages().line(_nothing(server))
     for tool in listed.tools:
         if tool.state in ("changed", "quarantined"):
             messages().line(f"{one_line(tool.qualified_name)}: {one_line(tool.reason)}", "yellow")
         for warning in tool.warnings:
             messages().line(f"{one_line(tool.qualified_name)}: {one_line(warning)}", "yellow")
     return 0
+
+
+def _nothing(server: ServerView | None) -> str:
+    if server is None:
+        return "No tools are known. `pilothouse mcp test NAME` asks a server for its tools."
+    if server.consent is not None:
+        return f"Its tools are known once it was started. Look at it: pilothouse mcp enable {server.slug}"
+    if not server.enabled:
+        return f"It is switched off, and its tools are not known. Switch it on: pilothouse mcp enable {server.slug}"
+    return "It offers no tools."
 
 
 def _state(tool: ServerTool) -> str:
@@ -100,13 +110,18 @@ async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str |
     return 0 if trial.ok else 1
 
 
+async def _ask(api: ClientApi, server: ServerView) -> None:
+    """Ask a server for its tools; raise why it does not answer."""
+    test = await api.test_server(LOCAL_OWNER, server.id)
+    if not test.ok:
+        raise PilothouseError("server_failed", test.message, fix=test.fix)
+
+
 async def _find_tool(api: ClientApi, server: ServerView, name: str) -> ServerTool:
     """Return a tool; a server that was never asked for its tools is asked now."""
     for asked in (False, True):
         if asked:
-            test = await api.test_server(LOCAL_OWNER, server.id)
-            if not test.ok:
-                raise PilothouseError("server_failed", f"{server.name}: {test.message}", fix=test.fix)
+            await _ask(api, server)
         known = (await api.server_tools(LOCAL_OWNER, server.id)).tools
         names = (name, f"{server.slug}.{name}")
         found = next((tool for tool in known if tool.name in names or tool.qualified_name in names), None)

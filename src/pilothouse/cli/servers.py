@@ -20,6 +20,8 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.servers import ImportRequest, ServerPatch, ServerView
 
+NO_SERVERS = "There are no MCP servers yet. Add one: pilothouse mcp add --help"
+
 
 async def find(api: ClientApi, name: str) -> ServerView:
     """Return the server of this name, prefix or id."""
@@ -39,7 +41,7 @@ async def list_servers(*, as_json: bool) -> int:
     if rows:
         show_table(out, ("prefix", "name", "state", "command or URL"), rows)
     else:
-        aside.line("There are no MCP servers yet. Add one: pilothouse mcp add --help")
+        aside.line(NO_SERVERS)
     for one in servers.servers:
         _tell_trouble(one)
     if servers.problem is not None:
@@ -59,7 +61,8 @@ def _tell_trouble(one: ServerView) -> None:
         aside.line(f"{one.slug}: {one_line(f'{one.last_error} {one.fix}')}", "yellow")
     if one.changed_tools or one.quarantined_tools:
         count = one.changed_tools + one.quarantined_tools
-        aside.line(f"{one.slug}: {count} tools wait for a look: pilothouse mcp tools {one.slug}", "yellow")
+        wait = "1 tool waits" if count == 1 else f"{count} tools wait"
+        aside.line(f"{one.slug}: {wait} for a look: pilothouse mcp tools {one.slug}", "yellow")
 
 
 async def add(target: Sequence[str] | None, form: ServerForm) -> int:
@@ -137,9 +140,9 @@ async def _try(api: ClientApi, server: ServerView) -> int:
     """Say in one sentence how reaching a server went."""
     result = await api.test_server(LOCAL_OWNER, server.id)
     if result.ok:
-        output().line(f"{server.slug}: {one_line(result.message)}", "green")
+        output().line(one_line(result.message), "green")
         return 0
-    messages().line(f"{server.slug}: {one_line(result.message)}", "red")
+    messages().line(one_line(result.message), "red")
     if result.fix:
         messages().line(one_line(result.fix))
     return 1

@@ -28,6 +28,11 @@ _VARIABLE = re.compile(
     r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b[^\n]{0,60}?\b(?:required|not set|must be set|missing|not found|undefined)\b"
     r"|\b(?:required|missing|set|provide|define)\b[^\n]{0,60}?\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 )
+# A script that is not where the command looks for it.
+_NO_FILE = re.compile(r"Cannot find module '((?:\w:)?[/\\][^'\n]+)'|can't open file '([^'\n]+)'")
+# What an interpreter or npm writes below an error.
+_NO_NEWS = re.compile(r"Node\.js v[\d.]+$|npm (?:error|ERR!).*(?:A complete log|_logs[/\\])")
+_ERROR = re.compile(r"(?i:fatal|error|panic)\b|[\w.]*(?:Error|Exception)\b")
 _LINE_CHARS = 300
 
 
@@ -41,11 +46,18 @@ def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None
         return known
     if exit_code is None:
         return error
-    last = next((line.strip() for line in reversed(words) if line.strip()), "")
+    last = _telling(words)
     ending = f"ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
     message = f"“{entry.name}” {ending}"
     message += f": {last[:_LINE_CHARS]}" if last else " and said nothing."
     return ChannelError(message, fix="Its log shows the last lines it wrote. Check the command.", sent=error.sent)
+
+
+def _telling(words: Sequence[str]) -> str:
+    """Return the last line that says what went wrong, else the last one; what is indented only says where."""
+    lines = [line.rstrip() for line in words if line.strip() and not _NO_NEWS.match(line)]
+    errors = [line for line in lines if _ERROR.match(line)]
+    return next(iter((errors or lines)[-1:]), "").strip()
 
 
 def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
@@ -71,11 +83,23 @@ def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
             return Hopeless(message, fix="Check its name and version.", sent=False)
         if _NO_NETWORK.search(said):
             return Hopeless(f"Failed to install {name}. Check network.", sent=False)
-    if "docker" in (kind, entry.package.identifier):
-        if _NO_DOCKER.search(said):
-            return Hopeless("Docker is not running.", fix="Start Docker and try again.", sent=False)
-        if _NO_IMAGE.search(said):
-            return Hopeless(f"Failed to install {name}. Check network.", fix="Check the image's name too.", sent=False)
+    if "docker" in (kind, entry.package.identifier) and (trouble := _docker_words(name, said)):
+        return trouble
+    if file := _NO_FILE.search(said):
+        return _no_file(name, file[1] or file[2])
     if variable := _VARIABLE.search(said):
         return missing_value(name, variable[1] or variable[2])
     return None
+
+
+def _docker_words(name: str, said: str) -> ChannelError | None:
+    if _NO_DOCKER.search(said):
+        return Hopeless("Docker is not running.", fix="Start Docker and try again.", sent=False)
+    if _NO_IMAGE.search(said):
+        return Hopeless(f"Failed to install {name}. Check network.", fix="Check the image's name too.", sent=False)
+    return None
+
+
+def _no_file(name: str, path: str) -> Hopeless:
+    message = f"“{name}” does not start: there is no file {path[:_LINE_CHARS]}."
+    return Hopeless(message, fix="Give its whole path, or the folder in which the command starts.", sent=False)
