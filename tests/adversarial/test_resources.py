@@ -93,7 +93,7 @@ async def test_a_huge_resource_and_a_huge_address_are_cut_and_that_is_said(
     async with given(home, content) as (call, _):
         assert call.data["cut"] is True
         assert len(call.text) < limits.RESULT_CHARS + 200
-        assert len(call.data["content"][0]["uri"]) < limits.RESULT_LABEL_CHARS + 100
+        assert len(call.data["content"][0]["uri"]) < 3_000
 
 
 @pytest.mark.case("PROTO-06")

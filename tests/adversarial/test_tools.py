@@ -64,7 +64,9 @@ def test_a_name_that_deceives_is_set_aside_and_the_rest_works(name: str) -> None
 
 @pytest.mark.case("TOOL-05")
 def test_of_two_names_that_look_alike_the_second_is_set_aside() -> None:
-    assert [bool(reason) for reason in reasons([tool("Read"), tool("read"), tool("read_2")])] == [False, True, False]
+    for first, second in (("Read", "read"), ("read", "READ"), ("read", "read")):
+        found = reasons([tool(first), tool(second), tool("read_2")])
+        assert [bool(reason) for reason in found] == [False, True, False]
 
 
 @pytest.mark.case("TOOL-05", "TOOL-07")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -81,7 +82,7 @@ async def test_a_call_that_waited_for_leave_is_requested_once(home: Path) -> Non
     assert [facts["step"] for facts in steps(home)] == ["requested", "waiting", "executing", "ended"]
 
 
-@pytest.mark.case("OBS-10")
+@pytest.mark.case("OBS-09", "OBS-10")
 @pytest.mark.parametrize("wanted", ["", "1"])
 async def test_every_message_is_logged_only_where_someone_asked_for_it(
     home: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
@@ -91,7 +92,11 @@ async def test_every_message_is_logged_only_where_someone_asked_for_it(
         await add_server(chat)
         await chat.say(allow=("far.*",))
     verbose = [record["message"] for record in logged(home) if record["level"] == "debug"]
-    assert any("Far out tools/call" in message for message in verbose) == bool(wanted)
+    asked = [
+        found[1] for message in verbose if (found := re.fullmatch(r"Far out tools/call (\d+), \d+ bytes", message))
+    ]
+    assert len(asked) == bool(wanted)
+    assert all(any(message.startswith(f"Far in  {number}, ") for message in verbose) for number in asked)
     assert bool(verbose) == bool(wanted)
     assert PRIVATE not in (home / "logs" / "pilothouse.log").read_text(encoding="utf-8")
 
@@ -120,5 +125,6 @@ async def test_a_call_of_a_server_is_on_record_after_a_restart_with_its_result_w
         assert call.data["arguments"] == {"bytes": 1_000_000}
         assert list(call.data["phases"])[-2:] == ["executing", "completed"]
         assert call.data["elapsedMs"] > 0
+        assert limits.RESULT_CHARS == 32_000
         assert 1000 < len(call.text) < limits.RESULT_CHARS + 200
         assert (await host.api.result(ME, call.id)).parts[0].text == "x" * 1_000_000

@@ -282,6 +282,7 @@ def test_a_long_or_odd_name_is_cut_and_marked_the_same_way_every_time() -> None:
     assert long == wire_name("github", "x" * 100) != wire_name("github", "x" * 101)
     assert odd.startswith("github__files_read_")
     assert odd != wire_name("github", "files_read")
+    assert wire_name("github", "a.b_c") != wire_name("github", "a_b.c")
 
 
 @pytest.mark.case("NAM-02")

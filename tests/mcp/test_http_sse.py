@@ -209,12 +209,16 @@ async def test_a_page_instead_of_a_stream_is_told() -> None:
 @pytest.mark.case("OBS-08", "OBS-09")
 async def test_the_log_tells_names_and_beginnings_but_no_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "pilothouse.mcp")
-    async with serving(OldGateway()) as server, talking(to(server, headers={"X-API-Key": "very-secret"})) as talk:
-        await talk.ask("ping")
-    told = caplog.text
-    assert "event 'endpoint'" in told
-    assert "x-api-key" in told.lower()
-    assert "messages go to" in told
+    gateway = OldGateway()
+    async with serving(gateway) as server, talking(to(server, headers={"X-API-Key": "very-secret"})) as talk:
+        gateway.say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x" * 1_000}})
+        await talk.other()
+        told = caplog.text
+    assert f"GET to {server.url} with headers X-API-Key, accept, cache-control" in told
+    assert "event 'endpoint': b'/message?" in told
+    assert f"messages go to {server.url}/message\n" in told
+    payloads = [record.args[1] for record in caplog.records if record.msg == "event %r: %s" and record.args]  # type: ignore[index]
+    assert max(len(payload) for payload in payloads) == 200  # type: ignore[arg-type]
     assert "very-secret" not in told
 
 

@@ -51,6 +51,21 @@ def test_a_result_that_breaks_its_promise_is_passed_on_and_noted() -> None:
 
 
 @pytest.mark.case("TOOL-10")
+def test_content_that_nobody_knows_and_an_error_that_is_called_none_are_passed_on_as_text() -> None:
+    odd: list[Any] = [{"type": "hologram", "data": [1]}, "bare", 7, {"no": "type"}]
+    output = to_output({"content": odd, "isError": False})
+    assert [(part.kind, part.text) for part in output.parts] == [
+        ("text", '{"type":"hologram","data":[1]}'),
+        ("text", "bare"),
+        ("text", "7"),
+        ("text", '{"no":"type"}'),
+    ]
+    assert '{"type":"hologram","data":[1]}' in output.text
+    failed = to_output({"content": [{"type": "text", "text": "Error: no such city"}], "isError": False})
+    assert (failed.error, failed.text) == (None, "Error: no such city")
+
+
+@pytest.mark.case("TOOL-10")
 @pytest.mark.parametrize(
     "schema",
     [

@@ -57,8 +57,8 @@ async def test_sub_protocols_and_headers_are_offered(caplog: pytest.LogCaptureFi
         assert request is not None
         assert request.headers["X-Key"] == "s3cret!!"
         assert server.seen[0].subprotocol == "jsonrpc"
-    assert "X-Key" in caplog.text
-    assert "jsonrpc" in caplog.text
+    place = server.url.replace("http", "ws")
+    assert f"WebSocket at {place} as ('mcp', 'jsonrpc') with headers ['X-Key']" in caplog.text
     assert "s3cret!!" not in caplog.text
 
 

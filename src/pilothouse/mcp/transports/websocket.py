@@ -99,7 +99,7 @@ class WebSocketChannel:
         while True:
             granted = await self._target.access.headers(url) if self._target.access else {}
             headers = {**self._target.headers, **granted}
-            log.debug("WebSocket at %s as %s with headers %s", place_of(url).host, subprotocols, sorted(headers))
+            log.debug("WebSocket at %s://%s:%d as %s with headers %s", *place_of(url), subprotocols, sorted(headers))
             try:
                 return await open_websocket(
                     Upgrade(
