@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from pilothouse.net.addresses import Place
 from pilothouse.net.dialing import dial
+from pilothouse.net.errors import NetError
 from pilothouse.net.http_connection import HttpConnection
 from pilothouse.types import limits
 
@@ -21,13 +23,16 @@ class Pool:
         self._at_work: set[HttpConnection] = set()
         self._room = asyncio.Semaphore(limits.HTTP_CONNECTIONS)
         self._sweeper: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def ask(self, place: Place, request: bytes) -> PooledSource:
         """Send a request and return its answer once the head is there; raise NetError."""
         await self._room.acquire()
         connection: HttpConnection | None = None
         try:
+            self._check_open()
             connection = self._take(place) or await dial(place)
+            self._check_open()
             self._at_work.add(connection)
             await connection.ask(request)
         except BaseException:
@@ -52,7 +57,8 @@ class Pool:
             self._sweeper = loop.call_later(limits.HTTP_SPARE_SECONDS, self._sweep)
 
     def close(self) -> None:
-        """End all connections."""
+        """End all connections; answers that are under way break off, and nothing is asked any more."""
+        self._is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
@@ -61,6 +67,10 @@ class Pool:
         self._spares = 0
         for connection in (*spare, *self._at_work):
             connection.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise NetError("broken", "the connections were closed")
 
     def _take(self, place: Place) -> HttpConnection | None:
         line = self._spare.get(place)
@@ -101,10 +111,17 @@ class PooledSource:
         self._connection: HttpConnection | None = connection
         self.status = connection.status
         self.headers: Mapping[str, str] = connection.headers
-        self.chunk = connection.chunk
+        # The connection's own: every token passes here.
+        self.chunk: Callable[[], Coroutine[Any, Any, bytes | None]] = connection.chunk
 
     async def aclose(self) -> None:
         """Give the connection back, or end it when the body is not at its end."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            # From now on it may bring somebody else's answer.
+            self.chunk = _left
             self._pool.give(self._place, connection)
+
+
+async def _left() -> bytes | None:
+    raise NetError("broken", "its answer was left", sent=True)
