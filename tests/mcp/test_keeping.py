@@ -137,7 +137,7 @@ def test_recorded_messages_are_bounded_in_number_and_size() -> None:
             "“GitHub” does not start: there is no file /home/me/server.py.",
             "whole path",
         ),
-        (local(), -9, [], "“GitHub” ended by signal 9 and said nothing.", "log"),
+        (local(), -9, [], "“GitHub” ended by signal 9 and said nothing.", "Check the command."),
         (local("npm", "x"), 1, ["npm ERR! code ENOTFOUND"], "Failed to install GitHub. Check network.", ""),
         (
             local("pypi", "x"),
@@ -159,7 +159,7 @@ def test_recorded_messages_are_bounded_in_number_and_size() -> None:
             1,
             ["Error: GITHUB_TOKEN environment variable is required"],
             "“GitHub” needs a value for GITHUB_TOKEN.",
-            "Settings",
+            "in Settings, MCP, or with `pilothouse mcp edit GitHub --secret-env GITHUB_TOKEN`.",
         ),
         (local(), 1, ["Please set the BRAVE_API_KEY"], "“GitHub” needs a value for BRAVE_API_KEY.", "Settings"),
         (local("docker", "x"), 1, ["Cannot connect to the Docker daemon at unix:"], "Docker is not running.", "Start"),

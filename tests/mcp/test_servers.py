@@ -378,7 +378,12 @@ async def test_a_secret_typed_anew_restarts_the_server(hosted: Hosted, scripted:
     [
         (ServerInput(name="X", command="no-such-program-here"), "was not found on this machine", "Install"),
         (ServerInput(name="X", command="/no/such/program"), "There is no program at", "path"),
-        (ServerInput(name="X", command=sys.executable, args=("-c", TALKS)), "does not speak MCP", "standard input"),
+        (
+            ServerInput(name="X", command=sys.executable, args=("-c", TALKS)),
+            "does not speak MCP: it wrote “Hello”.",
+            "standard",
+        ),
+        (ServerInput(name="X", command="/bin/echo", args=("Hi",)), "MCP: it wrote “Hi”.", "standard"),
         (ServerInput(name="X", command="/bin/cat"), "", ""),
         (
             ServerInput(name="X", command="/bin/sh", args=("-c", "echo GITHUB_TOKEN is required >&2; exit 1")),

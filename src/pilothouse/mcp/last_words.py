@@ -50,7 +50,8 @@ def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None
     ending = f"ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
     message = f"“{entry.name}” {ending}"
     message += f": {last[:_LINE_CHARS]}" if last else " and said nothing."
-    return ChannelError(message, fix="Its log shows the last lines it wrote. Check the command.", sent=error.sent)
+    fix = "Its log shows the last lines it wrote. Check the command." if last else "Check the command."
+    return ChannelError(message, fix=fix, sent=error.sent)
 
 
 def _telling(words: Sequence[str]) -> str:
@@ -61,9 +62,10 @@ def _telling(words: Sequence[str]) -> str:
 
 
 def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
-    """Return that a process runs but writes something else than MCP."""
+    """Return that a process writes something else than MCP."""
     fix = "Check that the command starts an MCP server that speaks over standard input and output."
-    return ChannelError(f"“{entry.name}” does not speak MCP ({said[:_LINE_CHARS]}).", fix=fix, sent=False)
+    message = f"“{entry.name}” does not speak MCP: it wrote “{said.strip()[:_LINE_CHARS]}”."
+    return ChannelError(message, fix=fix, sent=False)
 
 
 def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
@@ -88,7 +90,7 @@ def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
     if file := _NO_FILE.search(said):
         return _no_file(name, file[1] or file[2])
     if variable := _VARIABLE.search(said):
-        return missing_value(name, variable[1] or variable[2])
+        return missing_value(name, "--secret-env", variable[1] or variable[2])
     return None
 
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
+_RUBBISH = "It writes other things than messages to its output; they stand here and disturb no call."
 
 
 class Sessions:
@@ -132,11 +132,15 @@ class Sessions:
         self, server: Server, connection: Connection, values: Values, agreed: Agreed, options: SessionOptions
     ) -> Session:
         words: deque[str] = deque(maxlen=limits.LAST_WORDS)
-        began = time.time()
+        strange: list[str] = []
 
         def said(line: str) -> None:
             words.append(line)
             server.history.line("stderr", "info", line)
+
+        def garbage(text: str, why: str) -> None:
+            strange[:] = strange or [text]
+            options.on_garbage(text, why)
 
         within = await asyncio.to_thread(self._sandbox, server, agreed) if agreed.sandbox else None
         channel = Stdio(
@@ -153,11 +157,10 @@ class Sessions:
         # It has done nothing yet that would have to be finished.
         connection.hurry = channel.hurry
         try:
-            session = await connect(channel, options)
+            session = await connect(channel, msgspec.structs.replace(options, on_garbage=garbage))
         except ExitedOnProbe:
             raise
         except ChannelError as error:
-            strange = [line.text for line in server.history.lines if line.source == "stdout" and line.at >= began]
             raise _explained(server, channel, error, list(words), strange) from None
         connection.process = lambda: ProcessFacts(
             pid=channel.pid, started_at=channel.started_at, memory_bytes=memory_of(channel.pid)
@@ -196,7 +199,7 @@ def _explained(
 ) -> ChannelError:
     """Return what a failed start means; an exit code counts only if the process ended by itself."""
     ended = channel.closed.done() and channel.closed.result() is not None
-    if strange and not ended:
+    if strange and not (ended and words):
         return wrong_language(server.entry, strange[0])
     told = local_failure(server.entry, error, channel.exit_code if ended else None, words)
     if words:
@@ -207,6 +210,7 @@ def _explained(
 def _options(server: Server, connection: Connection) -> SessionOptions:
     entry, kept, history = server.entry, server.around.catalogue.kept(server.entry), server.history
     traffic, named = server.around.traffic, (server.id, server.name)
+    is_explained = False
 
     def tap(direction: str, message: JsonObject, size: int) -> None:
         traffic.message(named, "out" if direction == "out" else "in", message, size)
@@ -214,6 +218,10 @@ def _options(server: Server, connection: Connection) -> SessionOptions:
         _log.debug("%s %s %s %s, %d bytes", named[1], direction, message.get("method", ""), message.get("id", ""), size)
 
     def garbage(text: str, why: str) -> None:
+        nonlocal is_explained
+        if not is_explained:
+            is_explained = True
+            history.line("host", "warning", _RUBBISH)
         history.line("stdout", "warning", f"{why}: {text}")
         traffic.garbage(named, text)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+from typing import Literal
 
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.types import limits
@@ -14,6 +16,9 @@ _FINAL_STATUS = {200, 400, 401, 402, 403, 404, 405, 406, 410, 415}
 # Too many requests, or nobody there behind a gateway: a while later it may be otherwise.
 _TOO_MANY = 429
 TURNED_AWAY = frozenset({_TOO_MANY, 502, 503, 504})
+
+# How a value is given in a terminal.
+ValueOption = Literal["--secret-env", "--secret-header"]
 
 
 class Hopeless(ChannelError):
@@ -53,12 +58,18 @@ def needs_consent(name: str, *, changed: bool) -> NeedsConsent:
     return NeedsConsent(f"“{name}” {why}; it starts once you allow it.", fix=fix, sent=False)
 
 
-def missing_value(name: str, variable: str) -> Hopeless:
+def missing_value(name: str, option: ValueOption, variable: str) -> Hopeless:
     """Return that a variable or header has no value."""
-    return Hopeless(f"“{name}” needs a value for {variable}.", fix="Enter it in Settings, MCP.", sent=False)
+    fix = f"Enter it in Settings, MCP, or with `{_editing(name, option, variable)}`."
+    return Hopeless(f"“{name}” needs a value for {variable}.", fix=fix, sent=False)
 
 
-def moved_value(name: str, variable: str) -> Hopeless:
+def moved_value(name: str, option: ValueOption, variable: str) -> Hopeless:
     """Return that a secret belongs to another address."""
     message = f"The value of {variable} was given for another address and is not sent to where “{name}” is now."
-    return Hopeless(message, fix="Enter it again in Settings, MCP.", sent=False)
+    fix = f"Enter it again in Settings, MCP, or with `{_editing(name, option, variable)}`."
+    return Hopeless(message, fix=fix, sent=False)
+
+
+def _editing(name: str, option: ValueOption, variable: str) -> str:
+    return shlex.join(["pilothouse", "mcp", "edit", name, option, variable])

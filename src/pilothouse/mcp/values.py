@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.mcp.entries import AUTHORIZATION, SECRET, secret_origin
-from pilothouse.mcp.troubles import Hopeless, missing_value, moved_value
+from pilothouse.mcp.troubles import Hopeless, ValueOption, missing_value, moved_value
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import ServerEntry
@@ -24,10 +24,10 @@ class Values(msgspec.Struct, frozen=True):
 def values_of(entry: ServerEntry, secrets: Secrets, learn: Callable[[str], None]) -> Values:
     """Return the values of an entry; raise a ChannelError that names what is missing."""
 
-    def filled(named: Mapping[str, str]) -> dict[str, str]:
-        return {name: _value(entry, name, value, secrets) for name, value in named.items()}
+    def filled(named: Mapping[str, str], option: ValueOption) -> dict[str, str]:
+        return {name: _value(entry, (option, name), value, secrets) for name, value in named.items()}
 
-    env, headers = filled(entry.config.env), filled(entry.config.headers)
+    env, headers = filled(entry.config.env, "--secret-env"), filled(entry.config.headers, "--secret-header")
     if entry.auth_type == "keyfile" and entry.keyfile_path and AUTHORIZATION not in headers:
         headers[AUTHORIZATION] = f"Bearer {_key(entry, entry.keyfile_path)}"
     for name, value in headers.items():
@@ -38,17 +38,17 @@ def values_of(entry: ServerEntry, secrets: Secrets, learn: Callable[[str], None]
     return Values(env, headers)
 
 
-def _value(entry: ServerEntry, name: str, value: str, secrets: Secrets) -> str:
+def _value(entry: ServerEntry, named: tuple[ValueOption, str], value: str, secrets: Secrets) -> str:
     if not value.startswith(SECRET):
         return value
     try:
         kept = secrets.get(value[len(SECRET) :], secret_origin(entry))
     except PilothouseError as error:
         if error.code == "key_moved":
-            raise moved_value(entry.name, name) from None
+            raise moved_value(entry.name, *named) from None
         raise Hopeless(error.message, fix="Enter it again in Settings, MCP.", sent=False) from None
     if kept is None:
-        raise missing_value(entry.name, name)
+        raise missing_value(entry.name, *named)
     return kept
 
 
