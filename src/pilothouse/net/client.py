@@ -15,7 +15,7 @@ from pilothouse.net.errors import NetError
 from pilothouse.net.pool import Pool
 from pilothouse.net.proxies import proxy_for
 from pilothouse.net.reply import Fetched, Method, Reply
-from pilothouse.net.request import request_bytes, target_of
+from pilothouse.net.request import request_bytes, request_headers, target_of
 
 if TYPE_CHECKING:
     from pilothouse.net.proxied import Proxied
@@ -56,15 +56,16 @@ async def send(
 ) -> Reply:
     """Send a request and return its reply once the headers are there; raise NetError otherwise."""
     target = target_of(url)
-    request = request_bytes(method, target, headers, content)
+    sending = request_headers(method, target, headers, content)
     proxy = proxy_for(url)
     try:
         async with asyncio.timeout(timeout):
             if proxy is None:
+                request = request_bytes(method, target, sending, content)
                 return Reply(await _ways_out().pool.ask(target.place, request))
-            return Reply(await _ways_out().proxied().ask(proxy, method, url, headers, content))
+            return Reply(await _ways_out().proxied().ask(proxy, method, target.url, sending, content))
     except TimeoutError:
-        raise NetError("silent", f"nothing came for {timeout:g} s") from None
+        raise NetError("silent", f"nothing came for {timeout:g} s", sent=True) from None
 
 
 async def fetch(url: str, *, headers: Mapping[str, str] | None = None, timeout: float, limit: int) -> Fetched:

@@ -23,7 +23,8 @@ class Unpacking:
 
     def pieces(self, packed: bytes) -> Iterator[bytes]:
         """Yield what some more bytes unfold to; the next ones may be given when it is at its end."""
-        while packed:
+        # What follows the end of what was compressed belongs to nothing.
+        while packed and not self._unpacking.eof:
             try:
                 piece = self._unpacking.decompress(packed, limits.UNPACK_BYTES)
             except zlib.error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import Sequence
 from itertools import chain, zip_longest
@@ -72,17 +73,16 @@ async def _first_connected(addresses: list[_Info]) -> socket.socket:
                     return done.result()
                 failed.append(error)
     finally:
-        await _give_up(tries)
-    raise failed[0] if failed else OSError("there is no address")
+        for task in tries:
+            task.cancel()
+            task.add_done_callback(_drop)
+    raise failed[0] if failed else OSError(errno.EADDRNOTAVAIL, "the name has no address")
 
 
-async def _give_up(tries: set[asyncio.Task[socket.socket]]) -> None:
-    for task in tries:
-        task.cancel()
-    for task in tries:
-        await asyncio.wait([task])
-        if not task.cancelled() and task.exception() is None:
-            task.result().close()
+def _drop(task: asyncio.Task[socket.socket]) -> None:
+    """Close what a try that is no longer wanted connected to all the same."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
 
 
 async def _socket(info: _Info) -> socket.socket:

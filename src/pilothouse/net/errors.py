@@ -87,6 +87,8 @@ def _library_words(error: BaseException) -> str:
     match error:
         case httpx2.ReadError() | httpx2.WriteError():
             return CLOSED
+        case httpx2.ProxyError():
+            return "the proxy that the environment names refuses"
         case httpx2.RemoteProtocolError():
             closed = "closed" in str(error) or "disconnected" in str(error)
             return CLOSED if closed else "its answer is not HTTP"

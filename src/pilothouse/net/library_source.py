@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import httpx2
 
 from pilothouse.net.errors import NetError, reason
+
+# Whatever sends with httpx2 takes its answers from here. At INFO and below it writes addresses, and an address may
+# carry a token.
+for _name in ("httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class LibrarySource:

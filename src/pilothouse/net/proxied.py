@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 
 import httpx2
@@ -12,10 +11,6 @@ from pilothouse.net.errors import NetError, reason
 from pilothouse.net.library_source import LibrarySource
 from pilothouse.net.reply import Method
 from pilothouse.types import limits
-
-# At INFO and below these write addresses, and an address may carry a token.
-for _name in ("httpx2", "httpcore2"):
-    logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class Proxied:
@@ -27,11 +22,10 @@ class Proxied:
     async def ask(
         self, proxy: str, method: Method, url: str, headers: Mapping[str, str], content: bytes | None
     ) -> LibrarySource:
-        """Send a request and return its answer once the head is there; raise NetError."""
-        sending = {"accept-encoding": "identity", "user-agent": "pilothouse", **headers}
+        """Send a request with all its headers and return its answer once the head is there; raise NetError."""
         try:
             client = self._client(proxy)
-            request = client.build_request(method, url, headers=sending, content=content)
+            request = client.build_request(method, url, headers=headers, content=content)
             return LibrarySource(await client.send(request, stream=True, follow_redirects=False))
         except (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.InvalidURL, ValueError):
             raise NetError("url", "the address or a header is not valid") from None
