@@ -63,6 +63,15 @@ async def answer_to(record: Path, number: object) -> dict[str, Any]:
     return await eventually(found, f"the answer to {number}")
 
 
+async def under_way(session: Session) -> int:
+    """Wait until a call was sent; return its number."""
+
+    async def sent() -> list[int]:
+        return list(session._running)
+
+    return (await eventually(sent, "the call"))[0]
+
+
 # --- the reference implementation ---
 
 
@@ -256,8 +265,11 @@ async def test_progress_for_a_call_of_nobody_moves_nobody(token: object) -> None
         waiting = asyncio.ensure_future(
             talked.session.call_tool("sleep", {"seconds": 0.1}, on_progress=lambda *step: told.append(step))
         )
-        foreign = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token}}
-        talked.channel.pipe_data_received(1, json.dumps(foreign).encode() + b"\n")
+        number = await under_way(talked.session)
+        for foreign in (token, str(number), float(number), number + 1):
+            told_us = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": foreign}}
+            talked.channel.pipe_data_received(1, json.dumps(told_us).encode() + b"\n")
+        assert talked.session.strays == 4
         assert said(await waiting) == "awake"
     assert not told
 
@@ -277,6 +289,7 @@ async def test_progress_in_numbers_beyond_all_numbers_is_progress_all_the_same()
 async def test_a_server_cannot_cancel_what_it_was_asked() -> None:
     async with talking() as talked:
         waiting = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 0.1}))
+        assert await under_way(talked.session) < 10
         for number in range(10):
             line = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
             talked.channel.pipe_data_received(1, json.dumps(line).encode() + b"\n")

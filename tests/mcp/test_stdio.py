@@ -27,13 +27,15 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.case("TRN-04", "PRC-05", "PRC-06", "HND-01", "HND-03", "HND-04", "HND-15", "F-05")
-async def test_a_server_is_started_shaken_hands_with_and_called(tmp_path: Path) -> None:
+async def test_a_server_is_started_shaken_hands_with_listed_and_called(tmp_path: Path) -> None:
     record = tmp_path / "record"
-    async with talking("--record", record) as talked:
+    async with talking("--record", record, "--say", "On standard error.") as talked:
         assert (talked.session.facts.name, talked.session.facts.era) == ("scripted", "handshake")
+        assert (await talked.session.list_tools()).tools
         assert await talked.say("hello") == "hello"
+        assert talked.log == ["On standard error."]
     methods = [json.loads(line).get("method") for line in record.read_text().splitlines()]
-    assert methods == ["server/discover", "initialize", "notifications/initialized", "tools/call"]
+    assert methods == ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"]
 
 
 @pytest.mark.case("F-01", "F-50")
@@ -168,12 +170,19 @@ async def test_answers_that_nobody_asked_for_are_counted_and_dropped() -> None:
         assert said(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right, wrong])})) == "first"
         assert await talked.say() == "hi"
         assert talked.session.strays == 6
+        # For a request that is the first one, `true` and 1.0 are nearly its number.
+        talked.session._peer._last_id = 0
+        strays = [wrong.replace("$ID", other) for other in ("true", "1.0", '"1"')]
+        assert said(await talked.session.call_tool("raw", {"line": "\n".join([*strays, right])})) == "first"
+        assert talked.session.strays == 9
 
 
 @pytest.mark.case("F-10", "PROTO-05")
 async def test_an_answer_that_comes_too_late_is_nobodys() -> None:
     async with talking() as talked:
-        call = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 30}))
+        heard: list[object] = []
+        asked = talked.session.call_tool("sleep", {"seconds": 30}, on_progress=lambda *step: heard.append(step))
+        call = asyncio.ensure_future(asked)
         await eventually(lambda: _true(talked.session._running), "the call")
         number = next(iter(talked.session._running))
         call.cancel()
@@ -183,6 +192,7 @@ async def test_an_answer_that_comes_too_late_is_nobodys() -> None:
         talked.channel.pipe_data_received(1, f"{json.dumps(late)}\n{json.dumps(told)}\n".encode())
         assert await talked.say("mine") == "mine"
         assert talked.session.strays == 2
+        assert not heard
 
 
 async def _true(value: object) -> bool:
@@ -231,6 +241,31 @@ async def test_a_server_that_ignores_everything_is_gone_with_its_children(monkey
     assert not alive(child)
 
 
+STUBBORN = """
+import pathlib, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (pathlib.Path(sys.argv[1]).write_text("asked"), sys.exit(0)))
+print("ready", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.case("CON-30", "SPAWN-11")
+async def test_a_server_that_does_not_end_with_its_input_is_asked_to_before_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert limits.PROCESS_GRACE == 2.0
+    monkeypatch.setattr(limits, "PROCESS_GRACE", 0.3)
+    told = tmp_path / "told"
+    ready = asyncio.Event()
+    channel = Stdio(Launch(argv=[sys.executable, "-c", STUBBORN, str(told)]))
+    await channel.open(lambda _: ready.set())
+    await asyncio.wait_for(ready.wait(), 10)
+    await channel.close()
+    assert told.read_text() == "asked"
+    assert channel.exit_code == 0
+
+
 @pytest.mark.case("SPAWN-09", "PRC-04")
 async def test_a_server_sees_its_own_variables_and_no_key_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "NPM_CONFIG__AUTH", "GITHUB_TOKEN", "PGPASSWORD"):
@@ -244,9 +279,23 @@ async def test_a_server_sees_its_own_variables_and_no_key_of_ours(monkeypatch: p
     assert "hidden" not in seen.values()
 
 
+@pytest.mark.case("SPAWN-09", "PRC-04")
 def test_what_a_package_runner_needs_is_handed_on_but_not_its_passwords() -> None:
     ours = {"UV_INDEX_URL": "a", "npm_config_cache": "b", "UV_PUBLISH_TOKEN": "c", "NPM_CONFIG_PASSWORD": "d", "X": "e"}
     assert environment({}, "m", ours) == {"UV_INDEX_URL": "a", "npm_config_cache": "b", "PILOTHOUSE_SERVER": "m"}
+
+
+@pytest.mark.case("SPAWN-09")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("AWS_PROFILE", "AWS_SESSION_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_SECRET", "KUBECONFIG"),
+        *("OPENAI_API_KEY", "PILOTHOUSE_HOME", "SSH_AUTH_SOCK", "DATABASE_URL", "LD_PRELOAD", "PYTHONPATH"),
+    ],
+)
+def test_what_nobody_declared_is_not_handed_on(name: str) -> None:
+    assert environment({}, "m", {name: "x"}) == {"PILOTHOUSE_SERVER": "m"}
+    assert environment({name: "own"}, "m", {name: "x"})[name] == "own"
 
 
 @pytest.mark.case("F-02")
