@@ -94,6 +94,15 @@ describe("the form of a server", () => {
     expect(toInput({ ...draft, keptToken: "remove" })).toMatchObject({ token: null, headers: {} });
   });
 
+  it("keeps, checks and drops the certificate that is trusted", () => {
+    const settings = { url: "https://x.example/mcp", trusted_certificate: "ab".repeat(32) };
+    const draft = draftOf(aServer({ transport: "http", settings }));
+    expect(toInput(draft).trustedCertificate).toBe("ab".repeat(32));
+    expect(toInput({ ...draft, certificate: " " }).trustedCertificate).toBeNull();
+    expect(check({ ...draft, certificate: `SHA256:${"AB:".repeat(31)}AB` })).toEqual({});
+    expect(check({ ...draft, certificate: "abc" }).certificate).toContain("64 digits");
+  });
+
   it("checks before anything is sent, a sentence for each field", () => {
     const draft = {
       ...newDraft(),

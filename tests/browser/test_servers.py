@@ -15,9 +15,10 @@ from playwright.async_api import expect
 from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, mortal, server_of, start_server, switch, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
+from tests.support.certificates import SelfSigned
 from tests.support.console import Console
 from tests.support.mcp_gateway import Streamable, serving
-from tests.support.tiny_http import Answer, Request
+from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.waiting import until
 
 # Three restarts with the waits between them.
@@ -125,7 +126,7 @@ async def test_the_form_says_what_it_understood_and_what_is_wrong(rooms: Rooms) 
     await line.fill("https://mcp.example.com/mcp")
     await expect(meaning).to_contain_text("The server at mcp.example.com, over HTTP.")
     await expect(rooms.dialog.get_by_label("Token", exact=True)).to_be_visible()
-    await rooms.dialog.get_by_role("button", name="Headers, transport, times").click()
+    await rooms.dialog.get_by_role("button", name="Headers, transport, certificate, times").click()
     await rooms.dialog.get_by_role("button", name="Add a header").click()
     await rooms.dialog.get_by_role("textbox", name="Name of the header").fill("bad name")
     await rooms.dialog.get_by_role("button", name="Add", exact=True).click()
@@ -183,6 +184,33 @@ async def test_a_server_is_put_into_a_sandbox_and_the_consent_says_so(rooms: Roo
     await expect(network).not_to_be_checked()
 
 
+@pytest.mark.case("NET-11")
+async def test_a_certificate_of_ones_own_is_told_and_can_be_trusted_in_the_form(
+    rooms: Rooms, own: Studio, tmp_path: Path
+) -> None:
+    certificate = SelfSigned(tmp_path)
+    async with TinyHttp(Streamable(), certificate.server()) as site:
+        await rooms.add(f"{site.url}/mcp", "Own")
+        row = await rooms.select("Own")
+        await expect(row).to_contain_text("No safe connection to 127.0.0.1, because its certificate is not trusted")
+        await expect(row).to_contain_text(certificate.fingerprint)
+        await rooms.toolbar.get_by_role("button", name="Edit").click()
+        await expect(rooms.dialog).not_to_contain_text("No authentication required.")
+        await rooms.dialog.get_by_role("button", name="Headers, transport, certificate, times").click()
+        trusted = rooms.dialog.get_by_label("Trusted certificate")
+        await trusted.fill(certificate.fingerprint[1:])
+        await rooms.dialog.get_by_role("button", name="Save").click()
+        await expect(rooms.dialog).to_contain_text("A SHA-256 fingerprint has 64 digits from 0 to f.")
+        await expect(trusted).to_be_focused()
+        await trusted.fill(certificate.fingerprint)
+        await rooms.dialog.get_by_role("button", name="Save").click()
+        await expect(rooms.chip("Own")).to_have_attribute("data-state", "connected")
+        await rooms.toolbar.get_by_role("button", name="Edit").click()
+        await expect(trusted).to_have_value(certificate.fingerprint)
+        own.server.client.delete(f"/api/servers/{server_of(own, 'Own')['id']}")
+        await expect(rooms.row("Own")).to_have_count(0)
+
+
 @pytest.mark.case("SRV-15", "SRV-18", "STA-01")
 async def test_a_remote_server_wants_a_token_which_is_kept_and_can_be_taken_away(rooms: Rooms, own: Studio) -> None:
     gateway, doors = Streamable(), []
@@ -199,7 +227,7 @@ async def test_a_remote_server_wants_a_token_which_is_kept_and_can_be_taken_away
 
     async def token() -> None:
         await rooms.dialog.get_by_label("Token", exact=True).fill("open-sesame")
-        await rooms.dialog.get_by_role("button", name="Headers, transport, times").click()
+        await rooms.dialog.get_by_role("button", name="Headers, transport, certificate, times").click()
         await rooms.dialog.get_by_role("button", name="Add a header").click()
         await rooms.dialog.get_by_role("textbox", name="Name of the header").fill("X-Team")
         await rooms.dialog.get_by_role("checkbox", name="Secret").uncheck()

@@ -385,7 +385,7 @@ def test_a_servers_form_waits_until_another_command_fills_it_in(home: Path, tmp_
         ),
         pytest.param([sys.executable, "-c", "print('<html>')"], [], marks=pytest.mark.slow),
         (["http://127.0.0.1:9/mcp"], ["127.0.0.1", "port 9", "Start the server"]),
-        (["ftp://127.0.0.1/mcp"], ["ftp"]),
+        (["ftp://127.0.0.1/mcp"], ["is not an address; it begins with http://"]),
         (["--command-line", "npx 'open"], ["quotation mark"]),
         ([], ["command or a URL"]),
     ],

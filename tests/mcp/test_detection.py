@@ -219,7 +219,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused_and_shown(tmp_pa
     async with TinyHttp(Streamable(), own.server()) as server:
         error = await failure(f"{server.url}/mcp", headers={"Authorization": "Bearer t"})
         assert server.requests == []
-    assert error.message.startswith("127.0.0.1 is not trusted: its certificate is not trusted: ")
+    assert error.message.startswith("No safe connection to 127.0.0.1, because its certificate is not trusted: ")
     assert own.fingerprint in error.fix
     assert error.certificate == own.fingerprint
 

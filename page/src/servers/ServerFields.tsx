@@ -97,6 +97,16 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
           value={draft.wire}
           onChange={(value) => onChange({ ...draft, wire: (value ?? "auto") as ServerDraft["wire"] })}
         />
+        <TextInput
+          label="Trusted certificate"
+          description="Only for a server of your own: the SHA-256 fingerprint of the one certificate that counts."
+          placeholder="None but those that are vouched for"
+          spellCheck={false}
+          classNames={{ input: classes.mono ?? "" }}
+          value={draft.certificate}
+          error={errors.certificate}
+          onChange={(event) => onChange({ ...draft, certificate: event.currentTarget.value })}
+        />
       </>
     );
   }
@@ -180,12 +190,12 @@ function Behaviour({ draft, onChange }: FieldsProps) {
   );
 }
 
-const folded = ["env", "headers", "cwd", "idle", "total"] as const;
+const folded = ["env", "headers", "cwd", "certificate", "idle", "total"] as const;
 
 /** All fields of a server; what is rarely needed is folded away. */
 export function ServerFields(props: FieldsProps) {
   const { draft, errors, onChange } = props;
-  const [isOpen, setOpen] = useState(draft.env.length + draft.headers.length > 0);
+  const [isOpen, setOpen] = useState(draft.env.length + draft.headers.length > 0 || draft.certificate !== "");
   const meant = understand(draft.line);
   const isUrl = meant.kind === "url";
   // A mistake must not stay out of sight.
@@ -228,7 +238,7 @@ export function ServerFields(props: FieldsProps) {
         }
         onClick={() => setOpen(!shows)}
       >
-        {isUrl ? "Headers, transport, times" : "Environment, folder, sandbox, times"}
+        {isUrl ? "Headers, transport, certificate, times" : "Environment, folder, sandbox, times"}
       </Button>
       {shows && (
         <div className={classes.stack}>

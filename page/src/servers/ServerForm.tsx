@@ -50,7 +50,10 @@ function useServerForm({ server, onSaved }: FormProps) {
 
 function Form(props: FormProps) {
   const { form, draft, errors, isSaving, problem, change, submit } = useServerForm(props);
-  const needsNothing = props.server !== "new" && props.server.authType === "none" && !props.server.secretNames.length;
+  const { server } = props;
+  // Of one that does not answer nobody knows.
+  const needsNothing =
+    server !== "new" && server.state !== "error" && server.authType === "none" && !server.secretNames.length;
   return (
     <form ref={form} onSubmit={submit} noValidate autoComplete="off" className={classes.stack}>
       <ServerFields draft={draft} errors={errors} onChange={change} />

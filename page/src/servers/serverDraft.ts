@@ -23,6 +23,8 @@ export interface ServerDraft {
   /** What happens to the token that is there: it stays, or it goes. */
   keptToken: "none" | "keep" | "remove";
   cwd: string;
+  /** The fingerprint of the one certificate that is trusted. */
+  certificate: string;
   wire: NonNullable<ServerInput["wire"]>;
   era: NonNullable<ServerInput["era"]>;
   idle: number | "";
@@ -35,10 +37,10 @@ export interface ServerDraft {
   /** Whether it may use the network in its sandbox. */
   network: boolean;
   /** What the form does not show and must not lose. */
-  rest: Pick<ServerInput, "enabled" | "offTools" | "toolTimes" | "trustedCertificate" | "roots" | "subprotocols">;
+  rest: Pick<ServerInput, "enabled" | "offTools" | "toolTimes" | "roots" | "subprotocols">;
 }
 
-export type DraftErrors = Partial<Record<"name" | "line" | "env" | "headers" | "token" | "cwd" | "idle" | "total", string>>;
+export type DraftErrors = Partial<Record<"name" | "line" | "env" | "headers" | "token" | "cwd" | "certificate" | "idle" | "total", string>>;
 
 let keys = 0;
 
@@ -59,6 +61,7 @@ export function newDraft(): ServerDraft {
     token: "",
     keptToken: "none",
     cwd: "",
+    certificate: "",
     wire: "auto",
     era: "auto",
     idle: "",
@@ -96,6 +99,7 @@ export function draftOf(server: ServerView): ServerDraft {
     token: "",
     keptToken: headers.some(isToken) ? "keep" : "none",
     cwd: settings.cwd ?? "",
+    certificate: settings.trusted_certificate ?? "",
     wire: settings.wire ?? "auto",
     era: settings.era ?? "auto",
     idle: settings.times?.idle ?? "",
@@ -110,7 +114,6 @@ export function draftOf(server: ServerView): ServerDraft {
       enabled: server.enabled,
       offTools: settings.off_tools ?? [],
       toolTimes: settings.tool_times ?? {},
-      trustedCertificate: settings.trusted_certificate ?? null,
       roots: settings.roots ?? [],
       subprotocols: settings.subprotocols ?? [],
     },
@@ -138,6 +141,11 @@ function lineError(line: string): string | undefined {
   return meant.kind === "bad" ? meant.why : undefined;
 }
 
+function certificateError(typed: string): string | undefined {
+  const digits = typed.trim().replace(/^sha-?256:/i, "").replace(/:/g, "");
+  return !digits || /^[0-9a-f]{64}$/i.test(digits) ? undefined : "A SHA-256 fingerprint has 64 digits from 0 to f.";
+}
+
 function secondsError(value: number | ""): string | undefined {
   return value === "" || value > 0 ? undefined : "A number of seconds above 0.";
 }
@@ -157,6 +165,7 @@ export function check(draft: ServerDraft): DraftErrors {
     headers: isUrl ? pairError(draft.headers, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "header") : undefined,
     token: isUrl && /\s/.test(draft.token.trim()) ? "A token has no spaces or line breaks in it." : undefined,
     cwd: isUrl || !draft.cwd.trim() || /^([/~]|[A-Za-z]:[\\/])/.test(draft.cwd.trim()) ? undefined : "Write the whole path of the folder.",
+    certificate: isUrl ? certificateError(draft.certificate) : undefined,
     idle: secondsError(draft.idle),
     total: totalError(draft),
   };
@@ -184,6 +193,7 @@ function place(draft: ServerDraft): Partial<ServerInput> {
     return {
       url: meant.url,
       wire: draft.wire,
+      trustedCertificate: draft.certificate.trim() || null,
       token: draft.token.trim() || null,
       headers: { ...secrets(draft.headers), ...keptToken(draft) },
       plainHeaders: plain(draft.headers),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ from pilothouse.types.servers import ServerInput, ServerView, ToolTimes
 T = TypeVar("T")
 # How a value in the settings says that it is kept elsewhere.
 _KEPT = "secret:"
-_ADDRESSES = ("http://", "https://", "ws://", "wss://")
+# Which of them can be used is said where all forms are looked at.
+_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
 
 
 def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
@@ -67,7 +69,7 @@ def _whole(program: str) -> str:
 
 
 def _is_address(word: str) -> bool:
-    return word.lower().startswith(_ADDRESSES)
+    return _ADDRESS.match(word) is not None
 
 
 def changed_server(now: ServerView, form: ServerForm) -> ServerInput:

@@ -19,6 +19,8 @@ from pilothouse.net.reachability import is_offline
 from pilothouse.types import limits
 
 _PATHS = "Many servers answer at an address that ends in /mcp or /sse."
+_TRUST = "trust its certificate by this SHA-256 fingerprint, in its settings or with `--trust-certificate`"
+_AUTHENTICATE = "Enter the key that it expects in its settings, or with `pilothouse mcp edit NAME --token`."
 _AWAY = {502, 503, 504}
 
 
@@ -59,8 +61,8 @@ async def _certificate(error: NetError, place: Place) -> ChannelError:
     fingerprint = await shown_by(place.host, place.port)
     fix = "Renew the server's certificate."
     if fingerprint:
-        fix = f"If this is your server, trust exactly this certificate by its SHA-256 fingerprint {fingerprint}."
-    problem = ChannelError(f"{place.host} is not trusted: {error.why}.", fix=fix, sent=False)
+        fix = f"If this is your server, {_TRUST}: {fingerprint}."
+    problem = ChannelError(f"No safe connection to {place.host}, because {error.why}.", fix=fix, sent=False)
     problem.certificate = fingerprint
     return problem
 
@@ -77,7 +79,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, url: str) 
 
 def _status_words(status: int, host: str, wait: float | None, page: bool) -> tuple[str, str]:
     if status == 401:
-        return "Authentication failed. Check your API key.", "Enter the key or token that the server expects."
+        return "Authentication failed. Check your API key.", _AUTHENTICATE
     if status == 403:
         return f"{host} refuses access (403).", "Check that this key or account may use the server."
     if status == 429:
