@@ -132,6 +132,7 @@ async def test_arguments_that_are_no_json_object_stay_visible(bench: Bench) -> N
     assert (call.data["arguments"], call.data["rawArguments"]) == (None, "{broken")
 
 
+@pytest.mark.case("F-31")
 async def test_no_more_calls_than_the_limit_are_taken(bench: Bench) -> None:
     many = [event for index in range(limits.CALLS_PER_TURN + 5) for event in a_call(index, f"c{index}")]
     _, items = await turn(bench, [*many, Stopped("tool")])

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from pilothouse.agent.history import history
 from pilothouse.runs import messages
 from pilothouse.types import limits
 from pilothouse.types.api import NewMessage
@@ -20,13 +21,16 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated, ItemUpdated, event_decoder
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput, ToolRequest
+from pilothouse.types.messages import ResultBlock
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Part, ToolError, ToolOutput, ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
 from tests.support.tools import Box, ToolOf, give_tools
 
 DIG: list[Any] = [[{"call": "mine__dig", "arguments": {"depth": 3}}], "Dug."]
 ALLOWED = ("mine.*",)
+# A time that can be told from none.
+LAPSE = 0.05
 
 
 class Mine:
@@ -117,7 +121,7 @@ async def test_a_call_is_there_from_its_first_byte_and_carries_its_whole_story(h
         assert call.data["elapsedMs"] >= 0
 
 
-@pytest.mark.case("TCL-06", "TCL-22", "ERR-04")
+@pytest.mark.case("TCL-06", "TCL-22")
 async def test_progress_is_heard_by_readers_and_by_those_who_come_later(home: Path) -> None:
     mine = Mine()
     async with digging(home, mine) as (chat, run_id):
@@ -134,7 +138,7 @@ async def test_progress_is_heard_by_readers_and_by_those_who_come_later(home: Pa
         assert (await the_call(chat)).data["progress"]["message"] == "a quarter"
 
 
-@pytest.mark.case("TCL-12", "TCL-07")
+@pytest.mark.case("TCL-12")
 async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
     steps: dict[str, asyncio.Event] = {name: asyncio.Event() for name in ("a", "b", "c")}
 
@@ -143,20 +147,27 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
         return ToolOutput(text=arguments["name"])
 
     turn = [{"call": "work", "arguments": {"name": name}} for name in steps]
-    async with chatting(home, [turn, "Done."]) as chat:
+    async with chatting(home, [turn, turn[:1], "Done."]) as chat:
         give_tools(chat.host, ToolOf("work", work))
         sent = await chat.send()
         for name in ("c", "a", "b"):
+            await asyncio.sleep(LAPSE)
             steps[name].set()
             await heard(chat, partial(_has_text, name))
         await chat.settled(sent.run_id)
-        assert [item.text for item in await chat.items("tool_call")] == ["a", "b", "c"]
+        calls = await chat.items("tool_call")
+        assert [item.text for item in calls] == ["a", "b", "c", "a"]
+        assert len({item.data["callId"] for item in calls}) == 4
+        # Each has a clock of its own, which begins with it.
+        first, second, third, later = (item.data["elapsedMs"] for item in calls)
+        assert 1000 * LAPSE <= third < first < second
+        assert later < third
 
 
 # --- time ---
 
 
-@pytest.mark.case("TMO-08", "TMO-11", "TMO-12", "F-04", "TCL-07", "ERR-01")
+@pytest.mark.case("TMO-08", "TMO-11", "TMO-12", "F-04", "TCL-07", "ERR-01", "ERR-02", "ERR-03")
 async def test_a_call_that_goes_silent_times_out_and_its_server_is_told(home: Path) -> None:
     mine = Mine(idle=0.08)
     async with digging(home, mine) as (chat, run_id):
@@ -216,6 +227,7 @@ async def test_a_person_may_keep_waiting(home: Path) -> None:
 @pytest.mark.case("TMO-10")
 async def test_streaming_arguments_does_not_count_as_the_tools_time(home: Path) -> None:
     async def write(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        await asyncio.sleep(LAPSE)
         return ToolOutput(text=f"{len(arguments['text'].splitlines())} lines")
 
     slow = [{"call": "write", "arguments": {"text": "line\n" * 1000}, "pieces": 500, "every": 0.03}]
@@ -228,10 +240,11 @@ async def test_streaming_arguments_does_not_count_as_the_tools_time(home: Path) 
 # --- stopping ---
 
 
-@pytest.mark.case("TMO-07", "TMO-08", "TMO-09", "TCL-07")
+@pytest.mark.case("TMO-07", "TMO-08", "TMO-09", "TCL-07", "ERR-02")
 async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Path) -> None:
     mine = Mine()
     async with digging(home, mine) as (chat, run_id):
+        await asyncio.sleep(LAPSE)
         await chat.api.cancel_call(ME, (await the_call(chat)).id)
         assert (await chat.settled(run_id)).status == "completed"
         assert mine.told.is_set()
@@ -239,6 +252,7 @@ async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Pa
         assert (call.status, call.data["error"]["message"]) == ("cancelled", "Operation cancelled by user")
         assert (call.data["error"]["code"], call.data["error"]["retryable"]) == ("CANCELLED", False)
         assert call.data["cancellation"] == "asked"
+        assert call.data["elapsedMs"] >= 1000 * LAPSE
         assert await chat.texts("response") == ["", "Dug."]
 
 
@@ -415,9 +429,33 @@ async def test_a_server_that_went_away_between_message_and_run_is_refused_again(
         assert (run.error.code, run.error.message) == ("unknown_server", "There is no server Mine.")
 
 
-@pytest.mark.case("ERR-13", "ERR-01")
+@pytest.mark.case("ERR-04", "ERR-01")
+async def test_a_result_has_all_that_one_asks_of_it(home: Path) -> None:
+    async def draws(arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        feedback.progress(1, 2, "Half")
+        await asyncio.sleep(LAPSE)
+        data = Part(kind="json", text='{"a":1}', media_type="application/json", name="figures")
+        return ToolOutput(text="Drawn.", parts=(data,), data={"pages": 3})
+
+    tool = ToolOf("draw")
+    tool.reporting = draws
+    async with chatting(home, [[{"call": "draw", "arguments": {"n": 1}, "id": "call_7"}], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        await chat.say()
+        call = await the_call(chat)
+        assert (call.data["tool"], call.data["callId"], call.data["isError"]) == ("draw", "call_7", False)
+        assert (call.status, call.text, call.data.get("error")) == ("completed", "Drawn.", None)
+        [part] = call.data["content"]
+        assert (part["kind"], part["mediaType"], part["name"]) == ("json", "application/json", "figures")
+        assert (part["text"], call.data["pages"]) == ('{"a":1}', 3)
+        assert call.data["elapsedMs"] >= 1000 * LAPSE
+        assert call.data["progress"] == {"done": 1, "total": 2, "message": "Half"}
+
+
+@pytest.mark.case("ERR-13", "ERR-01", "TCL-07")
 async def test_a_tools_own_error_is_shown_and_told(home: Path) -> None:
     async def refuses(arguments: JsonObject, context: CallContext) -> ToolOutput:
+        await asyncio.sleep(LAPSE)
         return ToolOutput(text="No such repository: x/y", error=ToolError("TOOL_ERROR", "No such repository: x/y"))
 
     async with chatting(home, [[{"call": "echo", "arguments": {}}], "I see."]) as chat:
@@ -425,6 +463,10 @@ async def test_a_tools_own_error_is_shown_and_told(home: Path) -> None:
         await chat.say()
         call = await the_call(chat)
         assert (call.status, call.text, call.data["isError"]) == ("failed", "No such repository: x/y", True)
+        assert call.data["elapsedMs"] >= 1000 * LAPSE
+        blocks = (block for message in history(await chat.items()) for block in message.content)
+        [told] = [block for block in blocks if isinstance(block, ResultBlock)]
+        assert (told.text, told.is_error) == ("No such repository: x/y", True)
 
 
 @pytest.mark.case("TCL-23", "TCL-21")

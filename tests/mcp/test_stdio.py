@@ -189,9 +189,10 @@ async def test_an_answer_that_comes_too_late_is_nobodys() -> None:
         await asyncio.wait([call])
         late = {"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "late"}]}}
         told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": number}}
-        talked.channel.pipe_data_received(1, f"{json.dumps(late)}\n{json.dumps(told)}\n".encode())
+        for message in (told, late, told):
+            talked.channel.pipe_data_received(1, json.dumps(message).encode() + b"\n")
         assert await talked.say("mine") == "mine"
-        assert talked.session.strays == 2
+        assert talked.session.strays == 3
         assert not heard
 
 
