@@ -85,23 +85,23 @@ async def test_a_server_that_does_not_exist_is_refused_at_once(home: Path) -> No
 @pytest.mark.case("STA-03", "STA-08", "CON-09", "CON-10")
 async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
     async with chatting(home, ECHO, role="server") as chat, aclosing(chat.api.list_changes(ME)) as changes:
-        states: list[str] = []
+        states: list[tuple[str, str]] = []
         notices: list[str] = []
 
         async def watch() -> None:
             async for change in changes:
                 if isinstance(change, ServersFrame):
-                    states.extend(view.state for view in change.servers.servers)
+                    states.extend((view.id, view.state) for view in change.servers.servers)
                 elif isinstance(change, NoticeFrame):
                     notices.append(change.message)
 
         watching = asyncio.create_task(watch())
         await asyncio.sleep(0)
         try:
-            await add(chat, scripted())
+            server = (await add(chat, scripted())).id
 
             async def connected() -> bool:
-                return "connected" in states
+                return (server, "connected") in states
 
             await eventually(connected, "pages to see it connected")
             chat.write([[{"call": "scripted__exit", "arguments": {"code": 1}}], "Gone."])
@@ -111,6 +111,11 @@ async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
                 return "Scripted disconnected. Reconnecting..." in notices
 
             await eventually(told, "pages to be told")
+
+            async def back() -> bool:
+                return (server, "reconnecting") in states and states[-1] == (server, "connected")
+
+            await eventually(back, "pages to see it reconnecting and connected again")
         finally:
             watching.cancel()
             await asyncio.wait([watching])

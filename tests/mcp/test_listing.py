@@ -99,10 +99,10 @@ async def test_a_health_check_by_the_list_of_tools_refreshes_their_count(
     file.write_text(json.dumps(tools(0, 3)))
 
     async def counted() -> bool:
-        return (await hosted.view("Scripted")).label == "Connected (3 tools)"
+        view = await hosted.view("Scripted")
+        return view.label == "Connected (3 tools)" and view.last_health_check is not None
 
-    await eventually(counted, "the new count")
-    assert (await hosted.view("Scripted")).last_health_check is not None
+    await eventually(counted, "a health check that brings the new count")
 
 
 @pytest.mark.case("CON-12", "CON-07")

@@ -146,7 +146,18 @@ async def test_only_a_server_whose_entry_changed_is_touched(hosted: Hosted, scri
     await gone(int(pids[1]))
 
 
-@pytest.mark.case("SPAWN-06", "CON-19", "SRV-12")
+@pytest.mark.case("SRV-12")
+async def test_a_file_without_a_list_of_servers_has_none_and_takes_the_first(
+    home: Path, hosted: Hosted, scripted: Scripted
+) -> None:
+    (home / "config.json").write_text('{"version": "1.0"}')
+    listed = await hosted.admin.list()
+    assert (listed.servers, listed.problem) == ((), None)
+    view = await hosted.add(scripted(), agree=False)
+    assert [each["id"] for each in json.loads((home / "config.json").read_text())["mcps"]] == [view.id]
+
+
+@pytest.mark.case("SPAWN-06", "CON-19")
 async def test_an_entry_written_into_the_file_starts_nothing_without_consent(
     home: Path, hosted: Hosted, scripted: Scripted, tmp_path: Path
 ) -> None:
@@ -260,7 +271,7 @@ async def test_a_server_that_nobody_calls_is_stopped_and_its_tools_stay(
     assert text(await hosted.call("scripted.echo", {"text": "back"})) == "back"
 
 
-@pytest.mark.case("CON-11", "CON-12", "CON-13", "CON-18", "HND-18", "OBS-11")
+@pytest.mark.case("CON-07", "CON-11", "CON-13", "CON-18", "CON-24", "OBS-11")
 @pytest.mark.slow
 async def test_a_server_that_stops_answering_is_found_out_and_replaced(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
@@ -285,7 +296,15 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
         return process is not None and process.pid != pid
 
     await eventually(replaced, "another process", 15)
-    assert any("health check" in line.text for line in (await hosted.admin.status()).servers[0].errors)
+    ill = "It did not answer the health check within 0.3 s."
+    status = (await hosted.admin.status()).servers[0]
+    assert [line.text for line in status.errors] == [ill]
+    assert [(change.state, change.reason) for change in status.history][-2:] == [
+        ("reconnecting", ill),
+        ("connected", ""),
+    ]
+    # What went wrong is still told when all is well again.
+    assert (await hosted.view("Scripted")).last_error == ill
 
 
 async def test_a_server_of_a_conversation_keeps_its_state_apart(hosted: Hosted, scripted: Scripted) -> None:
