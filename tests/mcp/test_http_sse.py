@@ -95,6 +95,8 @@ def test_addresses_for_messages_are_made_as_gateways_expect_them() -> None:
         "http://gateway.example:8811?sessionId=1",
     ]
     assert candidates(base, "?sessionid=1")[0] == "http://gateway.example:8811/sse?sessionid=1"
+    for spelling in ("sessionId", "sessionid", "session_id", "SESSIONID"):
+        assert candidates(base, f"/named?{spelling}=1")[1] == "http://gateway.example:8811/sse?sessionid=1"
     assert named_in("nothing of interest") == ""
 
 

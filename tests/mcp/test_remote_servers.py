@@ -14,6 +14,7 @@ from pilothouse.mcp.troubles import patience
 from pilothouse.types import limits
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import ServerInput
+from tests.support.certificates import SelfSigned
 from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable, serving
 from tests.support.mcp_hosting import Hosted, Progress, context, failure, text
 from tests.support.tiny_http import Answer, Request, TinyHttp
@@ -40,6 +41,33 @@ async def test_every_wire_is_found_remembered_and_used(hosted: Hosted) -> None:
         assert one.requests[0].headers["x-room"] == "7"
         assert TOKEN not in (hosted.home / "config.json").read_text()
         assert TOKEN not in str(views)
+
+
+@pytest.mark.case("SRV-18", "TRN-15")
+async def test_a_server_is_spoken_to_in_the_sub_protocol_that_the_person_chose(hosted: Hosted) -> None:
+    async with Socket(insists_on="graphql").running() as server:
+        url = server.url.replace("http", "ws")
+        view = await hosted.add(remote(url))
+        assert "graphql" in (await hosted.admin.test("Far")).message
+        await hosted.admin.update(view.id, remote(url, subprotocols=("graphql",)))
+        assert (await hosted.admin.test("Far")).ok
+
+
+@pytest.mark.case("NET-11", "TRN-29")
+async def test_a_certificate_is_accepted_for_one_server_after_its_fingerprint_was_shown(
+    hosted: Hosted, tmp_path: Path
+) -> None:
+    own = SelfSigned(tmp_path)
+    async with TinyHttp(Streamable(), own.server()) as server:
+        view = await hosted.add(remote(f"{server.url}/mcp"))
+        refused = await hosted.admin.test("Far")
+        assert not refused.ok
+        assert own.fingerprint in refused.fix
+        assert server.requests == []
+        await hosted.admin.update(view.id, remote(f"{server.url}/mcp", trusted_certificate=own.fingerprint))
+        assert (await hosted.admin.test("Far")).ok
+        await hosted.add(ServerInput(name="Other", url=f"{server.url}/mcp"))
+        assert not (await hosted.admin.test("Other")).ok
 
 
 @pytest.mark.case("SECRET-05", "SECRET-06")
