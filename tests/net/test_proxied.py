@@ -118,7 +118,7 @@ async def test_what_is_encrypted_stays_so_through_the_proxy(monkeypatch: pytest.
     assert SECRET.encode() in seen[1]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "localhost", "localhost.", "LOCALHOST"])
 async def test_this_machine_is_never_asked_through_a_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     async with RawServer(answering(whole(b"poison"))) as proxy, RawServer(answering(whole(b"hello"))) as server:
         name_proxy(monkeypatch, proxy.url)

@@ -49,7 +49,7 @@ def place_of(url: str) -> Place:
 def canonical_host(host: str) -> str:
     """Return a host in the spelling everything is compared in: numbers as an address, names in lower-case ASCII."""
     try:
-        name = host.encode("idna").decode("ascii").lower().rstrip(".")
+        name = (host.encode("idna") if host.isascii() else _encoded(host)).decode("ascii").lower().rstrip(".")
     except UnicodeError:
         raise NetError("url", "its host is not a name") from None
     if not name or "%" in name:
@@ -67,6 +67,14 @@ def canonical_host(host: str) -> str:
         return str(ipaddress.IPv4Address(socket.inet_aton(name)))
     except OSError:
         raise NetError("url", "its host is not an address") from None
+
+
+def _encoded(host: str) -> bytes:
+    """Return a name in other letters as browsers spell it; Python's own codec would take “ß” for “ss”, another name."""
+    # Few hosts need it, and it takes as long as much else that a first answer waits for.
+    import idna  # noqa: PLC0415
+
+    return idna.encode(host, uts46=True)
 
 
 def literal(host: str) -> Address | None:

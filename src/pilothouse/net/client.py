@@ -57,7 +57,7 @@ async def send(
     """Send a request and return its reply once the headers are there; raise NetError otherwise."""
     target = target_of(url)
     sending = request_headers(method, target, headers, content)
-    proxy = proxy_for(url)
+    proxy = proxy_for(target.url)
     try:
         async with asyncio.timeout(timeout):
             if proxy is None:
