@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
+from pathlib import Path
 
 import pytest
 
+from pilothouse.net import dialing
 from pilothouse.net.addresses import Place
 from pilothouse.net.errors import NetError
 from pilothouse.net.pool import Pool, PooledSource
@@ -14,6 +17,7 @@ from pilothouse.net.request import target_of
 from pilothouse.types import limits
 from tests.net.answers import CHUNKED, EMPTY, OK, REQUEST, until, whole
 from tests.support import leaks
+from tests.support.certificates import SelfSigned
 from tests.support.raw_server import Peer, RawServer, answering
 
 HELLO = whole(b"hello")
@@ -147,6 +151,32 @@ async def test_a_spare_connection_that_the_server_ended_is_not_used(last_words: 
         assert await body(await pool.ask(place(server), REQUEST)) == b"hello"
         assert server.connections == 2
         pool.close()
+
+
+async def test_an_encrypted_spare_connection_is_used_again_until_its_server_ends_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = SelfSigned(tmp_path)
+    monkeypatch.setattr(dialing, "roots", lambda: ssl.create_default_context(cafile=own.path))
+    enough = asyncio.Event()
+
+    async def talk(peer: Peer) -> None:
+        for _ in range(2):
+            await peer.request()
+            await peer.send(HELLO)
+        await enough.wait()
+
+    pool = Pool()
+    async with RawServer(talk, tls=own.server()) as server:
+        for _ in range(2):
+            assert await body(await pool.ask(place(server), REQUEST)) == b"hello"
+        assert server.connections == 1
+        enough.set()
+        await server.until(open=0)
+        assert await body(await pool.ask(place(server), REQUEST)) == b"hello"
+        assert server.connections == 2
+        pool.close()
+        await server.until(open=0)
 
 
 @pytest.mark.parametrize("last_words", [b"", HELLO])
