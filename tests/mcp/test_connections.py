@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pilothouse.mcp.consent import look
+from pilothouse.mcp.consent import Agreed, Consents, look
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
-from pilothouse.types.servers import ServerInput
+from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import Socket
 from tests.support.mcp_hosting import Hosted, failure, hosting, text
@@ -104,6 +104,31 @@ async def test_at_the_start_a_server_that_never_answers_keeps_no_other_waiting(h
     async with hosting(home, begin=True) as again:
         await again.until("Quick", "connected")
         assert (await again.view("Dead")).label == "Connecting..."
+
+
+@pytest.mark.case("CON-04", "CON-22", "CON-23")
+async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
+    home: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with hosting(home) as hosted:
+        await hosted.add(scripted(always_on=True))
+        await hosted.add(scripted(name="Odd"), agree=False)
+        await hosted.until("Scripted", "connected")
+        odd = hosted.server("Odd").id
+    # Where processes are written down there is something that is none, and one entry breaks whoever looks at it.
+    (home / "cache" / "processes" / "1.json").mkdir()
+    looked = Consents.look
+
+    def breaks(consents: Consents, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
+        if entry.id == odd:
+            raise RuntimeError("nobody thought of this")
+        return looked(consents, entry, known)
+
+    monkeypatch.setattr(Consents, "look", breaks)
+    async with hosting(home, begin=True) as again:
+        await again.until("Scripted", "connected")
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert told == ["what an earlier run left behind could not be looked at", "server Odd could not be looked at"]
 
 
 @pytest.mark.case("CON-25", "SRV-17")

@@ -397,6 +397,9 @@ async def test_a_secret_typed_anew_restarts_the_server(hosted: Hosted, scripted:
     [
         (ServerInput(name="X", command="no-such-program-here"), "was not found on this machine", "Install"),
         (ServerInput(name="X", command="/no/such/program"), "There is no program at", "path"),
+        (ServerInput(name="X", command="~nobody-here/x"), "Nobody knows the home folder in ~nobody-here/x.", "path"),
+        (ServerInput(name="X", command="/bin/cat", cwd="~nobody-here"), "the home folder in ~nobody-here.", "path"),
+        (ServerInput(name="X", command=sys.executable, args=("~nobody-here/x.py",)), "there is no file", "path"),
         (
             ServerInput(name="X", command=sys.executable, args=("-c", TALKS)),
             "does not speak MCP: it wrote “Hello”.",

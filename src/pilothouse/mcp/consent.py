@@ -23,6 +23,7 @@ from pilothouse.mcp.programs import (
     find_program,
     may_be_changed_by_others,
     script_of,
+    whole_path,
 )
 from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.ports import Secrets
@@ -89,7 +90,7 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
         name if value.startswith(SECRET) else f"{name}={value}" for name, value in sorted(entry.config.env.items())
     )
     held = entry.config.sandbox
-    folder = str(Path(cwd).expanduser()) if cwd else "" if held else str(Path.home())
+    folder = str(whole_path(cwd)) if cwd else "" if held else str(Path.home())
     return Agreed(
         (str(program), *command[1:]), environment, folder, files, held, entry.config.network if held else True
     )

@@ -38,13 +38,13 @@ def find_program(program: str, cwd: str | None, environ: Mapping[str, str] = os.
     A bare name is looked for in the absolute folders of PATH only, never in the current one.
     """
     if os.sep in program or program.startswith("~"):
-        path = Path(program).expanduser()
+        path = whole_path(program)
         if not path.is_absolute():
             if cwd is None:
                 raise ChannelError(
                     f"The program {program} is given by half a path.", fix="Give the whole path.", sent=False
                 )
-            path = Path(cwd).expanduser() / path
+            path = whole_path(cwd) / path
         if not _is_program(path):
             fix = "Check the path, and that you may execute the file."
             raise ChannelError(f"There is no program at {path}.", fix=fix, sent=False)
@@ -65,9 +65,19 @@ def script_of(argv: Sequence[str], cwd: str | None) -> Path | None:
     before = words[: words.index(first)] if first is not None else words
     if first is None or any(word in {"-c", "-e", "-m", "-p", "--eval", "--print"} for word in before):
         return None
-    path = Path(first).expanduser()
-    path = path if path.is_absolute() else Path(cwd or Path.home()).expanduser() / path
+    # An argument that begins like a home folder may mean something else.
+    path = Path(os.path.expanduser(first))
+    path = path if path.is_absolute() else whole_path(cwd or str(Path.home())) / path
     return path if path.is_file() else None
+
+
+def whole_path(path: str) -> Path:
+    """Return a path with the home folder that it names; raise a ChannelError when there is none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        message = f"Nobody knows the home folder in {path}."
+        raise ChannelError(message, fix="Give the whole path.", sent=False) from None
 
 
 def facts_of(path: Path, known: FileFacts | None = None) -> FileFacts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
@@ -107,9 +106,12 @@ class Supervisor:
 
     async def _begin(self) -> None:
         await asyncio.sleep(limits.LEARN_DELAY)
-        left = await asyncio.to_thread(self.around.opener.reap)
-        if left:
-            _log.warning("ended %d servers that a program that died had left running", left)
+        try:
+            left = await asyncio.to_thread(self.around.opener.reap)
+            if left:
+                _log.warning("ended %d servers that a program that died had left running", left)
+        except Exception:
+            _log.exception("what an earlier run left behind could not be looked at")
         self._learning = True
         await self._settle(list(self.servers.values()))
 
@@ -121,10 +123,16 @@ class Supervisor:
                     group.create_task(self._settle_one(server))
 
     async def _settle_one(self, server: Server) -> None:
-        with contextlib.suppress(ChannelError):
+        try:
             await server.check_consent()
             if server.entry.config.always_on or not self.around.catalogue.known(server.entry):
                 await server.connection(SHARED).get()
+        except ChannelError:
+            # The server itself tells it.
+            return
+        except Exception:
+            # What nobody thought of at one server is no reason not to start the others.
+            _log.exception("server %s could not be looked at", server.name)
 
     async def look_for_consent(self) -> None:
         """Find out for every local server whether the person agreed to its command."""

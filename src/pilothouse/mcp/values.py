@@ -55,7 +55,7 @@ def _value(entry: ServerEntry, named: tuple[ValueOption, str], value: str, secre
 def _key(entry: ServerEntry, path: str) -> str:
     try:
         key = Path(path).expanduser().read_text().strip()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, RuntimeError, UnicodeDecodeError):
         key = ""
     if not key:
         raise Hopeless(f"The key file of “{entry.name}” cannot be read: {path}.", fix="Check the path.", sent=False)
