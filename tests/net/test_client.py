@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.net.client import close_clients, fetch, send
+from pilothouse.net.compression import unpacking
 from pilothouse.net.errors import NetError
 from pilothouse.types import limits
 from pilothouse.types.origins import is_loopback_host
@@ -201,6 +202,22 @@ async def test_a_compressed_answer_is_unpacked_however_it_is_cut(coding: bytes, 
 async def test_a_damaged_compressed_answer_is_told(body: bytes) -> None:
     error = await failure(answering(packed(b"gzip", body)))
     assert (error.problem, error.why) == ("broken", "its compressed answer is damaged")
+
+
+async def test_an_unknown_compression_is_refused_again_and_again() -> None:
+    async with RawServer(answering(packed(b"br", b"hello"))) as server:
+        reply = await send("GET", server.url, headers={}, timeout=5)
+        for _ in range(2):
+            with pytest.raises(NetError, match="compresses its answer as “br” although it was asked not to"):
+                await reply.chunk(5)
+        await reply.aclose()
+        await close_clients()
+
+
+def test_the_name_of_a_compression_cannot_paint_the_terminal() -> None:
+    with pytest.raises(NetError) as caught:
+        unpacking("\x1b[31mred\x07")
+    assert caught.value.why.startswith("it compresses its answer as “[31mred” although")
 
 
 async def test_a_bomb_unfolds_in_small_pieces_and_only_as_far_as_it_is_read() -> None:

@@ -179,8 +179,8 @@ async def test_what_never_ends_is_given_up(kind: str) -> None:
         await peer.request()
         await peer.send(begin)
         while sent < 64 << 20:
-            await peer.send(more)
-            sent += len(more)
+            await peer.send(more * 100)
+            sent += len(more * 100)
 
     async with RawServer(talk) as server, connected(server) as connection:
         answered = await got(connection)

@@ -40,5 +40,6 @@ def unpacking(coding: str) -> Unpacking | None:
     if name == "identity":
         return None
     if name not in _WINDOW:
-        raise NetError("broken", f"it compresses its answer as “{name[:20]}” although it was asked not to", sent=True)
+        shown = "".join(character for character in name[:20] if character.isprintable())
+        raise NetError("broken", f"it compresses its answer as “{shown}” although it was asked not to", sent=True)
     return Unpacking(_WINDOW[name])

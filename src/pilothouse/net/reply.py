@@ -63,8 +63,8 @@ class Reply:
 
     async def _next(self) -> bytes | None:
         if not self._begun:
-            self._begun = True
             self._unpacking = unpacking(self.header("content-encoding"))
+            self._begun = True
         if self._unpacking is None:
             return await self._source.chunk()
         while True:
