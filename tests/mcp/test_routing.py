@@ -18,6 +18,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.support.mcp_hosting import Hosted, hosting
+from tests.support.waiting import eventually
 
 
 class Memory:
@@ -94,6 +95,43 @@ async def test_a_call_reaches_the_server_that_its_name_says_and_no_other(home: P
         assert outputs == [f"{name} did {tool}" for name, tool in asked]
         assert sorted(opening.calls) == sorted((name, tool, {"n": f"{name}.{tool}"}) for name, tool in asked)
         assert "alpha.only_beta" not in await hosted.tools()
+
+
+class Crowded(Opening):
+    """Opens nothing until it is told to, and knows how many wait for that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = asyncio.Event()
+        self.now = self.most = 0
+
+    async def open(self, server: Server, connection: Connection) -> Session:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await self.go.wait()
+            return await super().open(server, connection)
+        finally:
+            self.now -= 1
+
+
+@pytest.mark.case("F-15")
+async def test_of_many_servers_eight_are_started_at_a_time(home: Path) -> None:
+    async with hosting(home) as hosted:
+        crowded = Crowded()
+        hosted.supervisor.around = msgspec.structs.replace(hosted.supervisor.around, opener=crowded)
+        names = [f"server{number}" for number in range(20)]
+        for name in names:
+            await hosted.add(ServerInput(name=name, url=f"https://{name}.example.com/mcp"))
+        tests = [asyncio.create_task(hosted.admin.test(name)) for name in names]
+
+        async def busy() -> bool:
+            return crowded.now >= 8
+
+        await eventually(busy, "the first servers to be started")
+        crowded.go.set()
+        assert all(tested.ok for tested in await asyncio.gather(*tests))
+        assert crowded.most == 8
 
 
 async def call(hosted: Hosted, server: str, tool: str) -> str:

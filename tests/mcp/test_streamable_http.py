@@ -9,8 +9,9 @@ from typing import Any, Literal
 import pytest
 
 from pilothouse.mcp.channel import ChannelError, Garbage, Message, Undeliverable
-from pilothouse.mcp.transports.streamable_http import StreamableHttp
+from pilothouse.mcp.transports.streamable_http import StreamableHttp, _Stream
 from pilothouse.mcp.transports.target import Target
+from pilothouse.net.sse import Event
 from pilothouse.types import limits
 from tests.support.mcp_gateway import EVENTS, JSON, FaultProxy, Streamable, event, serving, then_forever
 from tests.support.talking import talking
@@ -177,6 +178,15 @@ async def test_a_stream_that_asks_for_no_wait_is_not_hammered(monkeypatch: pytes
             await talk.ask("tools/call", {"name": "echo"})
         assert caught.value.sent
         assert len([get for get in place.gets if "last-event-id" in get.headers]) == limits.STREAM_RETRIES
+
+
+@pytest.mark.case("F-20")
+def test_however_soon_a_stream_wants_to_be_taken_up_it_is_not_at_once_and_each_time_later() -> None:
+    stream = _Stream()
+    stream.note(Event("", b"", retry=0.0))
+    assert [stream.wait() for _ in range(3)] == pytest.approx([0.1, 0.2, 0.4])
+    stream.note(Event("", b"", retry=9_999.0))
+    assert stream.wait() == 60
 
 
 async def test_a_stream_that_ends_without_the_answer_fails_its_request_in_the_modern_era() -> None:

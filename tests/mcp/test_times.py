@@ -20,6 +20,23 @@ WINDOW = 1_000_000
 FREELY = ToolTimeouts(align_with_model=False)
 
 
+@pytest.mark.case("F-02", "F-03", "F-07", "F-11", "F-12", "F-13", "F-14", "F-15", "F-20", "F-22", "F-24", "TOOL-08")
+def test_the_times_and_bounds_of_servers_are_those_that_were_promised() -> None:
+    assert limits.LAST_WORDS == 20
+    assert (limits.MCP_CONNECT, limits.STDIO_WRITE, limits.CONNECT_TIMEOUT) == (30, 10, 10)
+    # The longest line that is taken has room for a result of 50 MB.
+    assert limits.STDIO_LINE_BYTES == limits.MCP_MESSAGE_BYTES == 64 * 1024 * 1024
+    assert limits.SERVER_LOG_BYTES == 1024 * 1024
+    # Asked twice, each time with this much patience, a server is gone within five seconds.
+    assert 2 * limits.PROCESS_GRACE <= 5
+    assert len(limits.LOCAL_BACKOFF) == 3
+    assert limits.SERVER_STARTS == 8
+    assert limits.STREAM_RETRY_MIN == 0.1
+    # A ping, and as long again for its answer.
+    assert 2 * limits.SOCKET_PING == 30
+    assert (limits.LIST_TOOLS, limits.LIST_PAGES, limits.LIST_BYTES) == (2_000, 100, 8 * 1024 * 1024)
+
+
 @pytest.mark.case("HND-05")
 async def test_a_server_elsewhere_that_does_not_shake_hands_is_given_up_after_a_while(
     hosted: Hosted, monkeypatch: pytest.MonkeyPatch

@@ -85,7 +85,13 @@ def test_tools_go_into_the_prompt_and_calls_and_results_become_lines() -> None:
     assert sent.system.startswith("Be brief.\n\n# Tools\n")
     assert '{"server":"fs","name":"read_file","description":"Reads a file.","args":{"type":"object",' in sent.system
     assert '{"name":"think","description":"Thinks.","args":{"type":"object"}}' in sent.system
-    assert 'TOOL_CALL: {"server": "weather", "name": "forecast"' in sent.system
+    assert (
+        'form and then stop:\n\nTOOL_CALL: {"server": "<server>", "name": "<tool>", "args": {<arguments>}}\n'
+        in sent.system
+    )
+    assert "The whole call stands on one line" in sent.system
+    assert 'TOOL_CALL: {"server": "weather", "name": "forecast", "args": {"city": "Oslo", "days": 2}}' in sent.system
+    assert 'TOOL_CALL: {"name": "clock", "args": {}}' in sent.system
     person, called, answered = sent.messages
     assert (person.role, called.role, answered.role) == ("user", "assistant", "user")
     assert called.content == (

@@ -114,7 +114,7 @@ def test_calls_are_told_in_words_and_with_a_picture(at_work: Hands) -> None:
     assert at_work.tool.display({"operation": "apply_patch", "patch": patch}) == "Applying patch: one.txt"
 
 
-@pytest.mark.case("FIL-19")
+@pytest.mark.case("FIL-19", "TMO-02")
 def test_reads_have_half_a_minute_and_writes_five(at_work: Hands) -> None:
     assert at_work.tool.times_for({"operation": "read_file"}).total == 30.0
     assert at_work.tool.times_for({"operation": "create_file"}).total == 300.0

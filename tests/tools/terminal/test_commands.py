@@ -191,7 +191,7 @@ async def test_progress_is_told_while_a_command_runs(terminal: AtTerminal) -> No
     assert told[-1] in ("one", "two")
 
 
-@pytest.mark.case("TRM-26")
+@pytest.mark.case("TRM-26", "TMO-02")
 async def test_times_are_those_that_were_agreed(terminal: AtTerminal) -> None:
     times = {name: terminal.tool.times_for({"operation": name}).total for name in terminal.tool.supported_operations}
     assert times["run_command"] == limits.COMMAND_TIME + limits.COMMAND_SLACK == 610
