@@ -453,3 +453,20 @@ async def test_any_answer_in_any_slices_is_what_h11_says_it_is(answer: bytes, da
     slices = [shown[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(shown)], strict=True) if begin < end]
     mine, theirs = await taken_apart(slices, ends=True), as_h11_sees_it(shown)
     assert mine[:4] == theirs[:4]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """Draw an answer in which something was put into the place of something else."""
+    answer = draw(answers())
+    begin = draw(st.integers(0, len(answer)))
+    return answer[:begin] + draw(st.binary(max_size=8)) + answer[begin + draw(st.integers(0, 8)) :]
+
+
+@settings(max_examples=100)
+@given(answer=st.binary(max_size=60) | damaged())
+async def test_whatever_comes_is_an_answer_or_told_as_none(answer: bytes) -> None:
+    mine = await taken_apart([answer], ends=True)
+    assert mine == await taken_apart([bytes([one]) for one in answer], ends=True)
+    assert mine.is_whole or mine.why in (CLOSED, NOT_HTTP)
+    assert mine.status >= 200 or not mine.is_whole
