@@ -57,6 +57,8 @@ class ChannelError(Exception):
     def __init__(self, message: str, *, fix: str = "", sent: bool = True, status: int | None = None) -> None:
         super().__init__(message)
         self.message = message
+        # The same without anything that the server wrote by itself: what a model is told.
+        self.outline = message
         self.fix = fix
         # Whether the server may have got the request: only then may it have been carried out.
         self.sent = sent

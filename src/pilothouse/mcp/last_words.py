@@ -48,10 +48,12 @@ def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None
         return error
     last = _telling(words)
     ending = f"ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    message = f"“{entry.name}” {ending}"
-    message += f": {last[:_LINE_CHARS]}" if last else " and said nothing."
-    fix = "Its log shows the last lines it wrote. Check the command." if last else "Check the command."
-    return ChannelError(message, fix=fix, sent=error.sent)
+    outline = f"“{entry.name}” {ending}"
+    if not last:
+        return ChannelError(f"{outline} and said nothing.", fix="Check the command.", sent=error.sent)
+    fix = "Its log shows the last lines it wrote. Check the command."
+    told = ChannelError(f"{outline}: {last[:_LINE_CHARS]}", fix=fix, sent=error.sent)
+    return _quoting(told, f"{outline}.")
 
 
 def _telling(words: Sequence[str]) -> str:
@@ -64,8 +66,15 @@ def _telling(words: Sequence[str]) -> str:
 def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
     """Return that a process writes something else than MCP."""
     fix = "Check that the command starts an MCP server that speaks over standard input and output."
-    message = f"“{entry.name}” does not speak MCP: it wrote “{said.strip()[:_LINE_CHARS]}”."
-    return ChannelError(message, fix=fix, sent=False)
+    outline = f"“{entry.name}” does not speak MCP"
+    told = ChannelError(f"{outline}: it wrote “{said.strip()[:_LINE_CHARS]}”.", fix=fix, sent=False)
+    return _quoting(told, f"{outline}.")
+
+
+def _quoting(error: ChannelError, outline: str) -> ChannelError:
+    """Return a failure that repeats a server's own words to the person, and says only the outline to a model."""
+    error.outline = outline
+    return error
 
 
 def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
@@ -102,6 +111,7 @@ def _docker_words(name: str, said: str) -> ChannelError | None:
     return None
 
 
-def _no_file(name: str, path: str) -> Hopeless:
-    message = f"“{name}” does not start: there is no file {path[:_LINE_CHARS]}."
-    return Hopeless(message, fix="Give its whole path, or the folder in which the command starts.", sent=False)
+def _no_file(name: str, path: str) -> ChannelError:
+    fix = "Give its whole path, or the folder in which the command starts."
+    told = Hopeless(f"“{name}” does not start: there is no file {path[:_LINE_CHARS]}.", fix=fix, sent=False)
+    return _quoting(told, f"“{name}” does not start: a file is missing.")

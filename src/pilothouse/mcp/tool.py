@@ -269,9 +269,8 @@ class _Attempt:
         if isinstance(error, _NotStarted):
             if not isinstance(error.cause, NeedsConsent):
                 server.breaker.failed()
-            refused = _failure(
-                "SERVER_UNAVAILABLE", f"“{server.name}” is not available. {error.message}", retryable=True
-            )
+            message = f"“{server.name}” is not available. {error.cause.outline}"
+            refused = _failure("SERVER_UNAVAILABLE", message, retryable=True)
             return self._output(_perhaps(refused) if self._resumed else refused)
         server.breaker.failed()
         server.history.error(f"{self._name}: {error.message}")
