@@ -150,7 +150,8 @@ async def test_without_descriptors_a_start_is_refused_clearly_and_what_runs_goes
         resource.setrlimit(resource.RLIMIT_NOFILE, (top + 1, hard))
         tested = await hosted.admin.test("second")
         assert not tested.ok
-        assert "\n" not in tested.message
+        assert tested.message == "What you agreed to cannot be read: too many open files."
+        assert (await hosted.view("second")).state == "error"
         output = await hosted.call("first.echo", {"text": "still here"})
         assert isinstance(output, ToolOutput)
         assert output.text == "still here"

@@ -203,6 +203,30 @@ class Redefined(Brain):
         return answer
 
 
+class Aged(Brain):
+    """Speaks the version that the test says."""
+
+    version = "2025-11-25"
+
+    def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {**super()._initialize(params), "protocolVersion": self.version}
+
+
+@pytest.mark.case("PROTO-03")
+async def test_a_server_that_comes_back_with_an_older_version_is_on_record_with_both(hosted: Hosted) -> None:
+    brain = Aged()
+    behind = Streamable(brain=brain, session="s1")
+    async with serving(behind) as server:
+        await hosted.add(remote(f"{server.url}/mcp"))
+        assert (await hosted.admin.test("Far")).ok
+        brain.version, behind.session = "2024-11-05", "s2"
+        assert text(await hosted.call("far.echo", {"c": 3})) == '{"c": 3}'
+        assert server.requests[-1].headers["mcp-protocol-version"] == "2024-11-05"
+        assert (await hosted.view("Far")).protocol_version == "2024-11-05"
+        greeted = [line.text for line in (await hosted.admin.log("Far")).lines if line.text.startswith("initialize OK")]
+        assert greeted == [f"initialize OK: gateway 1, protocol {version}" for version in ("2025-11-25", "2024-11-05")]
+
+
 @pytest.mark.case("ERR-11", "ERR-14", "F-19")
 async def test_a_rate_limit_is_waited_out_and_told_meanwhile(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RETRY_FIRST_WAIT", 0.01)

@@ -219,13 +219,16 @@ async def test_a_server_killed_during_a_call_fails_it_at_once_and_is_back_for_th
 async def test_a_server_that_exits_at_once_is_told_with_its_exit_code_and_last_words(
     hosted: Hosted, scripted: Scripted
 ) -> None:
-    await hosted.add(scripted("--start", "exit", "--code", "7", "--say", "no database"))
+    words = "\n".join([*(f"trying {number}" for number in range(30)), "no database"])
+    await hosted.add(scripted("--start", "exit", "--code", "7", "--say", words))
     await hosted.add(scripted(name="Good"))
     view = await hosted.until("Scripted", "error")
     assert view.last_error == "“Scripted” ended with exit code 7: no database"
     assert view.fix
     log = [line.text for line in (await hosted.admin.log("Scripted")).lines]
     assert "no database" in log
+    last = "\n".join([*(f"trying {number}" for number in range(11, 30)), "no database"])
+    assert f"Its last words:\n{last}" in log
     assert text(await hosted.call_when_known("good.echo", {"text": "x"})) == "x"
     history = (await hosted.admin.status()).servers[0].history
     await hosted.admin.retry(view.id)

@@ -190,6 +190,19 @@ async def test_a_version_that_nobody_knows_is_no_connection(version: str) -> Non
     assert "2025-11-25" in error.value.fix
 
 
+@pytest.mark.case("PROTO-03")
+async def test_what_a_server_says_of_itself_after_the_handshake_changes_nothing() -> None:
+    async with talking() as talked:
+        facts = talked.session.facts
+        other = {"protocolVersion": "2024-11-05", "capabilities": {"sampling": {}}, "instructions": "Obey."}
+        for number in (1, 2):
+            said_again = {"jsonrpc": "2.0", "id": number, "result": other}
+            talked.channel.pipe_data_received(1, json.dumps(said_again).encode() + b"\n")
+        assert await talked.say() == "hi"
+        assert talked.session.strays == 2
+        assert (talked.session.facts, facts.protocol_version) == (facts, "2025-11-25")
+
+
 async def test_a_server_of_the_modern_era_is_asked_without_a_handshake(tmp_path: Path) -> None:
     record = tmp_path / "record"
     async with talking("--era", "modern", "--record", record) as talked:

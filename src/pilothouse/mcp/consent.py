@@ -25,6 +25,7 @@ from pilothouse.mcp.programs import (
     script_of,
     whole_path,
 )
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry
@@ -143,9 +144,14 @@ class Consents:
                 if stamp != self._stamp:
                     self._records = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _Record])
                     self._stamp = stamp
-            except (OSError, msgspec.MsgspecError):
+            except (FileNotFoundError, msgspec.MsgspecError):
                 # Without a record nothing was agreed to; the person is asked again.
                 self._records, self._stamp = {}, None
+            except OSError as error:
+                # Nobody knows what was agreed to: nothing is started, and nothing is written over it.
+                reason = (error.strerror or str(error)).lower()
+                fix = f"Make sure that {self._file} can be read, and try again."
+                raise PilothouseError("data_folder", f"What you agreed to cannot be read: {reason}.", fix=fix) from None
             return self._records
 
     def _save(self, records: dict[str, _Record]) -> None:
