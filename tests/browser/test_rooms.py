@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Download, Locator, expect
 
-from tests.browser.rooms import ECHO, Rooms, start_server, switch
+from tests.browser.rooms import ECHO, FAIL, Rooms, start_server, switch, write_tools
 from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
 
@@ -56,8 +56,10 @@ async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
 async def test_the_status_page_plots_latencies_and_tells_errors_and_past_states(
     rooms: Rooms, own: Studio, tools: Path
 ) -> None:
+    write_tools(tools, ECHO, FAIL, {"name": "exit", "description": "Ends.", "inputSchema": {"type": "object"}})
     server = start_server(own, "Scripted", ["--tools", tools])
-    for tool, arguments in (("echo", {"text": "a"}), ("echo", {"text": "b"}), ("fail", {"message": "x"})):
+    tried: list[tuple[str, dict[str, Any]]] = [("echo", {"text": "a"}), ("echo", {"text": "b"})]
+    for tool, arguments in [*tried, ("fail", {"message": "x"}), ("exit", {"code": 5})]:
         own.server.post("/api/tools/try", {"serverId": server["id"], "tool": tool, "arguments": arguments})
     await rooms.page.get_by_role("link", name="Status").click()
     part = rooms.page.get_by_role("region", name="Scripted")
@@ -66,8 +68,12 @@ async def test_the_status_page_plots_latencies_and_tells_errors_and_past_states(
     calls = part.get_by_role("region", name="Calls by tool")
     await expect(calls.get_by_role("row").filter(has_text="echo").get_by_role("cell").nth(1)).to_have_text("2")
     await expect(calls.get_by_role("row").filter(has_text="fail").get_by_role("cell").nth(2)).to_have_text("1")
-    await expect(part).to_contain_text("Connected")
-    await expect(part.get_by_text("History")).to_be_visible()
+    await expect(part.get_by_role("heading", level=3)).to_have_text(["Last errors", "History"])
+    errors, past = (part.get_by_role("list").nth(place).get_by_role("listitem") for place in (0, 1))
+    await expect(errors.first).to_contain_text("The server ended with exit code 5.")
+    await expect(past.nth(0)).to_contain_text("Connected")
+    await expect(past.nth(1)).to_contain_text("ReconnectingThe server ended with exit code 5.")
+    await expect(past.nth(2)).to_contain_text("Connected")
     assert await serious_problems(rooms.page) == []
     await rooms.page.keyboard.press("Escape")
     await expect(rooms.page).to_have_url(f"{own.url}/")

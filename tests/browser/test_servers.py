@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -94,17 +93,25 @@ async def test_the_selected_server_tells_its_process_its_log_and_its_tools_and_e
     assert server_of(own, "Scripted")["settings"]["off_tools"] == ["fail"]
 
 
-@pytest.mark.case("SRV-14", "SRV-24", "SRV-25", "SRV-27")
+@pytest.mark.case("SRV-14", "SRV-20", "SRV-24", "SRV-25", "SRV-27")
 async def test_a_server_is_configured_with_a_name_and_a_mistake_is_told_before_anything_is_kept(
     rooms: Rooms, own: Studio, tools: Path
 ) -> None:
     start_server(own, "Old name", ["--tools", tools])
     await rooms.connected("Old name", 2)
-    await expect(rooms.toolbar.get_by_role("button", name="Edit")).to_be_disabled()
+    for action in ("Edit", "Delete the server"):
+        await expect(rooms.toolbar.get_by_role("button", name=action)).to_be_disabled()
     await rooms.select("Old name")
+    await expect(rooms.toolbar.get_by_role("button", name="Delete the server")).to_be_enabled()
     await rooms.toolbar.get_by_role("button", name="Edit").click()
     await expect(rooms.dialog).to_contain_text("No authentication required.")
     name = rooms.dialog.get_by_role("textbox", name="Name", exact=True)
+    await expect(name).to_have_value("Old name")
+    await name.fill("Never kept")
+    await rooms.dialog.get_by_role("button", name="Cancel").click()
+    await expect(rooms.dialog).to_have_count(0)
+    await rooms.toolbar.get_by_role("button", name="Edit").click()
+    await expect(name).to_have_value("Old name")
     await name.fill(" ")
     await rooms.dialog.get_by_role("button", name="Save").click()
     await expect(rooms.dialog).to_contain_text("Give the server a name.")
@@ -381,18 +388,21 @@ async def test_an_import_adds_servers_and_starts_none(rooms: Rooms, own: Studio,
     assert not record.exists()
 
 
-@pytest.mark.case("STA-02")
-async def test_a_badge_is_green_grey_or_red_and_white_for_what_is_off(
+@pytest.mark.case("STA-01", "STA-02")
+async def test_a_badge_is_green_yellow_grey_or_red_and_white_for_what_is_off(
     rooms: Rooms, own: Studio, tools: Path, console: Console
 ) -> None:
     start_server(own, "Running", ["--tools", tools])
     own.server.post("/api/servers", {"name": "Off", "commandLine": command(), "enabled": False}, 201)
-    body = {"name": "Broken", "commandLine": command("--start", "exit", "--code", "4")}
-    broken = own.server.post("/api/servers", body, 201)
-    own.server.post(f"/api/servers/{broken['id']}/consent", {"fingerprint": broken["consent"]["fingerprint"]})
+    for name, options in (("Broken", ("--start", "exit", "--code", "4")), ("Slow", ("--start", "silent"))):
+        made = own.server.post("/api/servers", {"name": name, "commandLine": command(*options)}, 201)
+        own.server.post(f"/api/servers/{made['id']}/consent", {"fingerprint": made["consent"]["fingerprint"]})
+    await expect(rooms.chip("Slow")).to_have_text("Connecting...")
+    await expect(rooms.chip("Slow")).to_have_css("color", "rgb(138, 90, 0)")
     await expect(rooms.chip("Running")).to_have_text("Connected (2 tools)")
     await expect(rooms.chip("Running")).to_have_css("color", "rgb(26, 122, 69)")
-    await expect(rooms.chip("Broken")).to_have_text(re.compile("^Error: "), timeout=RESTARTS_MS)
+    reason = "Error: “Broken” ended with exit code 4 and said nothing."
+    await expect(rooms.chip("Broken")).to_have_text(reason, timeout=RESTARTS_MS)
     await expect(rooms.chip("Broken")).to_have_css("color", "rgb(180, 35, 24)")
     await expect(rooms.chip("Off")).to_have_text("Disabled")
     await expect(rooms.chip("Off").locator("span").first).to_have_css("background-color", "rgb(255, 255, 255)")
