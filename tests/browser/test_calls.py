@@ -127,6 +127,53 @@ async def test_a_call_is_followed_from_its_first_byte_over_the_persons_leave_to_
     await expect(desk.card("text: again")).to_contain_text("Completed")
 
 
+@pytest.mark.case("TCL-04", "TCL-08", "TCL-09", "TCL-11")
+async def test_every_phase_has_its_words_its_sign_its_look_and_only_what_works_can_be_cancelled(
+    desk: Desk, tmp_path: Path
+) -> None:
+    await desk.begin("Phases")
+    go_on, coming, come = tmp_path / "go-on", desk.studio.hold(), desk.studio.hold()
+    slow = {**call("progress", steps=2, until=str(go_on), text="word " * 40), **coming.after_each(60)}
+    await desk.say("Phases", [slow, come.step, call("sleep", seconds=50), call("fail", message="No berth.")], "Done.")
+    done, sleep, failed = desk.card("scripted.progress"), desk.card("scripted.sleep"), desk.card("scripted.fail")
+    seen: dict[str, tuple[str, str]] = {}
+
+    async def look(card: Locator, phase: str, words: str, *, cancel: bool) -> None:
+        await expect(card).to_contain_text(words)
+        await _phase(card, phase)
+        await expect(card.get_by_role("button", name="Cancel", exact=True)).to_have_count(int(cancel))
+        colour = await card.locator("svg").first.evaluate("sign => getComputedStyle(sign).color")
+        seen[phase] = (await _sign(card), colour)
+
+    await look(done, "started", "Receiving args...", cancel=True)
+    coming.release()
+    await look(done, "args_received", "Args received", cancel=True)
+    come.release()
+    await look(done, "executing", "Executing...", cancel=True)
+    await look(failed, "failed", "Failed: No berth.", cancel=False)
+    await sleep.get_by_role("button", name="Cancel").click()
+    await look(sleep, "cancelled", "Cancelled", cancel=False)
+    go_on.touch()
+    await look(done, "completed", "Completed", cancel=False)
+    assert len({sign for sign, _ in seen.values()}) == 6
+    assert (seen["failed"][1], seen["completed"][1]) == (RED, GREEN)
+    assert not {RED, GREEN} & {seen[phase][1] for phase in ("started", "args_received", "executing", "cancelled")}
+
+
+@pytest.mark.case("TCL-03", "TCL-12")
+async def test_a_call_that_comes_while_another_is_shown_stands_beside_it_at_once(desk: Desk) -> None:
+    await desk.begin("One by one")
+    held = [desk.studio.hold(), desk.studio.hold()]
+    steps = [call("echo", text="one"), held[0].step, call("echo", text="two"), held[1].step, call("echo", text="three")]
+    await desk.say("One by one", steps, "Done.")
+    await expect(desk.card("text: one")).to_contain_text("Args received")
+    held[0].release()
+    await expect(desk.card("text: two")).to_contain_text("Args received")
+    held[1].release()
+    for words in ("one", "two", "three"):
+        await expect(desk.card(f"text: {words}")).to_contain_text("Completed")
+
+
 @pytest.mark.case("TEXT-02", "TEXT-04")
 async def test_nothing_hides_in_the_arguments_that_a_person_is_asked_about(desk: Desk) -> None:
     await desk.begin("Hidden")

@@ -93,7 +93,9 @@ export const TimelineRow = memo(
     return <EndRow runId={row.runId} isLatest={row.isLatest} />;
   },
   (a, b) => {
-    if (a.row.key !== b.row.key || holds(a.row, a.target) !== holds(b.row, b.target)) return false;
+    // A call becomes one of several when the model asks for another in the same answer.
+    if (a.row.kind !== b.row.kind || a.row.key !== b.row.key) return false;
+    if (holds(a.row, a.target) !== holds(b.row, b.target)) return false;
     if ("itemIds" in a.row && "itemIds" in b.row) return a.row.itemIds.length === b.row.itemIds.length;
     return a.row.kind !== "end" || b.row.kind !== "end" || a.row.isLatest === b.row.isLatest;
   },
