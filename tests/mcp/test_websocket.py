@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pilothouse.mcp.channel import ChannelError, Garbage
 from pilothouse.mcp.transports.target import Target
 from pilothouse.mcp.transports.websocket import WebSocketChannel, addresses
 from pilothouse.types import limits
+from tests.support.certificates import SelfSigned
 from tests.support.mcp_gateway import FaultProxy, Socket
 from tests.support.talking import talking
 from tests.support.tiny_http import Answer, TinyHttp
@@ -30,6 +32,20 @@ async def test_messages_travel_in_frames_of_both_kinds(binary: bool, batch: bool
         assert (await talk.ask("tools/list"))["tools"][0]["name"] == "echo"
         assert (await talk.ask("tools/call", {"name": "echo", "arguments": {"a": 1}}))["content"]
         assert (await talk.ask("nonsense"))["code"] == -32601
+
+
+@pytest.mark.case("TRN-01", "TRN-29", "NET-11")
+async def test_an_encrypted_websocket_opens_for_a_certificate_that_is_trusted(tmp_path: Path) -> None:
+    own = SelfSigned(tmp_path)
+    async with Socket(tls=own.server()).running() as server:
+        url = server.url.replace("http", "wss")
+        with pytest.raises(ChannelError, match="its certificate is not trusted") as refused:
+            async with talking(WebSocketChannel(Target(url=url))):
+                pass
+        assert refused.value.certificate == own.fingerprint
+        assert server.seen == []
+        async with talking(WebSocketChannel(Target(url=url, certificate=own.fingerprint))) as talk:
+            assert await talk.ask("ping") == {}
 
 
 @pytest.mark.case("TRN-12", "TRN-13", "TRN-14")

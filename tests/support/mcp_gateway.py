@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -200,6 +201,7 @@ class Socket:
     batch: bool = False
     # Sent instead of answers to this method.
     instead: dict[str, Callable[[ServerConnection], Any]] = field(default_factory=dict)
+    tls: ssl.SSLContext | None = None
     seen: list[ServerConnection] = field(default_factory=list)
     port: int = 0
 
@@ -220,6 +222,7 @@ class Socket:
             process_request=self._door,
             subprotocols=names,
             select_subprotocol=insist,
+            ssl=self.tls,
             ping_interval=None,
         ) as server:
             self.port = next(iter(server.sockets)).getsockname()[1]

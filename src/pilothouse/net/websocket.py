@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from ssl import SSLCertVerificationError
 from typing import NamedTuple
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -111,6 +112,9 @@ async def open_websocket(ask: Upgrade) -> WebSocket:
         raise NotUpgraded(answer.status_code, headers, bytes(answer.body)[: limits.ERROR_BODY_BYTES]) from None
     except NegotiationError as error:
         raise NetError("broken", f"it does not speak our sub-protocols ({error})") from None
+    except SSLCertVerificationError as error:
+        # It is a ValueError too.
+        raise fault(error, place.host) from None
     except (InvalidURI, ValueError):
         raise NetError("url", "the address or a header is not valid") from None
     except TimeoutError:
