@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -299,10 +300,19 @@ async def test_a_document_that_never_ends_is_given_up() -> None:
 
 @pytest.mark.case("NET-08")
 async def test_a_document_that_comes_by_the_byte_is_given_up() -> None:
-    async with TinyHttp(lambda request: Answer(200, b"x" * 100, stall_after=3)) as server:
-        with pytest.raises(NetError) as caught:
-            await guarded.request("GET", f"{server.url}/", near=server.url, timeout=0.2)
-    assert caught.value.problem == "silent"
+    async def drops() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x"
+            await asyncio.sleep(0.02)
+
+    stalled = Answer(200, b"x" * 100, stall_after=3)
+    async with TinyHttp(lambda request: stalled if request.target == "/" else Answer(200, stream=drops())) as server:
+        for path in ("/", "/drops"):
+            began = asyncio.get_running_loop().time()
+            with pytest.raises(NetError) as caught:
+                await guarded.request("GET", f"{server.url}{path}", near=server.url, timeout=0.2)
+            assert caught.value.problem == "silent"
+            assert asyncio.get_running_loop().time() - began < 5
 
 
 @pytest.mark.case("NET-08")

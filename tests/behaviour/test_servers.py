@@ -121,6 +121,22 @@ async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
             await asyncio.wait([watching])
 
 
+@pytest.mark.case("CON-01", "CON-02")
+async def test_a_server_goes_on_when_another_model_answers_or_other_tools_are_chosen(home: Path) -> None:
+    asks: list[Any] = [[{"call": "scripted__pid", "arguments": {}}], "Done."] * 3
+    async with chatting(home, asks) as chat:
+        view = await add(chat, scripted())
+        assert (await chat.api.test_server(ME, view.id)).ok
+        other = home.parent / "other.json"
+        other.write_text(json.dumps({"turns": asks}))
+        only = Selection(servers=(ServerChoice(name="Scripted", tools=("pid",)),))
+        for how in ({}, {"model_id": f"scripted:{other}"}, {"selection": only}):
+            assert (await chat.say("Who are you?", allow=("scripted.*",), **how)).status == "completed"
+        first, *others = await chat.texts("tool_call")
+        assert first.isdigit()
+        assert others == [first, first]
+
+
 @pytest.mark.case("CON-19", "CON-21", "SRV-16")
 async def test_an_edit_of_the_file_is_taken_up_while_the_server_runs(
     home: Path, monkeypatch: pytest.MonkeyPatch

@@ -121,3 +121,21 @@ async def test_a_server_that_knows_the_ping_is_not_asked_for_its_tools_again(
     methods = await eventually(asked, "two health checks")
     assert methods.count("tools/list") == 1
     assert (await hosted.view("Scripted")).last_health_check is not None
+
+
+@pytest.mark.case("HND-14")
+async def test_tools_are_listed_for_one_server_or_all_and_the_servers_are_asked_once(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    records = {name: tmp_path / name for name in ("one", "two")}
+    for name, record in records.items():
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps([{"name": f"only_{name}", "inputSchema": {}}]))
+        await hosted.add(scripted("--tools", str(file), "--record", str(record), name=name))
+        await hosted.until(name, "connected")
+    for _ in range(3):
+        every = (await hosted.admin.tools(None)).tools
+        assert [tool.qualified_name for tool in every] == ["one.only_one", "two.only_two"]
+        assert [tool.name for tool in (await hosted.admin.tools("two")).tools] == ["only_two"]
+        assert {"one.only_one", "two.only_two"} <= (await hosted.tools()).keys()
+    assert [record.read_text().count('"tools/list"') for record in records.values()] == [1, 1]

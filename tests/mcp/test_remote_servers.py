@@ -16,7 +16,7 @@ from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import ServerInput
 from tests.support.certificates import SelfSigned
 from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable, serving
-from tests.support.mcp_hosting import Hosted, Progress, context, failure, text
+from tests.support.mcp_hosting import Hosted, Progress, context, failure, hosting, text
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 TOKEN = "remote-secret-token"
@@ -51,6 +51,19 @@ async def test_a_server_is_spoken_to_in_the_sub_protocol_that_the_person_chose(h
         assert "graphql" in (await hosted.admin.test("Far")).message
         await hosted.admin.update(view.id, remote(url, subprotocols=("graphql",)))
         assert (await hosted.admin.test("Far")).ok
+
+
+@pytest.mark.case("SRV-16", "SRV-17")
+async def test_a_server_that_is_saved_is_connected_and_its_tools_learned_without_anyone_asking(
+    home: Path, quick: None
+) -> None:
+    async with serving(Streamable()) as one, serving(Streamable()) as two, hosting(home, begin=True) as hosted:
+        view = await hosted.add(remote(f"{one.url}/mcp"))
+        assert (await hosted.until("Far", "connected")).label == "Connected (1 tool)"
+        await hosted.admin.update(view.id, remote(f"{two.url}/mcp"))
+        moved = await hosted.until("Far", "connected")
+        assert moved.address == f"{two.url}/mcp"
+        assert "tools/list" in [json.loads(request.body)["method"] for request in two.requests if request.body]
 
 
 @pytest.mark.case("NET-11", "TRN-29")

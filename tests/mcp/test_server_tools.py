@@ -214,13 +214,15 @@ async def test_cancelling_a_call_tells_the_server(hosted: Hosted, scripted: Scri
     assert text(await hosted.call("scripted.echo", {"text": "y"})) == "y"
 
 
-@pytest.mark.case("ERR-13", "TMO-03", "TMO-11", "ERR-03")
+@pytest.mark.case("ERR-13", "TMO-03", "TMO-11", "ERR-03", "TRN-08")
 async def test_failures_of_tools_are_told_in_the_servers_own_words(hosted: Hosted, scripted: Scripted) -> None:
     await hosted.add(scripted(tool_times={"sleep": ToolTimes(idle=120)}))
     assert failure(await hosted.call_when_known("scripted.fail", {"message": "No such city."})) == (
         "TOOL_ERROR",
         "No such city.",
     )
+    refused = '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"Unknown city."}}'
+    assert failure(await hosted.call("scripted.raw", {"line": refused})) == ("TOOL_ERROR", "Unknown city.")
     bad = await hosted.call("scripted.raw", {"line": '{"jsonrpc":"2.0","id":$ID}'})
     assert failure(bad)[0] == "BAD_ANSWER"
     tools = await hosted.tools()

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from tests.support.waiting import eventually
 TALKS = "import time; print('Hello', flush=True); time.sleep(60)"
 
 
-@pytest.mark.case("SPAWN-01", "SRV-15", "PRC-07", "PRC-09", "STA-01", "STA-02", "CON-05", "CON-07", "HND-14")
+@pytest.mark.case("SPAWN-01", "SRV-15", "PRC-07", "PRC-09", "STA-01", "STA-02", "CON-05", "CON-07", "CON-29", "HND-14")
 async def test_a_local_server_starts_after_consent_and_tells_its_tools(hosted: Hosted, scripted: Scripted) -> None:
     view = await hosted.admin.add(scripted())
     assert (view.state, view.label) == ("needs_consent", "Waiting for your consent")
@@ -43,6 +44,7 @@ async def test_a_local_server_starts_after_consent_and_tells_its_tools(hosted: H
     assert running.label == "Connected (16 tools)"
     assert running.process is not None
     assert running.process.memory_bytes
+    assert 0 <= time.time() - running.process.started_at < 60
     assert running.connected_at
     assert running.server_version == "scripted 1.0"
     assert text(await hosted.call("scripted.echo", {"text": "hello"})) == "hello"

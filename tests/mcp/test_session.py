@@ -410,6 +410,16 @@ async def test_a_server_that_wants_a_model_in_the_modern_era_is_refused() -> Non
         assert await talked.say() == "hi"
 
 
+@pytest.mark.case("TRN-07")
+async def test_answers_in_another_order_reach_who_asked() -> None:
+    async with talking() as talked:
+        slow = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 0.2}))
+        assert await talked.say("first") == "first"
+        assert not slow.done()
+        assert said(await slow) == "awake"
+
+
+@pytest.mark.case("TRN-07")
 async def test_sixteen_calls_at_once_each_get_their_own_answer() -> None:
     async with talking() as talked:
         answers = await asyncio.gather(*(talked.say(f"call {number}") for number in range(16)))
