@@ -21,7 +21,7 @@ from pilothouse.types.selection import NativeTools, Selection, ServerChoice
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
-from tests.support.wire_writers import Say, Text
+from tests.support.wire_writers import Call, Say, Text
 
 CALL = 'TOOL_CALL: {"server": "files", "name": "read", "args": {"path": "a.txt"}}'
 
@@ -67,6 +67,27 @@ async def test_the_timeline_is_the_same_as_with_native_calls(home: Path) -> None
     rescued = await shape(home / "rescued", '{"name": "files.read", "arguments": {"path": "a.txt"}}', "auto")
     assert native == written == enforced == rescued
     assert [kind for kind, *_ in native] == ["user_message", "tool_call", "response", "response"]
+
+
+@pytest.mark.case("PRO-20", "PRO-21")
+async def test_a_native_call_is_executed_and_its_result_goes_back_in_a_message_of_the_tools_role(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home) as chat:
+        tool, other = ToolOf("files__read", reading), ToolOf("files__write")
+        give_tools(chat.host, tool, other)
+        body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
+        await chat.use(body)
+        calls = (Call("c1", "files__read", '{"path": "a.txt"}'), Call("c2", "files__read", '{"path": "b.txt"}'))
+        endpoint.answer(Reply(Say(calls, stop="tool")), Reply(Say((Text(["It says hi."]),))))
+        assert (await chat.say("What does a.txt say?")).status == "completed"
+        assert [arguments["path"] for arguments, _ in tool.calls] == ["a.txt", "b.txt"]
+        assert other.calls == []
+        first, second = [request.json for request in endpoint.requests if "tools" in request.json][:2]
+        assert [each["function"]["name"] for each in first["tools"]] == ["files__read", "files__write"]
+        *_, called, one, two = second["messages"]
+        assert [call["id"] for call in called["tool_calls"]] == ["c1", "c2"]
+        assert one == {"role": "tool", "tool_call_id": "c1", "content": "It says hi."}
+        assert (two["role"], two["tool_call_id"], "No such file." in two["content"]) == ("tool", "c2", True)
+        assert (await chat.texts("response"))[-1] == "It says hi."
 
 
 @pytest.mark.case("PRO-11")

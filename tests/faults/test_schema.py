@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -51,9 +52,9 @@ asyncio.run(store.close())
 """
 
 
-async def a_home(home: Path) -> str:
+async def a_home(home: Path, *turns: Any) -> str:
     """Make a data folder with a conversation in it and return its id."""
-    async with chatting(home, ["Kept."]) as chat:
+    async with chatting(home, [*turns, "Kept."]) as chat:
         await chat.say("Keep me")
         return chat.id
 
@@ -183,24 +184,24 @@ def columns(path: Path) -> set[str]:
     return found | (tables & {"colours"})
 
 
-@pytest.mark.case("F-45")
+@pytest.mark.case("F-45", "PRO-16")
 async def test_an_older_database_is_backed_up_and_upgraded_with_all_it_holds(
     home: Path, request: pytest.FixtureRequest
 ) -> None:
-    conversation = await a_home(home)
+    conversation = await a_home(home, [{"call": "think", "arguments": {"thoughts": "Hm."}}])
+    async with open_host(home) as host:
+        held = (await host.api.snapshot(ME, conversation, limit=5)).items
+    assert [item.kind for item in held] == ["user_message", "tool_call", "response", "response"]
     before = upgrade.HEAD
     request.getfixturevalue("newer")
     async with open_host(home) as host:
-        assert [item.text for item in (await host.api.snapshot(ME, conversation, limit=5)).items] == [
-            "Keep me",
-            "Kept.",
-        ]
+        assert (await host.api.snapshot(ME, conversation, limit=5)).items == held
     assert {"colour", "colours"} <= columns(home / "pilothouse.db")
     [backup] = (home / "backups").iterdir()
     assert backup.name.startswith(f"pilothouse-{before}-")
     assert not {"colour", "colours"} & columns(backup)
     kept = sqlite3.connect(backup)
-    assert kept.execute("SELECT count(*) FROM items").fetchone() == (2,)
+    assert kept.execute("SELECT count(*) FROM items").fetchone() == (4,)
     assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     kept.close()
     async with open_host(home):

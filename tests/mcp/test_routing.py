@@ -16,7 +16,7 @@ from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import ToolOutput
-from pilothouse.types.servers import ServerEntry, ServerInput
+from pilothouse.types.servers import ServerEntry, ServerInput, ServerPatch
 from tests.support.mcp_hosting import Hosted, hosting
 from tests.support.waiting import eventually
 
@@ -95,6 +95,21 @@ async def test_a_call_reaches_the_server_that_its_name_says_and_no_other(home: P
         assert outputs == [f"{name} did {tool}" for name, tool in asked]
         assert sorted(opening.calls) == sorted((name, tool, {"n": f"{name}.{tool}"}) for name, tool in asked)
         assert "alpha.only_beta" not in await hosted.tools()
+
+
+@pytest.mark.case("NAM-17")
+async def test_tools_are_made_once_and_anew_when_something_about_their_server_changed(home: Path) -> None:
+    async with hosting(home) as hosted:
+        hosted.supervisor.around = msgspec.structs.replace(hosted.supervisor.around, opener=Opening())
+        view = await hosted.add(ServerInput(name="alpha", url="https://alpha.example.com/mcp"))
+        assert (await hosted.admin.test("alpha")).ok
+        made = await hosted.tools()
+        again = await hosted.tools()
+        assert all(again[name] is made[name] for name in ("alpha.read", "alpha.only_alpha"))
+        await hosted.admin.patch(view.id, ServerPatch(off_tools=("read",)))
+        changed = await hosted.tools()
+        assert "alpha.read" not in changed
+        assert changed["alpha.only_alpha"] is not made["alpha.only_alpha"]
 
 
 class Crowded(Opening):
