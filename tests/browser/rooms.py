@@ -81,9 +81,12 @@ class Rooms:
         return self.row(name).locator("[data-state]")
 
     async def select(self, name: str) -> Locator:
-        """Open a server's row."""
+        """Open a server's row; one that was just added is open."""
         row = self.row(name)
-        await row.get_by_role("button", expanded=False).click()
+        await expect(self.dialog).to_have_count(0)
+        await row.wait_for()
+        if await row.get_by_role("button", expanded=True).count() == 0:
+            await row.get_by_role("button", expanded=False).click()
         return row
 
     async def add(self, line: str, name: str) -> None:

@@ -35,7 +35,8 @@ async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
     await echo.get_by_role("button", name="Copy input schema").click()
     await expect(echo.get_by_role("button", name="Copied")).to_be_visible()
     assert json.loads(await rooms.page.evaluate("navigator.clipboard.readText()")) == ECHO["inputSchema"]
-    await echo.get_by_role("button", name="Try it").click()
+    await echo.get_by_role("button", name="Try it").press("Enter")
+    await expect(echo.get_by_role("textbox", name="text")).to_be_focused()
     form = echo.get_by_role("region", name="Try first.echo")
     await form.get_by_role("button", name="Run").click()
     await expect(form).to_contain_text("This is needed.")

@@ -191,6 +191,27 @@ async def test_a_server_is_put_into_a_sandbox_and_the_consent_says_so(rooms: Roo
     await expect(network).not_to_be_checked()
 
 
+async def test_what_was_added_is_in_sight_with_how_it_went_and_the_keyboard_goes_on_there(
+    rooms: Rooms, own: Studio
+) -> None:
+    for number in range(12):
+        body = {"name": f"Far {number}", "url": "http://127.0.0.1:9/mcp", "enabled": False}
+        own.server.post("/api/servers", body, status=201)
+    await rooms.settings()
+    await rooms.add("no-such-program-anywhere", "Wrong")
+    row = rooms.row("Wrong")
+    await expect(row.get_by_text("Install it, or give its whole path.")).to_be_in_viewport()
+    retry = await row.get_by_role("button", name="Retry").bounding_box()
+    bar = await rooms.toolbar.bounding_box()
+    assert retry is not None
+    assert bar is not None
+    assert retry["y"] + retry["height"] <= bar["y"]
+    await rooms.add(command(), "Good")
+    await rooms.dialog.get_by_role("button", name="Start this server").click()
+    await expect(rooms.chip("Good")).to_have_attribute("data-state", "connected")
+    await expect(rooms.row("Good").get_by_role("button", expanded=True)).to_be_focused()
+
+
 @pytest.mark.case("NET-11")
 async def test_a_certificate_of_ones_own_is_told_and_can_be_trusted_in_the_form(
     rooms: Rooms, own: Studio, tmp_path: Path

@@ -103,6 +103,8 @@ export function ConsentDialog({ server, onClose }: { server: ServerView | null; 
       size="lg"
       fullScreen={isNarrow}
       closeOnClickOutside={false}
+      // What was there before it may be gone, a form for example.
+      returnFocus={false}
       classNames={{ title: classes.longTitle ?? "" }}
     >
       {shown?.consent && <Asking key={shown.consent.fingerprint} server={shown} consent={shown.consent} onClose={onClose} />}

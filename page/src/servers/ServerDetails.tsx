@@ -1,11 +1,12 @@
 import { Button } from "@mantine/core";
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerTest, ServerView } from "../api/types";
 import { useNow } from "../chat/Elapsed";
 import { size } from "../chat/words";
 import { CheckIcon, CrossCircleIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { Said } from "../shell/Said";
 import { changeServers, loadServers, needsConsent } from "./actions";
 import type { Opening } from "./ServerRow";
 import classes from "./Servers.module.css";
@@ -13,7 +14,7 @@ import { age, counted, moment, originOf } from "./words";
 
 const FRESH_MS = 5_000;
 
-const wires = { auto: "found out when connecting", streamable: "streamable HTTP", sse: "HTTP+SSE", websocket: "WebSocket" };
+const wires = { auto: "detected when connecting", streamable: "streamable HTTP", sse: "HTTP+SSE", websocket: "WebSocket" };
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
@@ -66,7 +67,7 @@ function Trouble({ server }: { server: ServerView }) {
       <WarningIcon size={15} />
       <span>
         {server.state === "connected" && "Last error: "}
-        {server.lastError} {server.fix}
+        {server.lastError} <Said text={server.fix} />
       </span>
     </p>
   );
@@ -103,7 +104,7 @@ function TestWords({ isTesting, result }: Omit<ReturnType<typeof useTest>, "test
         <>
           {result.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
           <span>
-            {result.message} {result.fix}
+            {result.message} <Said text={result.fix} />
           </span>
         </>
       )}
@@ -126,11 +127,14 @@ function useFresh(isRunning: boolean): void {
 /** What is known about the selected server, and what can be done with it. */
 export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: (kind: Opening) => void }) {
   const { isTesting, result, test } = useTest(server.id);
+  const place = useRef<HTMLDivElement>(null);
   useFresh(server.process !== null);
+  // Of the last row it would lie below what is in sight.
+  useEffect(() => void place.current?.scrollIntoView({ block: "nearest" }), []);
   const isAway = server.enabled && ["error", "disconnected", "reconnecting", "idle"].includes(server.state);
   const retry = () => void changeServers(api.retryServer(server.id)).catch(tell);
   return (
-    <div className={classes.details}>
+    <div ref={place} className={classes.details}>
       <Oddities warnings={server.warnings} />
       <Trouble server={server} />
       <Facts server={server} />

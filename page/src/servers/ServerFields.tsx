@@ -14,13 +14,13 @@ interface FieldsProps {
 }
 
 const wires = [
-  { value: "auto", label: "Found out" },
+  { value: "auto", label: "Detected" },
   { value: "streamable", label: "Streamable HTTP" },
   { value: "sse", label: "HTTP+SSE (older)" },
   { value: "websocket", label: "WebSocket" },
 ];
 const eras = [
-  { value: "auto", label: "Found out" },
+  { value: "auto", label: "Detected" },
   { value: "modern", label: "2026-07-28, without a handshake" },
   { value: "handshake", label: "2025-11-25 and before" },
 ];
@@ -100,7 +100,7 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
         <TextInput
           label="Trusted certificate"
           description="Only for a server of your own: the SHA-256 fingerprint of the one certificate that counts."
-          placeholder="None but those that are vouched for"
+          placeholder="None"
           spellCheck={false}
           classNames={{ input: classes.mono ?? "" }}
           value={draft.certificate}

@@ -68,22 +68,34 @@ function Find({ count, query, onChange }: { count: number; query: string; onChan
   );
 }
 
+function focusRow(id: string): void {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-server="${CSS.escape(id)}"] [data-pick]`)?.focus());
+}
+
 interface DialogsProps {
   opened: Opened;
   servers: readonly ServerView[];
   onOpen: (opened: Opened) => void;
+  onSaved: (server: ServerView) => void;
 }
 
-function Dialogs({ opened, servers, onOpen }: DialogsProps) {
+function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
   const close = () => onOpen(null);
   const server = servers.find(({ id }) => id === opened?.id) ?? null;
   const of = (kind: Opening) => (opened?.kind === kind ? server : null);
   // What was just saved may have to be looked at before it starts.
-  const saved = (made: ServerView) => (needsConsent(made) ? onOpen({ kind: "consent", id: made.id }) : close());
+  const saved = (made: ServerView) => {
+    onSaved(made);
+    onOpen(needsConsent(made) ? { kind: "consent", id: made.id } : null);
+  };
+  const decided = () => {
+    if (opened?.id) focusRow(opened.id);
+    close();
+  };
   return (
     <>
       <ServerForm server={opened?.kind === "form" ? (server ?? "new") : null} onClose={close} onSaved={saved} />
-      <ConsentDialog server={of("consent")} onClose={close} />
+      <ConsentDialog server={of("consent")} onClose={decided} />
       <ToolsDialog server={of("tools")} onClose={close} />
       <LogDialog server={of("log")} onClose={close} />
       <ImportDialog opened={opened?.kind === "import"} onClose={close} />
@@ -103,6 +115,11 @@ export function Servers() {
     navigate(settingsPath("mcp"), "replace");
   }, []);
   const shown = servers.filter((server) => fits(server, query));
+  // How it goes with what was saved is in sight.
+  const saved = (made: ServerView) => {
+    if (!fits(made, query)) setQuery("");
+    setSelected(made.id);
+  };
   const chosen = shown.find(({ id }) => id === selected) ?? null;
   const toggle = async (server: ServerView, enabled: boolean) => {
     const now = await changeServers(api.patchServer(server.id, { enabled }));
@@ -142,7 +159,7 @@ export function Servers() {
           onImport={() => setOpened({ kind: "import", id: null })}
         />
       </div>
-      <Dialogs opened={opened} servers={servers} onOpen={setOpened} />
+      <Dialogs opened={opened} servers={servers} onOpen={setOpened} onSaved={saved} />
     </section>
   );
 }

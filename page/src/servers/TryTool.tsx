@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerTool, ToolTrial } from "../api/types";
 import { LongText } from "../chat/LongText";
@@ -46,9 +46,17 @@ function Result({ trial }: { trial: ToolTrial }) {
   );
 }
 
+function focusFirst(place: HTMLElement | null): void {
+  const first = place?.querySelector<HTMLElement>("input, textarea") ?? place?.querySelector<HTMLElement>("[type=submit]");
+  first?.focus();
+}
+
 /** Calls a tool by hand, with a form made from its schema. */
 export function TryTool({ tool }: { tool: ServerTool }) {
   const [isOpen, setOpen] = useState(false);
+  const place = useRef<HTMLElement>(null);
+  // The button that opened it is gone: the cursor goes on in the form.
+  useEffect(() => focusFirst(place.current), [isOpen]);
   const [isRunning, setRunning] = useState(false);
   const [trial, setTrial] = useState<ToolTrial | null>(null);
   const [problem, setProblem] = useState("");
@@ -71,7 +79,7 @@ export function TryTool({ tool }: { tool: ServerTool }) {
     );
   }
   return (
-    <section className={classes.trial} aria-label={`Try ${tool.qualifiedName}`}>
+    <section ref={place} className={classes.trial} aria-label={`Try ${tool.qualifiedName}`}>
       <p className={classes.quiet}>This calls the tool for real, without a model and without asking again.</p>
       <SchemaForm schema={tool.inputSchema} submitLabel={isRunning ? "Running…" : "Run"} disabled={isRunning} allowJson onSubmit={run} />
       <Failure message={problem} />

@@ -1,0 +1,7 @@
+/** A sentence of ours as it is meant: what stands between backticks is to be typed. */
+export function Said({ text }: { text: string }) {
+  const pieces = text.split("`");
+  // Words of others may have a single one.
+  if (pieces.length % 2 === 0) return text;
+  return pieces.map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece));
+}
