@@ -88,9 +88,11 @@ class Pool:
         loop = asyncio.get_running_loop()
         since = loop.time() - limits.HTTP_SPARE_SECONDS
         for place, line in list(self._spare.items()):
-            kept = [(at, connection) for at, connection in line if at > since and connection.is_spare]
-            for _, connection in line:
-                if all(connection is not one for _, one in kept):
+            kept = []
+            for at, connection in line:
+                if at > since and connection.is_spare:
+                    kept.append((at, connection))
+                else:
                     connection.close()
             self._spares += len(kept) - len(line)
             if kept:
