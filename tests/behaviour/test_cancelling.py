@@ -151,7 +151,7 @@ async def test_stopping_one_call_reaches_the_server_and_the_run_goes_on(home: Pa
         assert (await chat.texts("response"))[-1] == "Slept."
 
 
-@pytest.mark.case("TMO-08", "TMO-11")
+@pytest.mark.case("TMO-08", "TMO-11", "F-04")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_call_whose_time_is_over_is_stopped_at_the_server_and_is_no_cancel(home: Path, wire: Wire) -> None:
     async with sleeping(wire, home, times=ToolTimes(idle=0.5)) as (chat, there, run_id):
@@ -160,6 +160,8 @@ async def test_a_call_whose_time_is_over_is_stopped_at_the_server_and_is_no_canc
         (call,) = await chat.items("tool_call")
         assert (call.status, call.data["error"]["code"]) == ("timed_out", "TIMEOUT")
         assert call.text.startswith("Tool call timed out after 0.5s")
+        (server,) = (await chat.api.servers(ME)).servers
+        assert (server.state, server.restarts) == ("connected", 0)
 
 
 @pytest.mark.case("TMO-07")

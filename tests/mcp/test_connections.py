@@ -95,7 +95,7 @@ async def test_a_retry_by_hand_gives_all_tries_again(hosted: Hosted, scripted: S
     assert text(await hosted.call("scripted.echo", {"text": "back"})) == "back"
 
 
-@pytest.mark.case("CON-03", "CON-25")
+@pytest.mark.case("CON-03", "CON-25", "F-03")
 async def test_at_the_start_a_server_that_never_answers_keeps_no_other_waiting(home: Path, scripted: Scripted) -> None:
     async with hosting(home) as hosted:
         for name, options in (("Dead", ("--start", "silent")), ("Quick", ())):
