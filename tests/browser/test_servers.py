@@ -212,6 +212,17 @@ async def test_what_was_added_is_in_sight_with_how_it_went_and_the_keyboard_goes
     await expect(rooms.row("Good").get_by_role("button", expanded=True)).to_be_focused()
 
 
+async def test_the_choice_of_tools_says_why_a_server_has_none(rooms: Rooms, own: Studio) -> None:
+    own.server.post("/api/servers", {"name": "Wrong", "commandLine": "no-such-program-anywhere"}, status=201)
+    await rooms.page.goto(f"{own.url}/")
+    await rooms.page.get_by_role("button", name="Chat settings").click()
+    settings = rooms.page.get_by_role("dialog", name="Chat settings")
+    tools = settings.get_by_role("button", name="Tools of Wrong")
+    await expect(tools).to_have_text("Error")
+    await tools.click()
+    await expect(settings).to_contain_text("was not found on this machine. Install it, or give its whole path.")
+
+
 @pytest.mark.case("NET-11")
 async def test_a_certificate_of_ones_own_is_told_and_can_be_trusted_in_the_form(
     rooms: Rooms, own: Studio, tmp_path: Path

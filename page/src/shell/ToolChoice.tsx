@@ -5,6 +5,7 @@ import type { Selection, ServerTool, ServerView } from "../api/types";
 import { counted } from "../servers/words";
 import { useApp } from "../store/store";
 import { tell } from "./messages";
+import { Said } from "./Said";
 import { choose, chosen, toggleTool, type Chosen } from "./selection";
 import classes from "./ToolChoice.module.css";
 
@@ -26,7 +27,13 @@ function Tools({ server, what, onChoose }: ServerChoiceProps) {
     );
   }, [server.id, server.toolCount, server.changedTools]);
   if (!tools) return <Loader size="xs" aria-label="Fetching the tools" />;
-  if (!tools.length) return <p className={classes.note}>No tools are known of this server yet.</p>;
+  if (!tools.length) {
+    return (
+      <p className={classes.note}>
+        {server.lastError || "No tools are known of this server yet."} <Said text={server.fix} />
+      </p>
+    );
+  }
   const all = tools.map((tool) => tool.name);
   return tools.map((tool) => (
     <Checkbox
@@ -37,6 +44,13 @@ function Tools({ server, what, onChoose }: ServerChoiceProps) {
       onChange={() => onChoose(toggleTool(what, all, tool.name))}
     />
   ));
+}
+
+/** Say how many tools are used, or why there are none. */
+function extent(server: ServerView, what: Chosen): string {
+  if (Array.isArray(what)) return `${what.length} of ${server.toolCount} tools`;
+  const isKnown = server.toolCount > 0 || server.state === "connected";
+  return isKnown ? counted(server.toolCount, "tool") : (server.label.split(":")[0] ?? "");
 }
 
 function ServerChoice(props: ServerChoiceProps) {
@@ -60,7 +74,7 @@ function ServerChoice(props: ServerChoiceProps) {
           aria-label={`Tools of ${server.name}`}
           onClick={() => setOpen(!isOpen)}
         >
-          {Array.isArray(what) ? `${what.length} of ${server.toolCount} tools` : counted(server.toolCount, "tool")}
+          {extent(server, what)}
         </Button>
       </div>
       {isOpen && (
