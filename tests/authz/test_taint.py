@@ -38,7 +38,7 @@ async def test_private_data_and_strangers_words_make_sending_a_question_of_its_o
     shown = found.data["access"]
     assert (shown["destination"], shown["payloadBytes"], shown["sentBefore"]) == ("Files", 120, 0)
     assert [choice["id"] for choice in found.data["choices"]] == ["allow", "deny"]
-    for part in ("Files", "files", "server:Web"):
+    for part in ("Files", "(files)", "(the server Web)"):
         assert part in found.question
 
 

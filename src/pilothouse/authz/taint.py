@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Seen
+
+_SERVER = "server:"
 
 
 def tainted(access: Access, seen: Seen) -> str:
@@ -12,7 +16,7 @@ def tainted(access: Access, seen: Seen) -> str:
     private = leaving(access, seen)
     if not private or not seen.untrusted:
         return ""
-    return f"{private.removesuffix('.')} and words of strangers ({', '.join(sorted(seen.untrusted))})."
+    return f"{private.removesuffix('.')} and words of strangers ({_named(seen.untrusted)})."
 
 
 def steered(access: Access, seen: Seen) -> str:
@@ -28,11 +32,19 @@ def leaving(access: Access, seen: Seen) -> str:
     """Return which private data a call could send away; or nothing."""
     destination = way_out(access)
     # What came from there may go back there; a server that is called "files" is not where files come from.
-    private = seen.private - {f"server:{destination}"}
+    private = seen.private - {f"{_SERVER}{destination}"}
     if not destination or not private:
         return ""
-    sources = ", ".join(sorted(private))
-    return f"It can send data to {destination}, and this conversation has seen private data ({sources})."
+    return f"It can send data to {destination}, and this conversation has seen private data ({_named(private)})."
+
+
+def _named(sources: Set[str]) -> str:
+    """Return where data came from, in words."""
+    servers = sorted(source.removeprefix(_SERVER) for source in sources if source.startswith(_SERVER))
+    others = sorted(source for source in sources if not source.startswith(_SERVER))
+    if servers:
+        others.append(f"the server{'s' if len(servers) > 1 else ''} {', '.join(servers)}")
+    return ", ".join(others)
 
 
 def way_out(access: Access) -> str:
