@@ -86,14 +86,14 @@ async def test_a_server_that_does_not_exist_is_refused_at_once(home: Path) -> No
 async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
     async with chatting(home, ECHO, role="server") as chat, aclosing(chat.api.list_changes(ME)) as changes:
         states: list[tuple[str, str]] = []
-        notices: list[str] = []
+        notices: list[tuple[str, str]] = []
 
         async def watch() -> None:
             async for change in changes:
                 if isinstance(change, ServersFrame):
                     states.extend((view.id, view.state) for view in change.servers.servers)
                 elif isinstance(change, NoticeFrame):
-                    notices.append(change.message)
+                    notices.append((change.code, change.message))
 
         watching = asyncio.create_task(watch())
         await asyncio.sleep(0)
@@ -108,7 +108,7 @@ async def test_pages_hear_of_every_change_of_a_server(home: Path) -> None:
             await chat.say("Break it.", allow=("scripted.*",))
 
             async def told() -> bool:
-                return "Scripted disconnected. Reconnecting..." in notices
+                return (f"server:{server}", "Scripted disconnected. Reconnecting...") in notices
 
             await eventually(told, "pages to be told")
 

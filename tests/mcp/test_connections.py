@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pilothouse.mcp.consent import Agreed, Consents, look
+from pilothouse.mcp.values import Values, values_of
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import ServerEntry, ServerInput
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import Socket
 from tests.support.mcp_hosting import Hosted, failure, hosting, text
+from tests.support.waiting import eventually
 
 LOCAL: JsonObject = {
     "id": "one",
@@ -28,6 +33,9 @@ REMOTE: JsonObject = {
     "package": {"type": "http", "identifier": "https://example.com/mcp"},
     "config": {"headers": {"X-Room": "7"}},
 }
+
+
+ROOTS = '{"jsonrpc":"2.0","id":"r","method":"roots/list"}'
 
 
 async def states(hosted: Hosted, name: str) -> list[str]:
@@ -129,6 +137,44 @@ async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
         await again.until("Scripted", "connected")
     told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert told == ["what an earlier run left behind could not be looked at", "server Odd could not be looked at"]
+
+
+@pytest.mark.case("CON-04", "CON-22", "CON-23")
+async def test_what_nobody_thought_of_at_one_server_is_logged_told_and_leaves_the_others_alone(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(entry: ServerEntry, secrets: Secrets, learn: Callable[[str], None]) -> Values:
+        if entry.name == "Odd":
+            raise RuntimeError("nobody thought of this")
+        return values_of(entry, secrets, learn)
+
+    monkeypatch.setattr("pilothouse.mcp.opening.values_of", breaks)
+    await hosted.add(scripted(name="Odd"))
+    await hosted.add(scripted(name="Good"))
+    tested = await hosted.admin.test("Odd")
+    assert (tested.ok, tested.message) == (False, "Something went wrong while connecting: nobody thought of this")
+    assert text(await hosted.call_when_known("good.echo", {"text": "x"})) == "x"
+    assert "server Odd could not be opened" in [each.getMessage() for each in caplog.records if each.exc_info]
+
+
+@pytest.mark.case("PROTO-07")
+async def test_a_server_is_told_its_folders_by_their_addresses(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    record = tmp_path / "record"
+    roots = ("~/project", "/srv/data", "file:///srv/more")
+    await hosted.add(scripted("--record", str(record), roots=roots))
+    await hosted.until("Scripted", "connected")
+    asks, answers = ROOTS, '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}'
+    await hosted.call("scripted.raw", {"line": f"{asks}\n{answers}"})
+
+    async def told() -> list[str] | None:
+        heard = [json.loads(line) for line in record.read_text().splitlines()]
+        answer = next((message for message in heard if message.get("id") == "r"), None)
+        return [root["uri"] for root in answer["result"]["roots"]] if answer else None
+
+    home = (Path.home() / "project").as_uri()
+    assert await eventually(told, "the folders") == [home, "file:///srv/data", "file:///srv/more"]
 
 
 @pytest.mark.case("CON-25", "SRV-17")

@@ -255,6 +255,7 @@ def test_an_address_is_shown_without_its_secrets() -> None:
         ServerInput(url="https://example.com", plain_headers={"X": "a\r\nEvil: b"}),
         ServerInput(command_line="server", plain_env={"A": "secret:openai"}),
         ServerInput(command_line="server", name="x" * 200),
+        ServerInput(command_line="server", roots=("some/folder",)),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(body: ServerInput) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -119,6 +120,14 @@ def _check_values(entry: ServerEntry) -> None:
     for name, value in entry.config.headers.items():
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", value):
             raise BadField(("config", "headers"), f"“{name}” cannot be a header with this value.")
+    for root in entry.config.roots:
+        if not (is_address(root) or root.startswith("~") or os.path.isabs(root)):
+            raise BadField(("config", "roots"), f"“{root}” is half a path; a folder for a server needs the whole one.")
+
+
+def is_address(root: str) -> bool:
+    """Return whether a folder that a server is told of is given as an address."""
+    return re.match(r"\w+://", root) is not None
 
 
 def check_url(url: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -18,9 +17,11 @@ from pilothouse import __version__
 from pilothouse.mcp.channel import Access, ChannelError
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.consent import Agreed
+from pilothouse.mcp.entries import is_address
 from pilothouse.mcp.eras import ExitedOnProbe
 from pilothouse.mcp.last_words import local_failure, wrong_language
 from pilothouse.mcp.processes import Ledger, memory_of
+from pilothouse.mcp.programs import whole_path
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.mcp.transports.stdio import Launch, Stdio
@@ -230,7 +231,7 @@ def _options(server: Server, connection: Connection) -> SessionOptions:
         era=entry.config.era,
         remembered=None if kept.era == "auto" else kept.era,
         connect_timeout=_patience(server),
-        roots=tuple(root if re.match(r"\w+://", root) else Path(root).as_uri() for root in entry.config.roots),
+        roots=tuple(root if is_address(root) else whole_path(root).as_uri() for root in entry.config.roots),
         on_tools_changed=connection.tools_changed,
         on_log=lambda level, text: history.line("logging", level, text),
         on_garbage=garbage,
