@@ -250,7 +250,7 @@ async def test_a_certificate_of_ones_own_is_told_and_can_be_trusted_in_the_form(
         await expect(rooms.row("Own")).to_have_count(0)
 
 
-@pytest.mark.case("SRV-15", "SRV-18", "STA-01")
+@pytest.mark.case("SRV-15", "SRV-18", "STA-01", "ERR-10")
 async def test_a_remote_server_wants_a_token_which_is_kept_and_can_be_taken_away(rooms: Rooms, own: Studio) -> None:
     gateway, doors = Streamable(), []
 
@@ -280,7 +280,8 @@ async def test_a_remote_server_wants_a_token_which_is_kept_and_can_be_taken_away
 
     async with serving(door) as served:
         await rooms.add(f"{served.url}/mcp", "Remote")
-        await expect(rooms.chip("Remote")).to_have_attribute("data-state", "error", timeout=RESTARTS_MS)
+        closed = "Error: Authentication failed. Check your API key."
+        await expect(rooms.chip("Remote")).to_have_text(closed, timeout=RESTARTS_MS)
         await rooms.select("Remote")
         await edited(token)
         await rooms.connected("Remote", 1)
