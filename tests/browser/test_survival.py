@@ -188,6 +188,23 @@ async def test_a_message_whose_acceptance_was_not_heard_is_not_sent_twice(
     await expect(chat.rows("user_message")).to_have_count(2)
 
 
+async def test_what_is_chosen_after_a_first_message_was_not_sent_holds_for_it(
+    chat: Chat, studio: Studio, console: Console
+) -> None:
+    console.expect("net::ERR_FAILED")
+    studio.script("Heard you.")
+    await chat.page.route("**/messages", lambda route: route.abort(), times=1)
+    await chat.box.fill("Only reading")
+    await chat.send_button.click()
+    await expect(chat.page.get_by_role("alert")).to_contain_text("Not sent; your message is still here.")
+    await chat.page.get_by_role("button", name="Mode: ").click()
+    await chat.page.get_by_role("menuitemradio", name="Read-only").click()
+    await chat.send_button.click()
+    await expect(chat.rows("user_message")).to_have_count(1)
+    await chat.finished()
+    assert chat.snapshot()["conversation"]["settings"]["mode"] == "read_only"
+
+
 @pytest.mark.case("F-39")
 async def test_a_network_that_is_gone_is_named_and_what_was_missed_is_caught_up(
     chat: Chat, studio: Studio, browser_context: BrowserContext, console: Console

@@ -54,6 +54,13 @@ export interface Outgoing {
   key: string;
 }
 
+/** Return the conversation for a first message: a new one, or that of a try that failed, with what was chosen since. */
+async function begun(settings: ConversationSettings | null): Promise<string> {
+  if (unusedConversation === null) unusedConversation = (await api.newConversation(settings)).id;
+  else if (settings) await api.changeSettings(unusedConversation, settings);
+  return unusedConversation;
+}
+
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
 export async function sendMessage({ text, images, key }: Outgoing): Promise<string> {
   const state = getState();
@@ -62,8 +69,7 @@ export async function sendMessage({ text, images, key }: Outgoing): Promise<stri
   const settings = Object.keys(state.chosen).length > 0 ? settingsNow(state) : null;
   // What was chosen before it was sent holds for it.
   await settling;
-  const id = open?.conversation.id ?? unusedConversation ?? (await api.newConversation(settings)).id;
-  if (!open) unusedConversation = id;
+  const id = open?.conversation.id ?? (await begun(settings));
   await api.send(id, { text, images, idempotencyKey: key });
   if (open) return id;
   unusedConversation = null;
