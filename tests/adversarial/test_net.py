@@ -16,6 +16,7 @@ from pilothouse.net.addresses import checked, is_public, place_of
 from pilothouse.net.certificates import only
 from pilothouse.net.errors import NetError
 from tests.support.certificates import SelfSigned
+from tests.support.mcp_gateway import by_the_byte
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
 FAR = "https://mcp.example.org/mcp"
@@ -300,13 +301,9 @@ async def test_a_document_that_never_ends_is_given_up() -> None:
 
 @pytest.mark.case("NET-08")
 async def test_a_document_that_comes_by_the_byte_is_given_up() -> None:
-    async def drops() -> AsyncIterator[bytes]:
-        while True:
-            yield b"x"
-            await asyncio.sleep(0.02)
-
     stalled = Answer(200, b"x" * 100, stall_after=3)
-    async with TinyHttp(lambda request: stalled if request.target == "/" else Answer(200, stream=drops())) as server:
+    drops = Answer(200, stream=by_the_byte(0.02))
+    async with TinyHttp(lambda request: stalled if request.target == "/" else drops) as server:
         for path in ("/", "/drops"):
             began = asyncio.get_running_loop().time()
             with pytest.raises(NetError) as caught:

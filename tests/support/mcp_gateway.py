@@ -138,6 +138,13 @@ def forever() -> AsyncIterator[bytes]:
     return then_forever([])
 
 
+async def by_the_byte(pace: float) -> AsyncIterator[bytes]:
+    """Yield a byte after every so many seconds, without end."""
+    while True:
+        yield b"x"
+        await asyncio.sleep(pace)
+
+
 @dataclass
 class OldGateway:
     """HTTP with events: the stream at /sse, messages wherever `takes` says."""
