@@ -137,6 +137,7 @@ async def test_stopping_the_run_reaches_the_server(home: Path, wire: Wire) -> No
         (call,) = await chat.items("tool_call")
         assert (call.status, call.data["cancellation"]) == ("cancelled", "asked")
         assert call.text.startswith("Operation cancelled by user")
+        assert (call.data["error"]["code"], call.data["error"]["retryable"]) == ("CANCELLED", False)
 
 
 @pytest.mark.case("TMO-07", "TMO-08")

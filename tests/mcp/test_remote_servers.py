@@ -295,6 +295,18 @@ async def test_a_busy_server_gets_the_time_that_it_asks_for_and_the_call_does_no
 
 
 @pytest.mark.case("F-19")
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_server_that_lets_nobody_in_is_tried_again_when_it_said(hosted: Hosted, status: int) -> None:
+    busy = Answer(status, b"", {"Retry-After": "1"})
+    async with serving(Streamable(instead={"server/discover": [busy]})) as server:
+        await hosted.add(remote(f"{server.url}/mcp"))
+        began = time.monotonic()
+        assert not (await hosted.admin.test("Far")).ok
+        await hosted.until("Far", "connected")
+        assert time.monotonic() - began >= 1
+
+
+@pytest.mark.case("F-19")
 @pytest.mark.parametrize("status", [502, 504])
 async def test_what_a_gateway_may_have_handed_on_is_not_asked_for_again(hosted: Hosted, status: int) -> None:
     behind = Streamable(instead={"tools/call": [Answer(status)]})

@@ -54,8 +54,9 @@ async def test_one_session_speaks_over_every_wire(wire: str) -> None:
         result: Any = await session.call_tool("echo", {"a": 1})
         assert result["content"][0]["text"] == '{"a": 1}'
         await session.ping()
-        with pytest.raises(RpcError, match="no such method"):
+        with pytest.raises(RpcError, match="no such method") as unknown:
             await session.request("nonsense", {})
+        assert unknown.value.code == -32601
 
 
 @pytest.mark.case("TRN-09", "TST-05")

@@ -154,6 +154,8 @@ class Connection:
                     session = await self._open()
                 except ChannelError as error:
                     self._refuse(error)
+                    # Who could not wait has been told.
+                    self._wishes.discard("now")
                     broken: ChannelError | None = error
                 else:
                     broken = await self._watch(session)
@@ -214,11 +216,10 @@ class Connection:
 
     async def _pause(self) -> bool:
         """Wait before the next try, or until someone cannot wait; return False when it is to stop."""
-        wait = self._owner.backoff[self._tries - 1]
-        if self.error is not None and self.error.retry_after is not None:
-            wait = max(wait, self.error.retry_after)
         # Many servers that went away together do not come back together.
-        await self._sleep(wait * random.uniform(1 - limits.BACKOFF_JITTER, 1 + limits.BACKOFF_JITTER))  # noqa: S311
+        varied = random.uniform(1 - limits.BACKOFF_JITTER, 1 + limits.BACKOFF_JITTER)  # noqa: S311
+        asked = (self.error.retry_after if self.error is not None else None) or 0.0
+        await self._sleep(max(self._owner.backoff[self._tries - 1] * varied, asked))
         stop = "stop" in self._wishes
         self._wishes.clear()
         return not stop
@@ -233,9 +234,9 @@ class Connection:
 
     async def _watch(self, session: Session) -> ChannelError | None:
         """Return why the connection broke; None when it was stopped or nobody needs it."""
-        health_at = time.monotonic() + limits.HEALTH_EVERY
+        health_at, relist_at = time.monotonic() + limits.HEALTH_EVERY, float("inf")
         while True:
-            await self._sleep(min(health_at, self._idle_at()) - time.monotonic(), session.closed)
+            await self._sleep(min(health_at, relist_at, self._idle_at()) - time.monotonic(), session.closed)
             wishes, self._wishes = self._wishes, set()
             # Whoever has come since it was to rest needs it.
             if self._stopping or ("stop" in wishes and not self.busy):
@@ -243,7 +244,9 @@ class Connection:
             if session.closed.done():
                 return session.closed.result() or ChannelError("The connection ended.")
             if "relist" in wishes:
-                await self._relist(session)
+                # A server that cries change all the time is heard once a second.
+                relist_at = self._listed + limits.RELIST_EVERY
+            relist_at = await self._relist(session, relist_at)
             now = time.monotonic()
             if now >= self._idle_at() and not self.busy:
                 return None
@@ -257,13 +260,13 @@ class Connection:
         after = self._owner.idle_stop
         return self._used + after if after is not None and not self.busy else float("inf")
 
-    async def _relist(self, session: Session) -> None:
-        # A server that cries change all the time is heard once a second.
-        wait = self._listed + limits.RELIST_EVERY - time.monotonic()
-        if wait > 0:
-            await asyncio.wait([session.closed], timeout=wait)
+    async def _relist(self, session: Session, at: float) -> float:
+        """Ask for its tools if it is time; return when that is."""
+        if time.monotonic() < at:
+            return at
         self._listed = time.monotonic()
         await self._owner.relist(session)
+        return float("inf")
 
     async def _health(self, session: Session) -> ChannelError | None:
         """Ask for a sign of life; None also when there was no time to wait for one."""
