@@ -44,6 +44,18 @@ async def test_a_server_that_cries_change_all_the_time_is_asked_once_in_a_while(
     assert methods.count("tools/list") == 1
 
 
+async def test_a_server_that_just_cried_change_is_stopped_at_once_and_without_an_error(
+    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RELIST_EVERY", 60.0)
+    await hosted.add(scripted())
+    await hosted.tools_when_known("scripted.raw")
+    assert text(await hosted.call("scripted.raw", {"line": f"{CHANGED}\n{ANSWER}"})) == "ok"
+    await hosted.server("Scripted").stop()
+    log = (await hosted.admin.log("Scripted")).lines
+    assert [line.text for line in log if line.level == "error"] == []
+
+
 @pytest.mark.case("TOOL-12")
 async def test_a_flood_of_log_messages_is_bounded_and_reaches_no_other_server(
     hosted: Hosted, scripted: Scripted
