@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.cli.chat import HELP
 from tests.cli.conftest import Script
 from tests.support.commands import Screen, pilothouse
 
@@ -91,6 +92,7 @@ def test_a_question_is_answered_in_the_chat(home: Path, script: Script) -> None:
 def test_the_folder_and_the_mode_are_said_and_chosen(home: Path, script: Script, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
+    assert max(map(len, HELP.splitlines())) <= 80
     with Screen(home, ["chat", "--model", script("- One.")]) as screen:
         screen.until("›")
         screen.type("/folder\r")

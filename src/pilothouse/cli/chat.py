@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HISTORY = "chat-history"
 PROMPT = "› "
-HELP = f"""\
+HELP = """\
 Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 
 /new              begin another conversation
@@ -42,7 +42,7 @@ Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
 /model [ID]       say which model answers, or choose another
 /system TEXT      set the system prompt of this conversation
 /folder [DIR]     say which folder it works in, or choose another, or `none`
-/mode [MODE]      say what needs no question, or choose: {MODES}
+/mode [MODE]      say what needs no question, or choose another mode
 /servers [NAME…]  list the MCP servers, or use only these, or `usual`
 /help             show this
 /quit             leave"""
