@@ -291,7 +291,7 @@ async def test_a_busy_server_gets_the_time_that_it_asks_for_and_the_call_does_no
         progress, began = Progress(), time.monotonic()
         assert text(await hosted.call("far.echo", {"d": 5}, progress=progress)) == '{"d": 5}'
         assert time.monotonic() - began >= 1
-        assert len(progress.told) >= 4
+        assert len(progress.told) > 1
 
 
 @pytest.mark.case("F-19")

@@ -190,6 +190,7 @@ async def test_closing_an_answer_in_its_middle_needs_no_more_of_it(make: Make) -
                 break
 
 
+@pytest.mark.case("TMO-07")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_cancelling_closes_the_connection_to_the_model_at_once(wire: Wire, endpoint: Endpoint) -> None:
     endpoint.answer(Reply(Say((Text(["word "] * 1000),)), every=0.05))
