@@ -247,6 +247,27 @@ async def test_what_was_not_offered_is_refused_and_nothing_leaks(method: str, tm
         assert await talked.say() == "hi"
 
 
+@pytest.mark.case("PROTO-02", "TOOL-12")
+async def test_a_server_that_asks_without_end_is_refused_beyond_a_bound(tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    async with talking("--record", record) as talked:
+        call = asyncio.ensure_future(talked.session.call_tool("sleep", {"seconds": 30}))
+        await under_way(talked.session)
+        for number in range(40):
+            question = {
+                "jsonrpc": "2.0",
+                "id": f"q{number}",
+                "method": "elicitation/create",
+                "params": {"message": "?"},
+            }
+            talked.channel.pipe_data_received(1, json.dumps(question).encode() + b"\n")
+        await answer_to(record, "q39")
+        answers = [message for message in received(record) if str(message.get("id")).startswith("q")]
+        assert [answer["id"] for answer in answers] == [f"q{number}" for number in range(32, 40)]
+        assert {answer["error"]["code"] for answer in answers} == {-32601}
+        assert isinstance(await call, InputRequired)
+
+
 @pytest.mark.case("PROTO-07")
 async def test_a_server_is_told_the_folders_that_the_person_chose_and_no_other(tmp_path: Path) -> None:
     record = tmp_path / "record"
