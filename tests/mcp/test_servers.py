@@ -291,8 +291,17 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
         return (await hosted.view("Scripted")).last_health_check is not None
 
     await eventually(checked, "a health check")
-    # A long call is no reason for suspicion.
-    assert text(await hosted.call("scripted.sleep", {"seconds": 1})) == "awake"
+    # A server that does one thing at a time answers nothing else during a call; that is no reason for suspicion.
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 0.5}))
+
+    async def busy() -> bool:
+        return hosted.server("Scripted").connection("c1").busy
+
+    await eventually(busy, "the call to begin")
+    os.kill(pid, signal.SIGSTOP)
+    await asyncio.sleep(2 * (limits.HEALTH_EVERY + limits.HEALTH_ANSWER))
+    os.kill(pid, signal.SIGCONT)
+    assert text(await call) == "awake"
     assert int(text(await hosted.call("scripted.pid"))) == pid
     os.kill(pid, signal.SIGSTOP)
 
