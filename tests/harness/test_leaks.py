@@ -9,6 +9,8 @@ import pytest
 
 from tests.support import leaks
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_open_descriptor_is_seen_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaks, "GRACE", 0.05)

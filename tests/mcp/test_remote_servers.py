@@ -19,6 +19,8 @@ from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Str
 from tests.support.mcp_hosting import Hosted, Progress, context, failure, hosting, text
 from tests.support.tiny_http import Answer, Request, TinyHttp
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "remote-secret-token"
 
 

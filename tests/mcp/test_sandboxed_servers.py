@@ -33,6 +33,8 @@ from tests.support.mcp_hosting import Hosted, hosting, text
 from tests.support.terminals import HOLDING, sandbox
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 PRYING = Path(__file__).parent.parent / "support" / "mcp_servers" / "prying.py"
 
 

@@ -85,6 +85,7 @@ async def reference(era: Literal["modern", "handshake"], **how: Any) -> AsyncIte
 
 @pytest.mark.case("HND-02", "HND-06", "HND-14", "HND-15", "TRN-07", "TRN-09")
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.slow
 async def test_a_server_of_the_official_sdk_is_understood_in_both_eras(era: Literal["modern", "handshake"]) -> None:
     told: list[tuple[float | None, float | None, str]] = []
     async with reference(era) as session:
@@ -142,6 +143,7 @@ async def test_a_person_may_decline_in_both_eras(era: Literal["modern", "handsha
         assert declined["isError"]
 
 
+@pytest.mark.slow
 async def test_changes_of_the_tools_are_heard_in_the_modern_era() -> None:
     changed = asyncio.Event()
     async with reference("modern", on_tools_changed=changed.set) as session, asyncio.timeout(10):

@@ -20,6 +20,8 @@ from tests.support.fake_issuer import OneTool
 from tests.support.mcp_hosting import Hosted, hosting
 from tests.support.signing_in import Guest, Setting, ask, signing_in
 
+pytestmark = pytest.mark.slow
+
 
 @asynccontextmanager
 async def wanting_tokens(home: Path, *, signed_in: bool = True) -> AsyncIterator[tuple[Setting, OneTool, Hosted]]:

@@ -7,6 +7,8 @@ import pytest
 from pilothouse.mcp.channel import ChannelError
 from tests.support.mcp_sessions import talking
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.case("PRC-07")
 @pytest.mark.parametrize(("options", "era"), [(("--era", "modern"), "modern"), ((), "handshake")])

@@ -133,6 +133,7 @@ async def test_bytes_that_are_no_text_cost_only_their_line() -> None:
 
 
 @pytest.mark.case("F-07", "TOOL-11")
+@pytest.mark.slow
 async def test_a_long_line_is_one_message_and_a_longer_one_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     async with talking() as talked:
         assert len(said(await talked.session.call_tool("big", {"bytes": 16 * 1024 * 1024}))) == 16 * 1024 * 1024

@@ -256,6 +256,7 @@ async def test_the_embedded_model_streams_an_answer(embedded: Model) -> None:
 
 
 @pytest.mark.leaky
+@pytest.mark.slow
 async def test_the_embedded_model_stops_when_it_is_closed_and_answers_again(embedded: Model) -> None:
     long = ModelRequest(messages=said("Tell me a long story.").messages, max_tokens=2000)
     async with asyncio.timeout(60):
@@ -266,6 +267,7 @@ async def test_the_embedded_model_stops_when_it_is_closed_and_answers_again(embe
 
 
 @pytest.mark.leaky
+@pytest.mark.slow
 async def test_the_embedded_model_keeps_to_a_schema(embedded: Model) -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     asked = ModelRequest(messages=said("The capital of France?").messages, max_tokens=60, answer_schema=schema)
@@ -275,6 +277,7 @@ async def test_the_embedded_model_keeps_to_a_schema(embedded: Model) -> None:
 
 
 @pytest.mark.leaky
+@pytest.mark.slow
 async def test_the_embedded_model_says_when_the_conversation_is_too_long(embedded: Model) -> None:
     events = await answer_of(embedded, said("word " * 20_000), timeout=60)
     await close_clients()

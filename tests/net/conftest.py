@@ -30,3 +30,10 @@ def kept_by_loops() -> None:
     """Make and close one of each: with its first loop a library opens what it keeps for good."""
     for new_loop in loops().values():
         new_loop().close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the loop that the product prefers not to use out of the quick run, where there is another."""
+    for item in items:
+        if "tests/net/" in item.nodeid and "[asyncio" in item.nodeid and len(loops()) > 1:
+            item.add_marker(pytest.mark.slow)

@@ -23,6 +23,8 @@ from tests.server.running import BEARER, PATIENCE, TOKEN, Reach, reach
 from tests.support.terminals import alive, gone
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Window:

@@ -13,6 +13,8 @@ from pilothouse.types.access import Access
 from tests.support.repositories import building, git, make_repository
 from tests.support.terminals import AtTerminal
 
+pytestmark = pytest.mark.slow
+
 COMMIT = "git_commit"
 
 

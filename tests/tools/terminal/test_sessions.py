@@ -25,6 +25,8 @@ from pilothouse.types.terminals import SandboxKind, TerminalSettings
 from tests.support.terminals import KINDS, AtTerminal, alive, at_terminal, gone
 from tests.support.waiting import AT_ONCE, eventually
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.case("TST-11", "TRM-07", "TRM-08", "TRM-09", "TRM-11", "TRM-17")
 @pytest.mark.parametrize("kind", KINDS)
