@@ -13,7 +13,7 @@ from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, ToolError, ToolOutput
 from tests.agent.conftest import Bench
 from tests.support.tools import ToolOf
 
@@ -155,6 +155,23 @@ async def test_one_call_is_cancelled_and_the_others_finish(bench: Bench) -> None
         await executing
     assert await outcome(bench, first) == ("cancelled", "CANCELLED", "Operation cancelled by user")
     assert (await outcome(bench, second))[0] == "completed"
+
+
+async def test_progress_that_comes_after_the_end_of_a_call_is_not_part_of_it(bench: Bench) -> None:
+    async def tells_late(arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        feedback.progress(1, 2, "in time")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            feedback.progress(2, 2, "too late")
+        raise AssertionError
+
+    tool = ToolOf(timeout=0.05)
+    tool.reporting = tells_late
+    call = await bench.wish("echo", {})
+    await bench.calls(tool).execute([call])
+    assert (await outcome(bench, call))[0] == "timed_out"
+    assert bench.item(call.id).data["progress"] == {"done": 1, "total": 2, "message": "in time"}
 
 
 async def test_a_call_cancelled_before_its_turn_is_never_executed(bench: Bench) -> None:
