@@ -50,13 +50,14 @@ WATCH_OPENING = """
 
 
 async def signed_in(browser: Browser, running: Server) -> BrowserContext:
-    """Return a profile with a session, as the one-time link gives one."""
+    """Return a profile with a session and nothing else: both halves of its token, as the one-time link gives them."""
     code = running.post("/api/link", {})["url"].partition("#code=")[2]
     answer = httpx2.post(f"{running.url}/api/session", json={"code": code}, trust_env=False)
     name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
     context = await browser.new_context(viewport=VIEWPORT)
     context.set_default_timeout(PATIENCE_MS)
     await context.add_cookies([{"name": name, "value": value, "url": running.url}])
+    await context.add_init_script(f"localStorage.setItem('pilothouse.half', {json.dumps(answer.json()['half'])})")
     return context
 
 
@@ -83,7 +84,8 @@ async def open_long(browser: Browser, running: Server, conversation: str, items:
     last = f"Part {(items - 1) // 2} works"
     await page.add_init_script(f"({WATCH_OPENING})({json.dumps(last)})")
     await page.goto(f"{running.url}/c/{conversation}")
-    drawn, usable = await page.evaluate("window.opened")
+    async with asyncio.timeout(PATIENCE_MS / 1_000):
+        drawn, usable = await page.evaluate("window.opened")
     await context.close()
     return float(drawn), float(usable)
 
