@@ -17,11 +17,15 @@ from bench.hosting import add_server, converse, learn_tools
 from bench.processes import ROOT
 from bench.results import table, verdict
 from pilothouse.runs.service import HostService
+from pilothouse.types.api import ModelInput
+from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.wiring import open_host
 
 ECHO = str(ROOT / "bench" / "echo_server.py")
 MEGABYTE = 1_000_000
 SIZES = (1, 5, 10, 25, 50)
+# Enough for all results as the model gets them: a summary in between would be measured too.
+WINDOW = 10_000_000
 
 
 class Lag:
@@ -46,10 +50,13 @@ def peak() -> float:
 async def ask(api: HostService, folder: Path, sizes: list[int]) -> float:
     """Let a scripted model call for results of these sizes, one after another; return the seconds it took."""
     turns = [[{"call": "bench__echo", "arguments": {"text": f"bytes:{size}"}}] for size in sizes]
-    script = folder / f"{sizes[0]}.json"
+    script = folder / f"{sizes[0]}x{len(sizes)}.json"
     await asyncio.to_thread(script.write_text, json.dumps({"turns": [*turns, "Done."]}))
+    name = f"m{sizes[0]}x{len(sizes)}"
+    model = ModelInput(name=name, id=name, provider="scripted", model=str(script), context_window=WINDOW)
+    await api.add_model(ME, model)
     began = time.perf_counter()
-    outcome = await converse(api, f"scripted:{script}")
+    outcome = await converse(api, name)
     if outcome != "done":
         raise SystemExit(outcome)
     return time.perf_counter() - began
