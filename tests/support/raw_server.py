@@ -7,7 +7,8 @@ import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from types import TracebackType
+
+from tests.support.listening import Listening
 
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
@@ -47,43 +48,18 @@ class Peer:
         self.writer.transport.abort()
 
 
-class RawServer:
+class RawServer(Listening):
     """`async with RawServer(talk) as server:` listens on loopback; a talk that returns ends its connection."""
 
     def __init__(
         self, talk: Callable[[Peer], Awaitable[object]], *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
     ) -> None:
+        super().__init__(tls, host)
         self._talk = talk
-        self._tls = tls
-        self._host = host
-        self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
         # Connections there were, and those of them that are open.
         self.connections = 0
         self.open = 0
-
-    @property
-    def url(self) -> str:
-        """Return its address."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http{'s' if self._tls else ''}://{host}:{self.port}"
-
-    async def __aenter__(self) -> RawServer:
-        self._server = await asyncio.start_server(self._serve, self._host, 0, ssl=self._tls)
-        self.port = int(self._server.sockets[0].getsockname()[1])
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-        # A handshake that failed has no task of ours; its end is only noticed by the loop.
-        for _ in range(10 if self._tls else 0):
-            await asyncio.sleep(0)
 
     async def until(self, *, connections: int = 0, open: int | None = None) -> None:
         """Wait until there were so many connections, and so many are open."""
@@ -101,9 +77,6 @@ class RawServer:
             self._changed.notify_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         await self._count(1, 1)
         try:
             await self._talk(Peer(self.connections, reader, writer))
@@ -111,9 +84,8 @@ class RawServer:
         except (OSError, EOFError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
-            self._tasks.discard(task)
             writer.close()
-            await self._count(-0, -1)
+            await self._count(0, -1)
 
 
 def answering(*answers: bytes) -> Callable[[Peer], Awaitable[object]]:

@@ -6,7 +6,8 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
+
+from tests.support.listening import Listening
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,14 @@ class Answer:
     stream: AsyncIterator[bytes] | None = None
 
 
-class TinyHttp:
+class TinyHttp(Listening):
     """`async with TinyHttp(answer) as server:` listens on loopback and keeps what it was asked."""
 
     def __init__(
         self, answer: Callable[[Request], Answer | Awaitable[Answer]], tls: ssl.SSLContext | None = None
     ) -> None:
+        super().__init__(tls)
         self._answer = answer
-        self._tls = tls
-        self._tasks: set[asyncio.Task[None]] = set()
         self.requests: list[Request] = []
         # Streams that the other side closed before their end.
         self.let_go = 0
@@ -50,32 +50,7 @@ class TinyHttp:
         self.asked = asyncio.Event()
         self.connections = 0
 
-    @property
-    def url(self) -> str:
-        """Return its address."""
-        return f"http{'s' if self._tls else ''}://127.0.0.1:{self.port}"
-
-    async def __aenter__(self) -> TinyHttp:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        self.port = int(self._server.sockets[0].getsockname()[1])
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-        # A handshake that failed has no task of ours; its end is only noticed by the loop.
-        for _ in range(10 if self._tls else 0):
-            await asyncio.sleep(0)
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         self.connections += 1
         try:
             while request := await self._read(reader):
@@ -86,7 +61,6 @@ class TinyHttp:
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
-            self._tasks.discard(task)
             writer.transport.abort()
 
     async def _read(self, reader: asyncio.StreamReader) -> Request | None:
