@@ -31,6 +31,12 @@ class Place(NamedTuple):
     host: str
     port: int
 
+    @property
+    def authority(self) -> str:
+        """Return host and port as they stand in an address and in the header `host`: the usual port is left out."""
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return shown if self.port == _PORTS[self.scheme] else f"{shown}:{self.port}"
+
 
 def place_of(url: str) -> Place:
     """Return where a URL leads; raise NetError for one that two programs could read differently."""

@@ -73,9 +73,7 @@ class _Hop:
         target = place.host if address is None else address
         name = f"[{target}]" if ":" in target else target
         self.url = parts._replace(netloc=f"{name}:{place.port}", fragment="").geturl()
-        shown = f"[{place.host}]" if ":" in place.host else place.host
-        usual = {"http": 80, "https": 443}[place.scheme]
-        self.host = shown if place.port == usual else f"{shown}:{place.port}"
+        self.host = place.authority
         self.proxy = proxy_for(url)
 
 

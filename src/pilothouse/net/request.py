@@ -54,9 +54,7 @@ def target_of(url: str) -> Target:
         authorization = _basic(parts.username or "", parts.password or "")
     except (ValueError, KeyError):
         raise NetError("url", _INVALID) from None
-    shown = f"[{place.host}]" if ":" in place.host else place.host
-    host = shown if port == _PORTS[place.scheme] else f"{shown}:{port}"
-    return Target(place, path, host, authorization)
+    return Target(place, path, place.authority, authorization)
 
 
 def _basic(user: str, password: str) -> str:

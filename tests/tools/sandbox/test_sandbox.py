@@ -17,6 +17,8 @@ from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.types.terminals import Ran, SandboxKind, TerminalSettings
 from tests.support.terminals import HOLDING, KINDS, sandbox
 
+pytestmark = pytest.mark.slow
+
 KEYS = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".config/gcloud/token", ".gnupg/k")
 
 

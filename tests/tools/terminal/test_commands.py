@@ -19,6 +19,8 @@ from pilothouse.types.terminals import TerminalSettings
 from tests.support.terminals import AtTerminal, alive, gone
 from tests.support.waiting import AT_ONCE, eventually
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.case("TRM-01", "TRM-26", "TRM-27")
 async def test_a_command_is_run_and_its_output_and_exit_code_are_told(terminal: AtTerminal, work: Path) -> None:
