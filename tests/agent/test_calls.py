@@ -266,7 +266,7 @@ async def test_a_thought_that_broke_off_does_not_count_as_thinking(bench: Bench)
         await bench.wish("think", {"thoughts": "a"}, "c1"),
         await bench.wish("think", {"thoughts": "b"}, "c2"),
     )
-    await bench.calls(Think(lambda: ["think"])).execute([first, second])
+    await bench.calls(Think()).execute([first, second])
     assert (await outcome(bench, first))[0] == "completed"
     assert (await outcome(bench, second))[:2] == ("failed", "ACT_NOW")
 

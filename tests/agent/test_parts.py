@@ -15,7 +15,7 @@ from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefu
 from tests.support.deciding import an_authorizer
 from tests.support.tools import Silent, ToolOf
 
-THINK = Think(lambda: ["think", "read_file"])
+THINK = Think()
 WRITES = Access(operation="write", effects=frozenset({"writes"}))
 WRITER = ToolOf("write", effects=frozenset({"writes"}))
 
@@ -26,7 +26,8 @@ def a_context(*earlier: str, call_id: str = "i_1", run_id: str = "r_1") -> CallC
 
 @pytest.mark.case("UTL-01")
 async def test_thinking_is_noted_and_tells_which_tools_there_are() -> None:
-    output = await THINK.execute({"thoughts": "plan", "requested_tools": ["read_file", "fly"]}, a_context(), Silent())
+    context = msgspec.structs.replace(a_context(), tools=(THINK, ToolOf("read_file")))
+    output = await THINK.execute({"thoughts": "plan", "requested_tools": ["read_file", "fly"]}, context, Silent())
     assert output.error is None
     assert output.text == "Noted. Now act. Available: read_file. Not available: fly."
 

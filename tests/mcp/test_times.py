@@ -71,9 +71,9 @@ async def test_a_server_and_each_of_its_tools_may_have_other_times(hosted: Hoste
 
 @pytest.mark.case("TMO-02")
 def test_a_built_in_tool_has_five_minutes() -> None:
-    assert call_times(Think(list), {}, FREELY, WINDOW) == CallTimes(300.0, 300.0)
+    assert call_times(Think(), {}, FREELY, WINDOW) == CallTimes(300.0, 300.0)
     named = ToolTimeouts(align_with_model=False, default=60, tools={"look": 7})
-    assert call_times(Think(list), {}, named, WINDOW).idle == 60
+    assert call_times(Think(), {}, named, WINDOW).idle == 60
     assert call_times(ToolOf("look"), {}, named, WINDOW).idle == 7
 
 
@@ -81,8 +81,6 @@ def test_a_built_in_tool_has_five_minutes() -> None:
 async def test_of_the_built_in_tools_only_those_that_are_there_are_offered(hosted: Hosted) -> None:
     offered = [tool.spec.name for tool in (await hosted.toolbox.tools(ToolRequest("c"))).tools]
     assert offered == ["think"]
-    more = Toolbox(
-        lambda _wanted: [ToolOf("image_generation"), ToolOf("web_operations"), Think(list)], hosted.supervisor
-    )
+    more = Toolbox(lambda _wanted: [ToolOf("image_generation"), ToolOf("web_operations"), Think()], hosted.supervisor)
     names = [tool.spec.name for tool in (await more.tools(ToolRequest("c"))).tools]
     assert names == ["think", "web_operations", "image_generation"]

@@ -60,7 +60,7 @@ class Hosted:
             ),
         )
         self.admin = McpAdmin(self.supervisor)
-        self.toolbox = Toolbox(lambda _wanted: [Think(list)], self.supervisor)
+        self.toolbox = Toolbox(lambda _wanted: [Think()], self.supervisor)
 
     async def add(self, body: ServerInput, *, agree: bool = True) -> ServerView:
         """Add a server as a person does, consent included."""

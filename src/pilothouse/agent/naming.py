@@ -25,6 +25,7 @@ class Names:
     """The tools of a run by every name that is accepted for them."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
+        self.offered = tuple(tools)
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             self._tools.setdefault(tool.qualified_name, tool)

@@ -185,6 +185,7 @@ class Preparing:
             iterations_left=so_far.iterations_left,
             iterations_added=so_far.iterations_added,
             seen=so_far.seen,
+            tools=self._names.offered,
         )
 
     def _resumed(self, call: Item) -> Resumed | None:

@@ -18,7 +18,7 @@ from pilothouse.agent.reminders import Several
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
 from pilothouse.runs.modes import Modes
-from pilothouse.runs.planning import plan, selection_of
+from pilothouse.runs.planning import offered, plan, selection_of
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, ItemUpdated, RunUpdated, event_decoder
@@ -126,15 +126,12 @@ class ActiveRun:
         opened = await parts.models.open(run.options.model_id or settings.model_id)
         self.opened = opened
         # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
-        toolset = await parts.toolbox.tools(
-            ToolRequest(
-                run.conversation_id,
-                selection_of(run, conversation),
-                settings.working_directory,
-                mode,
-                opened.config.context_window,
-            )
+        selection = selection_of(run, conversation)
+        found = await parts.toolbox.tools(
+            ToolRequest(run.conversation_id, selection, settings.working_directory, mode, opened.config.context_window)
         )
+        refused = _place(opened.config) in parts.without_tools
+        toolset = offered(selection, opened.config, found, refused_tools=refused)
         items = await patiently(parts.feed, lambda: parts.records.history(run.conversation_id))
         journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")
@@ -155,7 +152,6 @@ class ActiveRun:
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
         for wish in self._early:
             self._heed(wish)
-        refused = _place(opened.config) in parts.without_tools
         work = plan(run, conversation, opened, toolset, refused_tools=refused)
         loop = Loop(work, journal, self._calls, self._reminders)
         try:

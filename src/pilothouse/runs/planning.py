@@ -19,12 +19,21 @@ def selection_of(run: Run, conversation: Conversation) -> Selection | None:
     return run.options.selection or conversation.settings.selection
 
 
-def plan(run: Run, conversation: Conversation, opened: OpenModel, toolset: ToolSet, *, refused_tools: bool) -> Plan:
+def offered(selection: Selection | None, config: ModelConfig, found: ToolSet, *, refused_tools: bool) -> ToolSet:
+    """Return all that a run is offered of the tools found for it: what its model is told of, and what it may call."""
+    if refused_tools and _tool_calls(config, refused_tools) == "native":
+        return ToolSet(())
+    if config.provider == "embedded":
+        # So small a model is only confused by tools that nobody asked for.
+        named = selection is not None and selection.servers is not None
+        return ToolSet(tuple(tool for tool in found.tools if tool.server) if named else ())
+    return found
+
+
+def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolSet, *, refused_tools: bool) -> Plan:
     """Return what a run asks its model for; `refused_tools` when its provider said that it takes none."""
     settings, config = conversation.settings, opened.config
     selection = selection_of(run, conversation) or Selection()
-    tool_calls = _tool_calls(config, refused_tools)
-    offered = _offered(config, selection, toolset, helpless=refused_tools and tool_calls == "native")
     system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
     return Plan(
         run_id=run.id,
@@ -34,7 +43,7 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, toolset: ToolS
         max_tokens=settings.max_tokens or config.max_tokens,
         temperature=settings.temperature,
         thinking=settings.thinking if config.supports_thinking else None,
-        tool_calls=tool_calls,
+        tool_calls=_tool_calls(config, refused_tools),
         native_tools=selection.native_tools,
     )
 
@@ -43,13 +52,3 @@ def _tool_calls(config: ModelConfig, refused: bool) -> ToolCalls:
     if config.tool_calls == "auto" and config.provider == "embedded":
         return "constrained"
     return "text" if config.tool_calls == "auto" and refused else config.tool_calls
-
-
-def _offered(config: ModelConfig, selection: Selection, toolset: ToolSet, *, helpless: bool) -> ToolSet:
-    if helpless:
-        return ToolSet(())
-    if config.provider == "embedded":
-        # So small a model is only confused by tools that nobody asked for.
-        named = selection.servers is not None
-        return ToolSet(tuple(tool for tool in toolset.tools if tool.server) if named else ())
-    return toolset

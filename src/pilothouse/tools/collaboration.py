@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pilothouse.tools.arguments import BadArgument, failed, optional_string, require_string, success
+from pilothouse.tools.consolidated import Consolidated
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.json import JsonObject
@@ -41,8 +42,6 @@ _SPEC = ToolSpec(
         "required": ["prompt"],
     },
 )
-# What the built-in operations may touch, by their names.
-Operations = Callable[[], Mapping[str, frozenset[Effect]]]
 
 
 class UserCollaboration:
@@ -52,9 +51,6 @@ class UserCollaboration:
     server = ""
     qualified_name = COLLABORATION
     grant_key = COLLABORATION
-
-    def __init__(self, operations: Operations) -> None:
-        self._operations = operations
 
     @property
     def spec(self) -> ToolSpec:
@@ -68,7 +64,7 @@ class UserCollaboration:
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
         """Say that it touches nothing, or what is wrong with the question."""
         try:
-            self._ask(arguments)
+            _ask(arguments, context)
         except BadArgument as error:
             return failed(error.message, error.code)
         return Access(operation=COLLABORATION, lane=LANE)
@@ -94,7 +90,7 @@ class UserCollaboration:
         self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
     ) -> ToolOutput | ToolPaused:
         """Ask and wait; where nobody can answer, say so at once."""
-        ask = self._ask(arguments)
+        ask = _ask(arguments, context)
         if context.resumed is not None:
             return _answered(ask, context.resumed.answers.get(_ANSWER, {}))
         if context.mode == "auto_approve":
@@ -103,38 +99,40 @@ class UserCollaboration:
             return success(_UNATTENDED.replace("{question}", _written(ask)), {"question": ask.message})
         return ToolPaused((ask,), {})
 
-    def _ask(self, arguments: JsonObject) -> Ask:
-        prompt = require_string(arguments, "prompt").strip()
-        about = optional_string(arguments, "context")
-        operation = optional_string(arguments, "authorize_operation").strip()
-        if not prompt:
-            raise BadArgument("`prompt` is empty; it must be a question.")
-        if max(len(prompt), len(about)) > limits.QUESTION_CHARS:
-            raise BadArgument(f"A question and its context have at most {limits.QUESTION_CHARS:,} characters each.")
-        choices = _choices(arguments.get("choices") or ())
-        if operation:
-            self._check(operation)
-            if choices:
-                raise BadArgument("Give `choices` or `authorize_operation`, not both.")
-            choices = (_APPROVE, _DECLINE)
-        return Ask(
-            id=_ANSWER,
-            kind="question",
-            message=prompt,
-            context=about,
-            choices=choices,
-            authorizes=operation,
-            duration=_DURATION if operation else "",
-        )
 
-    def _check(self, operation: str) -> None:
-        known = self._operations()
-        effects = known.get(operation)
-        if effects is None:
-            raise BadArgument(f"There is no operation {operation[: limits.CHOICE_CHARS]} that leave can be asked for.")
-        if effects & {"runs", "sends"}:
-            # Leave for any command at all is more than a person can see in one question.
-            raise BadArgument(f"Call {operation} itself: the person is asked about exactly what it would do.")
+def _ask(arguments: JsonObject, context: CallContext) -> Ask:
+    prompt = require_string(arguments, "prompt").strip()
+    about = optional_string(arguments, "context")
+    operation = optional_string(arguments, "authorize_operation").strip()
+    if not prompt:
+        raise BadArgument("`prompt` is empty; it must be a question.")
+    if max(len(prompt), len(about)) > limits.QUESTION_CHARS:
+        raise BadArgument(f"A question and its context have at most {limits.QUESTION_CHARS:,} characters each.")
+    choices = _choices(arguments.get("choices") or ())
+    if operation:
+        _check(operation, context)
+        if choices:
+            raise BadArgument("Give `choices` or `authorize_operation`, not both.")
+        choices = (_APPROVE, _DECLINE)
+    return Ask(
+        id=_ANSWER,
+        kind="question",
+        message=prompt,
+        context=about,
+        choices=choices,
+        authorizes=operation,
+        duration=_DURATION if operation else "",
+    )
+
+
+def _check(operation: str, context: CallContext) -> None:
+    several = [tool.operation_effects for tool in context.tools if isinstance(tool, Consolidated)]
+    effects = {name: effects for each in several for name, effects in each.items()}.get(operation)
+    if effects is None:
+        raise BadArgument(f"There is no operation {operation[: limits.CHOICE_CHARS]} that leave can be asked for.")
+    if effects & {"runs", "sends"}:
+        # Leave for any command at all is more than a person can see in one question.
+        raise BadArgument(f"Call {operation} itself: the person is asked about exactly what it would do.")
 
 
 def _answered(ask: Ask, answer: JsonObject) -> ToolOutput:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, ToolError, ToolOutput
 
 NAME = "think"
 _LINE_CHARS = 120
@@ -38,9 +38,6 @@ class Think:
     server = ""
     qualified_name = NAME
     grant_key = NAME
-
-    def __init__(self, tool_names: Callable[[], Sequence[str]]) -> None:
-        self._tool_names = tool_names
 
     @property
     def spec(self) -> ToolSpec:
@@ -74,11 +71,12 @@ class Think:
         if context.earlier_calls and context.earlier_calls[-1] == NAME:
             message = "You have just been thinking. Act now: call another tool or answer."
             return ToolOutput(text=message, error=ToolError("ACT_NOW", message))
-        return ToolOutput(text=f"Noted. Now act.{self._about(arguments.get('requested_tools') or ())}")
+        return ToolOutput(text=f"Noted. Now act.{_about(arguments.get('requested_tools') or (), context.tools)}")
 
-    def _about(self, requested: Sequence[str]) -> str:
-        known = set(self._tool_names())
-        there = [name for name in requested if name in known]
-        absent = [name for name in requested if name not in known]
-        said = f" Available: {', '.join(there)}." if there else ""
-        return said + (f" Not available: {', '.join(absent)}." if absent else "")
+
+def _about(requested: Sequence[str], offered: Sequence[Tool]) -> str:
+    known = {name for tool in offered for name in (tool.spec.name, tool.qualified_name)}
+    there = [name for name in requested if name in known]
+    absent = [name for name in requested if name not in known]
+    said = f" Available: {', '.join(there)}." if there else ""
+    return said + (f" Not available: {', '.join(absent)}." if absent else "")

@@ -107,6 +107,8 @@ class CallContext(msgspec.Struct, frozen=True):
     # What was said about this very call when it was allowed; the tool holds itself to it.
     access: Access | None = None
     seen: Seen = Seen()
+    # All that the run is offered, for tools that speak about it; none of them is executed without a permit.
+    tools: tuple[Tool, ...] = ()
 
 
 class CallFeedback(Protocol):

@@ -14,7 +14,6 @@ from pilothouse.tools.think import Think
 from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.tools.todos.reminder import TodoReminders
 from pilothouse.tools.todos.tool import todo_operations
-from pilothouse.types.access import Effect
 from pilothouse.types.plugins import PluginContext
 from pilothouse.types.ports import Tool, ToolRequest
 from pilothouse.types.todos import Reminders
@@ -29,14 +28,12 @@ class CoreTools:
     def __init__(self, todos: TodoLists, most_added_iterations: Callable[[], int]) -> None:
         self._todos = todos
         self._most_added_iterations = most_added_iterations
-        # Set by who knows them all: thinking may ask for tools by name, and leave is asked for operations.
-        self.tools: Sequence[Tool] = ()
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
         return (
-            Think(lambda: [tool.spec.name for tool in self.tools]),
-            UserCollaboration(self._operations),
+            Think(),
+            UserCollaboration(),
             IncreaseMaxIterations(self._most_added_iterations),
             todo_operations(self._todos),
         )
@@ -45,24 +42,17 @@ class CoreTools:
         """Return what every model is reminded of."""
         return (TodoReminders(self._todos),)
 
-    def _operations(self) -> dict[str, frozenset[Effect]]:
-        several = [tool.operation_effects for tool in self.tools if isinstance(tool, Consolidated)]
-        return {name: effects for each in several for name, effects in each.items()}
-
 
 class BuiltIns:
     """The tools that come with the host and with plugins."""
 
-    def __init__(self, plugins: Plugins, core: CoreTools) -> None:
+    def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
-        self._core = core
 
     def fitting(self, wanted: ToolRequest) -> list[Tool]:
         """Return those that fit a conversation, in their fixed order."""
         without = frozenset({HANDS}) if wanted.working_directory is None else frozenset[str]()
-        tools = fitting(self._plugins.tools(without=without), wanted)
-        self._core.tools = tools
-        return tools
+        return fitting(self._plugins.tools(without=without), wanted)
 
     def operations(self) -> dict[str, Sequence[str] | None]:
         """Return the operations of each tool by its name; None for a plugin's, which does not tell them."""

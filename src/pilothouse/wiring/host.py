@@ -146,7 +146,7 @@ async def open_host(
         plugins = Plugins({"core": core, HANDS: hands}, installed(), folder.path / "plugins", _plugin_broke(feed))
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
-        built_in = BuiltIns(plugins, core)
+        built_in = BuiltIns(plugins)
         servers = Servers(base, built_in.fitting, LateEncloser(hands))
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
