@@ -39,7 +39,12 @@ async def test_the_first_start_says_what_the_built_in_model_is_good_for_and_what
         await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
         await expect(main.get_by_role("link", name="Add a model")).to_be_visible()
         await found.get_by_role("button", name=re.compile("^Add")).first.click()
+        await expect(main).to_contain_text("claude-sonnet-4-5 answers here.")
         await expect(main).not_to_contain_text("far too small")
+        await expect(main.get_by_role("link", name="Add a model")).to_have_count(0)
+        await expect(found).to_have_count(0)
+        await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+        assert server.read("models.json")["defaultModelId"] == "anthropic-claude-sonnet-4-5"
         assert "sk-ant-only-a-test" not in await page.content()
         await page.close()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
-from playwright.async_api import BrowserContext, expect
+from playwright.async_api import Browser, BrowserContext, expect
 
 from tests.browser.studio import Chat, Studio
+from tests.support.console import Console
+from tests.support.waiting import until
 
 FOCUS = """() => {
     const element = document.activeElement
@@ -22,17 +25,81 @@ FOCUS = """() => {
 
 
 @pytest.mark.case("CHT-04")
-async def test_ctrl_enter_sends_and_enter_alone_makes_a_new_line(chat: Chat, studio: Studio) -> None:
-    studio.script("Done.")
+async def test_enter_sends_and_shift_enter_breaks_the_line(chat: Chat, studio: Studio) -> None:
+    studio.script("Done.", "Done again.")
     await expect(chat.box).to_be_focused()
-    await chat.page.keyboard.type("One")
     await chat.page.keyboard.press("Enter")
+    await chat.page.keyboard.type("One")
+    await chat.page.keyboard.press("Shift+Enter")
     await chat.page.keyboard.type("Two")
     await expect(chat.box).to_have_value("One\nTwo")
-    await chat.page.keyboard.press("Control+Enter")
+    await chat.page.keyboard.press("Enter")
     await expect(chat.rows("user_message")).to_contain_text("One\nTwo")
     await chat.finished()
     await expect(chat.box).to_be_focused()
+    await expect(chat.box).to_have_value("")
+    # What fingers have learned elsewhere works as well.
+    await chat.page.keyboard.type("Three")
+    await chat.page.keyboard.press("Control+Enter")
+    await expect(chat.rows("user_message").last).to_contain_text("Three")
+    await chat.finished()
+
+
+@pytest.mark.case("CHT-04")
+async def test_enter_that_chooses_letters_of_an_input_method_sends_nothing(chat: Chat) -> None:
+    await chat.box.fill("にほん")
+    for init in ({"isComposing": True}, {"keyCode": 229}):
+        await chat.box.evaluate(
+            "(box, init) => box.dispatchEvent(new KeyboardEvent('keydown', init))",
+            {"bubbles": True, "cancelable": True, "key": "Enter", **init},
+        )
+    await expect(chat.box).to_have_value("にほん")
+    await expect(chat.send_button).to_be_enabled()
+    await expect(chat.page).to_have_url(f"{chat.studio.url}/")
+    await chat.box.fill("")
+
+
+@pytest.mark.case("CHT-04")
+async def test_a_setting_lets_enter_break_the_line_and_the_list_of_keys_says_so(
+    own: Studio, browser_context: BrowserContext
+) -> None:
+    chat = await own.open(browser_context, "/settings/general")
+    page = chat.page
+    await page.get_by_role("radio", name="Ctrl Enter sends, Enter breaks the line").check()
+    until(lambda: json.loads((own.home / "config.json").read_text())["enter_sends"] is False, "the choice to be kept")
+    await page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    await expect(keys.locator("dt", has_text="Break the line").locator("+ dd")).to_have_text("Enter")
+    await expect(keys.locator("dt", has_text="Send the message").locator("+ dd")).to_have_text("Ctrl Enter")
+    await chat.go("/")
+    await chat.box.press("A")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("B")
+    await expect(chat.box).to_have_value("A\nB")
+    await page.keyboard.press("Control+Enter")
+    await expect(chat.rows("user_message")).to_contain_text("A\nB")
+    await chat.finished()
+
+
+@pytest.mark.case("CHT-04")
+async def test_on_a_touch_screen_enter_breaks_the_line_and_the_button_sends(
+    studio: Studio, chromium: Browser, console: Console
+) -> None:
+    phone = await chromium.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    try:
+        phone.on("page", console.watch)
+        studio.script("Done.")
+        chat = await studio.open(phone)
+        await chat.box.tap()
+        await chat.page.keyboard.type("One")
+        await chat.page.keyboard.press("Enter")
+        await chat.page.keyboard.type("Two")
+        await expect(chat.box).to_have_value("One\nTwo")
+        await chat.send_button.tap()
+        await expect(chat.rows("user_message")).to_contain_text("One\nTwo")
+        await chat.finished()
+    finally:
+        await phone.close()
 
 
 @pytest.mark.case("CHT-04")

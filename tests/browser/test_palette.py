@@ -108,7 +108,7 @@ async def test_a_question_mark_lists_every_key_and_is_text_while_one_types(chat:
     keys = chat.page.get_by_role("dialog", name="Keyboard shortcuts")
     for words in ("Send the message", "Stop the answer", "New conversation", "Search conversations", "All commands"):
         await expect(keys).to_contain_text(words)
-    for combination in ("Ctrl Enter", "Esc", "Ctrl N", "Ctrl /", "Ctrl K", "?"):
+    for combination in ("Enter", "Ctrl Enter", "Shift Enter", "Esc", "Ctrl N", "Ctrl /", "Ctrl K", "?"):
         await expect(keys.get_by_text(combination, exact=True).first).to_be_visible()
     assert await serious_problems(chat.page) == []
     await chat.page.keyboard.press("Escape")

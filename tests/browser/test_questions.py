@@ -65,7 +65,7 @@ async def test_words_of_ones_own_are_an_answer_too(workshop: Workshop) -> None:
     question = await asked(workshop, "Begin", [ask("Which unit?", choices=["Metres", "Feet"])], "Good.")
     words = question.get_by_role("textbox", name="Or in your own words")
     await words.fill("Fathoms, 12 of them")
-    await words.press("Control+Enter")
+    await words.press("Enter")
     await expect(workshop.chat.timeline).to_contain_text("Which unit? You answered: Fathoms, 12 of them")
     await workshop.chat.finished()
     question = await asked(workshop, "Again", [ask("What name?")], "Good.")

@@ -175,6 +175,36 @@ async def test_a_model_is_tried_and_added_and_its_key_kept_as_a_secret(
     assert "sk-typed-by-hand" not in await page.content()
 
 
+@pytest.mark.case("MOD-01", "MOD-04")
+async def test_the_first_model_that_is_added_answers_at_once_in_the_chat(
+    home: Path, page: Page, endpoint: Endpoint
+) -> None:
+    with live_server(home) as fresh:
+        await fresh.open(page)
+        main = page.get_by_role("main")
+        await expect(main).to_contain_text("far too small for real questions")
+        await main.get_by_role("link", name="Add a model").click()
+        form = page.get_by_role("dialog", name="Add a model")
+        await form.get_by_role("textbox", name="Name").fill("My first")
+        await choose(form, "Provider", "OpenAI compatible")
+        await form.get_by_label("Base URL").fill(f"{endpoint.url}/v1")
+        await field(form, "Model").fill("text-3")
+        await form.get_by_label("Key", exact=True).fill("sk-typed-by-hand")
+        await form.get_by_role("button", name="Add", exact=True).click()
+        await expect(page).to_have_url(f"{fresh.url}/")
+        await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(main).to_contain_text("My first answers here.")
+        await expect(main).not_to_contain_text("too small")
+        assert fresh.read("models.json")["defaultModelId"] == "my-first"
+        # The built-in one is not scolded either, once there is another.
+        await page.get_by_role("button", name="Model: My first").click()
+        await page.get_by_role("menuitemradio", name="SmolLM2").click()
+        await expect(main).to_contain_text("SmolLM2 135M (built in) answers here.")
+        await expect(main).not_to_contain_text("too small")
+        await page.close()
+
+
 @pytest.mark.case("MOD-01")
 async def test_a_form_with_mistakes_says_one_sentence_for_each_and_sends_nothing(
     server: LiveServer, page: Page

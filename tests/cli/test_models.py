@@ -32,7 +32,8 @@ async def test_a_model_is_added_tested_edited_asked_and_removed(home: Path) -> N
             stdin=f"{KEY}\n",
         )
         assert (code, out) == (0, "my-model\n"), err
-        assert await do("models", "default", "my-model") == (0, "my-model\n", "")
+        assert "It is the default now." in err
+        assert await do("models", "default") == (0, "my-model\n", "")
         code, out, err = await do("models", "test")
         assert (code, err) == (0, "")
         assert "my-model:" in out

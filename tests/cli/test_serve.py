@@ -138,8 +138,9 @@ def test_models_are_changed_in_the_running_server(home: Path) -> None:
     add = ("models", "add", "--id", "local", "--provider", "ollama", "--model", "m")
     with server(home):
         assert pilothouse(home, *add).out == "local\n"
-        assert pilothouse(home, "models", "default", "local").out == "local\n"
         assert pilothouse(home, "models", "default").out == "local\n"
+        assert pilothouse(home, "models", "default", "embedded").out == "embedded\n"
+        assert pilothouse(home, "models", "default", "local").out == "local\n"
         assert pilothouse(home, "doctor").code == 0
     assert pilothouse(home, "models", "default").out == "local\n"
 

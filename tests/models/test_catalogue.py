@@ -57,7 +57,6 @@ async def test_an_added_model_is_in_the_list_and_in_the_file(home: Path, parts: 
     view = await parts.models.add(form("My Claude", api_key_source="env:MY_KEY", context_window=128_000))
     assert (view.id, view.host, view.context_label) == ("my-claude", "api.example.com", "128K context")
     assert view.key.present
-    assert not view.is_default
     assert read(home)["models"]["my-claude"] == {
         "name": "My Claude",
         "provider": "anthropic-compatible",
@@ -103,8 +102,9 @@ async def test_a_deleted_model_takes_its_secret_with_it_but_the_default_stays(ho
     await parts.models.add(form(api_key=CANARY))
     assert (home / "secrets" / "model-test.secret").exists()
     with pytest.raises(PilothouseError, match="is the default model and cannot be deleted") as caught:
-        await parts.models.delete("embedded")
+        await parts.models.delete("test")
     assert caught.value.http_status == 409
+    await parts.models.set_default("embedded")
     await parts.models.delete("test")
     assert [model.id for model in (await parts.models.list()).models] == ["embedded"]
     assert not (home / "secrets" / "model-test.secret").exists()
@@ -112,12 +112,25 @@ async def test_a_deleted_model_takes_its_secret_with_it_but_the_default_stays(ho
         await parts.models.delete("test")
 
 
+@pytest.mark.case("MOD-01", "MOD-04")
+async def test_the_first_model_that_is_added_becomes_the_default_and_the_second_does_not(parts: Parts) -> None:
+    assert await parts.models.default_id() == "embedded"
+    assert (await parts.models.add(form("First"))).is_default
+    assert not (await parts.models.add(form("Second"))).is_default
+    # Who goes back to the built-in one has chosen it.
+    await parts.models.set_default("embedded")
+    assert not (await parts.models.add(form("Third"))).is_default
+    await parts.models.update("third", form("Changed"))
+    assert await parts.models.default_id() == "embedded"
+
+
 @pytest.mark.case("MOD-04", "MOD-05", "MOD-09")
 async def test_the_default_is_switched_and_survives_a_restart(home: Path, parts: Parts) -> None:
+    await parts.models.add(form("Other"))
     await parts.models.add(form())
     models = await parts.models.set_default("test")
     assert models.default_model_id == "test"
-    assert [model.is_default for model in models.models] == [False, True]
+    assert [model.is_default for model in models.models] == [False, False, True]
     again = open_catalogue(home, {}).models
     assert await again.default_id() == "test"
     default = await again.default()

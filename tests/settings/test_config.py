@@ -36,6 +36,7 @@ def test_the_first_start_writes_the_whole_layout(home: Path, service: ConfigServ
     view = service.view()
     assert (view.version, view.data_folder, view.database) == (__version__, str(home), "sqlite")
     assert view.resume_after_restart == "auto"
+    assert view.enter_sends
 
 
 @pytest.mark.case("MOD-26")

@@ -1218,6 +1218,7 @@ export interface components {
          */
         ConfigPatch: {
             activeProfile?: string | null;
+            enterSends?: boolean | null;
             globalHotkey?: string | null;
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
@@ -1232,6 +1233,8 @@ export interface components {
             /** @enum {unknown} */
             database: "postgresql" | "sqlite";
             dataFolder: string;
+            /** @default true */
+            enterSends: boolean;
             globalHotkey: string;
             /** @default [] */
             plugins: components["schemas"]["PluginView"][];

@@ -11,6 +11,7 @@ import { useApp } from "../store/store";
 import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
 import { imageFiles, type Attachment } from "./images";
+import { boxKeys, sends, useEnterSends } from "./keys";
 import { useComposer } from "./useComposer";
 
 const accepted = "image/png,image/jpeg,image/gif,image/webp";
@@ -62,8 +63,8 @@ function StopButton() {
 }
 
 /** Say how a message is sent, or why one cannot be sent yet. */
-function hint(isRunning: boolean, isEmpty: boolean): string {
-  if (!isRunning) return `${keyLabel("mod+enter")} to send`;
+function hint(isRunning: boolean, isEmpty: boolean, sendKey: string): string {
+  if (!isRunning) return `${keyLabel(sendKey)} to send`;
   return isEmpty ? "" : "Can be sent once this answer has ended";
 }
 
@@ -73,6 +74,7 @@ const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
 export function Composer({ draftId }: { draftId: string }) {
   const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = useComposer(draftId);
   const isRunning = useApp((state) => activeRun(state.open) !== null);
+  const enterSends = useEnterSends();
   const model = useApp(currentModel);
   const takesImages = model?.supportsImages ?? false;
   const box = useRef<HTMLTextAreaElement>(null);
@@ -98,7 +100,7 @@ export function Composer({ draftId }: { draftId: string }) {
     take(files);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return;
+    if (!sends(event.nativeEvent, enterSends)) return;
     event.preventDefault();
     if (!isRunning) send();
   };
@@ -140,7 +142,7 @@ export function Composer({ draftId }: { draftId: string }) {
           <AttachButton takesImages={takesImages} onFiles={take} />
           <ModeSelector />
           <TodoChip />
-          <span className={classes.hint}>{hint(isRunning, isEmpty)}</span>
+          <span className={classes.hint}>{hint(isRunning, isEmpty, boxKeys(enterSends).send[0] ?? "")}</span>
           {isRunning ? (
             <StopButton />
           ) : (

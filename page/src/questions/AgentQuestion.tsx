@@ -7,8 +7,9 @@ import { ARMING_MS, useArmed } from "../approvals/useArmed";
 import { choicesOf, text, type Choice } from "../chat/data";
 import { LongText } from "../chat/LongText";
 import { useAnswer } from "../chat/useAnswer";
+import { sends, useEnterSends } from "../composer/keys";
 import { Seen } from "../servers/Plain";
-import { keyLabel, useCommands, type Command } from "../shell/commands";
+import { useCommands, type Command } from "../shell/commands";
 import { QuestionIcon } from "../shell/icons";
 import { chosenBy, goToQuestion, leaveOf, type Leave } from "./question";
 import classes from "./Questions.module.css";
@@ -36,8 +37,9 @@ interface WordsProps {
 }
 
 function Words({ value, label, onChange, onSend }: WordsProps) {
+  const enterSends = useEnterSends();
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!onSend || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return;
+    if (!onSend || !sends(event.nativeEvent, enterSends)) return;
     event.preventDefault();
     // The same keys send a message; this is an answer.
     event.stopPropagation();
@@ -69,7 +71,7 @@ function OwnWords({ label, isSending, send }: { label: string; isSending: boolea
   return (
     <form className={classes.form} onSubmit={submit}>
       <Words value={value} label={label} onChange={setValue} onSend={answer} />
-      <Button type="submit" variant="default" loading={isSending} disabled={!value.trim()} title={keyLabel("mod+enter")}>
+      <Button type="submit" variant="default" loading={isSending} disabled={!value.trim()}>
         Answer
       </Button>
     </form>

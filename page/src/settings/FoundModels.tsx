@@ -4,7 +4,7 @@ import { api } from "../api/client";
 import type { FoundModel, ModelView } from "../api/types";
 import { tell } from "../shell/messages";
 import { useApp } from "../store/store";
-import { changeModels } from "./actions";
+import { addModel } from "./actions";
 import classes from "./FoundModels.module.css";
 
 /** Return what could be added with one click; looked for again whenever the models change. */
@@ -31,21 +31,15 @@ function add(found: FoundModel, model: string): Promise<ModelView> {
   const same = model === draft.model;
   const name = same ? draft.name : draft.name.replace(draft.model ?? "", model);
   const contextWindow = same ? (draft.contextWindow ?? null) : null;
-  return changeModels(api.addModel({ ...draft, id: null, name, model, contextWindow }));
+  return addModel({ ...draft, id: null, name, model, contextWindow });
 }
 
-interface CardProps {
-  found: FoundModel;
-  onAdded: (model: ModelView) => void;
-}
-
-function FoundCard({ found, onAdded }: CardProps) {
+function FoundCard({ found }: { found: FoundModel }) {
   const [model, setModel] = useState(found.draft.model || found.choices[0] || "");
   const [isAdding, setAdding] = useState(false);
   const onAdd = () => {
     setAdding(true);
     add(found, model)
-      .then(onAdded)
       .catch(tell)
       .finally(() => setAdding(false));
   };
@@ -78,13 +72,8 @@ function FoundCard({ found, onAdded }: CardProps) {
   );
 }
 
-interface FoundModelsProps {
-  found: readonly FoundModel[];
-  onAdded?: (model: ModelView) => void;
-}
-
 /** What was found on this machine, each with a button that adds it; nothing when nothing was found. */
-export function FoundModels({ found, onAdded = () => undefined }: FoundModelsProps) {
+export function FoundModels({ found }: { found: readonly FoundModel[] }) {
   if (!found.length) return null;
   return (
     <section className={classes.section} aria-label="Found on this machine">
@@ -93,7 +82,7 @@ export function FoundModels({ found, onAdded = () => undefined }: FoundModelsPro
       </Text>
       <ul className={classes.list}>
         {found.map((entry) => (
-          <FoundCard key={entry.title} found={entry} onAdded={onAdded} />
+          <FoundCard key={entry.title} found={entry} />
         ))}
       </ul>
     </section>

@@ -1,7 +1,9 @@
 import { Button, Radio, SegmentedControl, Switch, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { ConfigView } from "../api/types";
+import type { ConfigPatch, ConfigView } from "../api/types";
+import { boxKeys } from "../composer/keys";
+import { keyLabel } from "../shell/commands";
 import { CopyButton } from "../shell/CopyButton";
 import { tell } from "../shell/messages";
 import { navigate, roomPath } from "../shell/router";
@@ -42,22 +44,59 @@ function ColorScheme() {
   );
 }
 
-function AfterRestart({ saved }: { saved: Resume }) {
+interface ChoiceProps {
+  label: string;
+  saved: string;
+  options: Record<string, string>;
+  patch: (value: string) => ConfigPatch;
+}
+
+/** One of several, kept by the server. */
+function Choice({ label, saved, options, patch }: ChoiceProps) {
   // The choice shows at once; what the server kept has the last word.
-  const [chosen, setChosen] = useState<Resume | null>(null);
+  const [chosen, setChosen] = useState<string | null>(null);
   const change = (value: string) => {
-    setChosen(value as Resume);
-    changeConfig({ resumeAfterRestart: value as Resume })
+    setChosen(value);
+    changeConfig(patch(value))
       .catch(tell)
       .finally(() => setChosen(null));
   };
   return (
-    <Radio.Group aria-label="Answers that a restart interrupted" value={chosen ?? saved} onChange={change}>
+    <Radio.Group aria-label={label} value={chosen ?? saved} onChange={change}>
       <div className={classes.stack}>
-        <Radio value="auto" label="Go on by themselves" />
-        <Radio value="ask" label="Wait until you say so" />
+        {Object.entries(options).map(([value, words]) => (
+          <Radio key={value} value={value} label={words} />
+        ))}
       </div>
     </Radio.Group>
+  );
+}
+
+function AfterRestart({ saved }: { saved: Resume }) {
+  return (
+    <Choice
+      label="Answers that a restart interrupted"
+      saved={saved}
+      options={{ auto: "Go on by themselves", ask: "Wait until you say so" }}
+      patch={(value) => ({ resumeAfterRestart: value as Resume })}
+    />
+  );
+}
+
+/** Return what the keys of a message box do, in words. */
+function keyWords(enterSends: boolean): string {
+  const { send, breaks } = boxKeys(enterSends);
+  return `${keyLabel(send[0] ?? "")} sends, ${keyLabel(breaks)} breaks the line`;
+}
+
+function Sending({ enterSends }: { enterSends: boolean }) {
+  return (
+    <Choice
+      label="Sending a message"
+      saved={enterSends ? "enter" : "mod"}
+      options={{ enter: keyWords(true), mod: keyWords(false) }}
+      patch={(value) => ({ enterSends: value === "enter" })}
+    />
   );
 }
 
@@ -108,7 +147,7 @@ function Traffic() {
   );
 }
 
-/** What is not about models: restarts, colours, the hotkey, debugging, facts, signing out. */
+/** What is not about models: keys, restarts, colours, the hotkey, debugging, facts, signing out. */
 export function GeneralTab() {
   const config = useApp((state) => state.config);
   useEffect(() => void loadConfig().catch(tell), []);
@@ -118,6 +157,10 @@ export function GeneralTab() {
       <ConfigProblem />
       <Part title="Colours">
         <ColorScheme />
+      </Part>
+      <Part title="Sending a message">
+        <Sending enterSends={config.enterSends} />
+        <p className={classes.explained}>On a touch screen Enter breaks the line and the button sends.</p>
       </Part>
       <Part title="Answers that a restart interrupted">
         <AfterRestart saved={config.resumeAfterRestart} />

@@ -4,7 +4,7 @@ import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { Catalogue, FoundModel, ModelTest, ModelView } from "../api/types";
 import { focusError } from "../forms/focusError";
-import { changeModels } from "./actions";
+import { addModel, changeModels } from "./actions";
 import { check, draftOf, newDraft, suggestions, toInput, type DraftErrors, type ModelDraft } from "./modelDraft";
 import { ModelFields } from "./ModelFields";
 import classes from "./Settings.module.css";
@@ -29,7 +29,7 @@ const idle: Progress = { doing: "nothing", result: null, problem: "" };
 
 function save(draft: ModelDraft): Promise<ModelView> {
   const input = toInput(draft);
-  return changeModels(draft.id ? api.editModel(draft.id, input) : api.addModel(input));
+  return draft.id ? changeModels(api.editModel(draft.id, input)) : addModel(input);
 }
 
 function useModelForm({ model, onClose }: FormProps) {

@@ -1,5 +1,6 @@
 import { api } from "../api/client";
-import type { ConfigPatch, ConfigView } from "../api/types";
+import type { ConfigPatch, ConfigView, ModelInput, ModelView } from "../api/types";
+import { focusComposer, leave } from "../shell/start";
 import { setState } from "../store/store";
 
 /** Do something with the models, then draw them as they are; the socket may tell it too, or be away. */
@@ -7,6 +8,16 @@ export async function changeModels<T>(change: Promise<T>): Promise<T> {
   const result = await change;
   setState({ models: await api.models() });
   return result;
+}
+
+/** Add a model. The first one is the default at once, and was added to talk to: that is where it leads. */
+export async function addModel(input: ModelInput): Promise<ModelView> {
+  const added = await changeModels(api.addModel(input));
+  if (added.isDefault && !added.key.problem) {
+    leave();
+    focusComposer();
+  }
+  return added;
 }
 
 /** What was asked last about the settings: one thing after the other, so that nothing older is drawn over what is newer. */

@@ -92,7 +92,8 @@ if (typeof window !== "undefined") window.addEventListener("keydown", claim, { c
 
 /** Tell whether keys pressed on something are text. */
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
+  const typed = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
+  return target instanceof HTMLElement && target.matches(typed);
 }
 
 /** Run the command whose keys were pressed; a bare sign is text while a field has the focus. */

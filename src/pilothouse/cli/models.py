@@ -77,6 +77,8 @@ async def add(model_id: str | None, form: ModelForm) -> int:
         made = await api.add_model(LOCAL_OWNER, body)
     output().line(one_line(made.id))
     _warn(made)
+    if made.is_default:
+        messages().line("It is the default now.", "dim")
     messages().line(f"Try it: pilothouse models test {made.id}", "dim")
     return 0
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.models.keys import Keys, read_source
-from pilothouse.models.models_file import ModelsFile, parse_model, secret_name, slug, write_model
+from pilothouse.models.models_file import (
+    ModelsFile,
+    is_first,
+    parse_model,
+    secret_name,
+    slug,
+    write_model,
+)
 from pilothouse.models.providers import NAMES, address_of, usual_window, with_address
 from pilothouse.models.trial import try_model
 from pilothouse.models.views import model_list, model_view
@@ -85,7 +92,7 @@ class ModelCatalogue:
     # --- changing --------------------------------------------------------------------------------
 
     async def add(self, body: ModelInput) -> ModelView:
-        """Add a model; the first one becomes the default."""
+        """Add a model; the first one beside the built-in one becomes the default."""
         models = self._content().models
         model_id = body.id or slug(body.name, models)
         if model_id in models:
@@ -208,8 +215,9 @@ class ModelCatalogue:
             self._keys.bind(config)
 
         def change(raw: JsonObject) -> None:
+            if not raw.get("defaultModelId") or is_first(raw, config):
+                raw["defaultModelId"] = config.id
             write_model(raw, config)
-            raw["defaultModelId"] = raw.get("defaultModelId") or config.id
 
         self._write(change)
 

@@ -79,6 +79,12 @@ def has_no_models(raw: JsonObject) -> bool:
     return not raw.get("models")
 
 
+def is_first(raw: JsonObject, config: ModelConfig) -> bool:
+    """Return whether a model would be the first that a person adds: there is none beside the built-in one."""
+    models: JsonObject = raw.get("models", {})
+    return config.id not in models and all(entry["provider"] == "embedded" for entry in models.values())
+
+
 def write_model(raw: JsonObject, config: ModelConfig) -> None:
     """Put an entry in; what else a person wrote into it by hand stays."""
     fields: JsonObject = {"baseUrl": "", "apiKeySource": "", "model": "", "supportsThinking": False}

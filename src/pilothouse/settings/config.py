@@ -32,6 +32,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     mcps: tuple[JsonObject, ...] = ()
     global_hotkey: str = DEFAULT_HOTKEY
     resume_after_restart: Literal["auto", "ask"] = "auto"
+    # Whether Enter alone sends a message in the page; otherwise it breaks the line.
+    enter_sends: bool = True
     tool_timeouts: ToolTimeouts = ToolTimeouts()
     terminal: TerminalSettings = TerminalSettings()
     # How many rounds an agent may add to a run by itself; 0 to be asked instead.
@@ -94,6 +96,7 @@ def initial_config() -> JsonObject:
         "mcps": [],
         "global_hotkey": DEFAULT_HOTKEY,
         "resume_after_restart": "auto",
+        "enter_sends": True,
     }
 
 
@@ -119,6 +122,7 @@ class ConfigService:
             active_profile=config.active_profile,
             global_hotkey=config.global_hotkey,
             resume_after_restart=config.resume_after_restart,
+            enter_sends=config.enter_sends,
             version=__version__,
             data_folder=str(self._home),
             database=self._database,
@@ -138,6 +142,8 @@ class ConfigService:
                 raw["global_hotkey"] = patch.global_hotkey
             if patch.resume_after_restart is not None:
                 raw["resume_after_restart"] = patch.resume_after_restart
+            if patch.enter_sends is not None:
+                raw["enter_sends"] = patch.enter_sends
             if patch.terminal is not None:
                 raw["terminal"] = {**raw.get("terminal", {}), **msgspec.to_builtins(patch.terminal)}
 

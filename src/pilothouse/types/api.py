@@ -274,6 +274,8 @@ class ConfigView(Frozen, frozen=True):
     # The installed plugins, and which of them do not work.
     plugins: tuple[PluginView, ...] = ()
     terminal: TerminalSettings = TerminalSettings()
+    # Whether Enter alone sends a message in the page; otherwise it breaks the line.
+    enter_sends: bool = True
     # What holds commands on this machine.
     sandbox: SandboxView = SandboxView(kind="none")
 
@@ -285,6 +287,7 @@ class ConfigPatch(_Body, frozen=True):
     active_profile: str | msgspec.UnsetType | None = msgspec.UNSET
     global_hotkey: str | None = None
     resume_after_restart: Literal["auto", "ask"] | None = None
+    enter_sends: bool | None = None
     terminal: TerminalSettings | None = None
 
 
