@@ -1,32 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigView, Profile } from "../src/api/types";
-import { parseHotkey, pressedHotkey } from "../src/settings/hotkey";
 import { neighbour, newProfile, profileId, withoutProfile, withProfile } from "../src/settings/profiles";
 import { refreshNews } from "../src/settings/useCatalogue";
-
-describe("the global hotkey", () => {
-  test.each([
-    ["Cmd+Shift+Space", "Cmd+Shift+Space"],
-    ["shift + cmd + space", "Cmd+Shift+Space"],
-    ["ctrl alt k", "Ctrl+Alt+K"],
-    ["Option+F5", "Alt+F5"],
-    ["F12", "F12"],
-    ["Ctrl+/", "Ctrl+/"],
-  ])("%s is %s", (typed, kept) => expect(parseHotkey(typed)).toBe(kept));
-
-  test.each(["", "K", "Shift+K", "Ctrl", "Ctrl+Foo", "Hyper+K", "Ctrl+K+L"])("“%s” is none", (typed) => {
-    expect(parseHotkey(typed)).toBeNull();
-  });
-
-  test("is taken from the keys by their place, and not before one is pressed with the modifiers", () => {
-    const held = { metaKey: false, ctrlKey: true, altKey: false, shiftKey: true };
-    expect(pressedHotkey({ ...held, code: "Space" })).toBe("Ctrl+Shift+Space");
-    expect(pressedHotkey({ ...held, code: "KeyJ" })).toBe("Ctrl+Shift+J");
-    expect(pressedHotkey({ ...held, code: "ArrowUp" })).toBe("Ctrl+Shift+Up");
-    expect(pressedHotkey({ ...held, code: "ShiftLeft" })).toBeNull();
-    expect(pressedHotkey({ ...held, ctrlKey: false, code: "KeyJ" })).toBeNull();
-  });
-});
 
 const profile = (id: string): Profile => ({ ...newProfile(), id, name: id });
 const config = (ids: string[], activeProfile: string | null = null) =>

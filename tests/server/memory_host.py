@@ -341,7 +341,6 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
         return ConfigView(
             profiles=(),
             active_profile=None,
-            global_hotkey="",
             resume_after_restart="auto",
             version="0",
             data_folder="/",

@@ -38,7 +38,7 @@ BODIES: dict[type, dict[str, Any]] = {
     PolicyInput: {"rules": [{"id": "no-push", "verdict": "deny", "pattern": {"command": ["git", "push"]}}]},
     NewGrant: {"conversationId": "c_none", "pattern": {"tool": "file_operations.create_file"}},
     ModelInput: {"name": "Scripted", "provider": "scripted", "model": "script.json"},
-    ConfigPatch: {"globalHotkey": "F1"},
+    ConfigPatch: {"resumeAfterRestart": "ask"},
     ServerInput: {"name": "Echo", "commandLine": "echo-server --stdio"},
     ServerPatch: {"enabled": False},
     ConsentGiven: {"fingerprint": "0"},

@@ -26,13 +26,13 @@ def profile(name: str, **settings: str) -> Profile:
     return Profile(id=name.lower(), name=name, settings=ConversationSettings(**settings))  # type: ignore[arg-type]
 
 
-@pytest.mark.case("SRV-10", "SRV-11")
+@pytest.mark.case("SRV-11")
 def test_the_first_start_writes_the_whole_layout(home: Path, service: ConfigService) -> None:
     written = json.loads((home / "config.json").read_text())
     assert written["version"] == "1.0"
     assert written["profiles"] == []
     assert written["mcps"] == []
-    assert written["global_hotkey"] == "Cmd+Shift+Space"
+    assert written["active_profile"] is None
     view = service.view()
     assert (view.version, view.data_folder, view.database) == (__version__, str(home), "sqlite")
     assert view.resume_after_restart == "auto"
@@ -85,26 +85,35 @@ async def test_what_a_person_wrote_by_hand_outlives_our_changes(home: Path, serv
         "profiles": [{"id": "a", "name": "A", "icon": "🚢"}],
     }
     (home / "config.json").write_text(json.dumps(raw))
-    await service.patch(ConfigPatch(profiles=(Profile(id="a", name="B"),), global_hotkey="Alt+P"))
+    await service.patch(ConfigPatch(profiles=(Profile(id="a", name="B"),), resume_after_restart="ask"))
     written = json.loads((home / "config.json").read_text())
     assert written["mcps"] == [{"id": "1", "name": "GitHub"}]
     assert written["note"] == "mine"
     assert written["profiles"][0]["icon"] == "🚢"
-    assert (written["profiles"][0]["name"], written["global_hotkey"]) == ("B", "Alt+P")
+    assert (written["profiles"][0]["name"], written["resume_after_restart"]) == ("B", "ask")
 
 
 @pytest.mark.case("F-55")
 async def test_a_broken_config_is_reported_with_its_line_and_the_app_goes_on(
     home: Path, service: ConfigService
 ) -> None:
-    await service.patch(ConfigPatch(global_hotkey="Alt+P"))
+    await service.patch(ConfigPatch(resume_after_restart="ask"))
     (home / "config.json").write_text('{\n "version": "1.0",\n "resume_after_restart": "perhaps"\n}')
     view = service.view()
-    assert view.global_hotkey == "Alt+P"
+    assert view.resume_after_restart == "ask"
     assert view.problem is not None
     assert view.problem.line == 3
     assert "resume_after_restart" in view.problem.message
-    assert ConfigService(home, "sqlite").view().global_hotkey == "Alt+P"
+    assert ConfigService(home, "sqlite").view().resume_after_restart == "ask"
+
+
+async def test_a_file_with_a_setting_of_an_earlier_version_is_read_and_kept(home: Path, service: ConfigService) -> None:
+    raw = json.loads((home / "config.json").read_text())
+    assert "global_hotkey" not in raw
+    (home / "config.json").write_text(json.dumps(raw | {"global_hotkey": "Cmd+Shift+Space"}))
+    assert service.view().problem is None
+    await service.patch(ConfigPatch(resume_after_restart="ask"))
+    assert json.loads((home / "config.json").read_text())["global_hotkey"] == "Cmd+Shift+Space"
 
 
 @pytest.mark.case("F-55")
@@ -113,9 +122,9 @@ async def test_an_edit_is_noticed_by_the_watcher(home: Path, service: ConfigServ
     watcher = asyncio.create_task(watch({"config": service.file}, changed.put_nowait, interval=0.01))
     try:
         await asyncio.sleep(0)
-        (home / "config.json").write_text('{"version": "1.0", "global_hotkey": "F1"}')
+        (home / "config.json").write_text('{"version": "1.0", "resume_after_restart": "ask"}')
         # Someone else reads it first; the watcher still tells.
-        assert service.view().global_hotkey == "F1"
+        assert service.view().resume_after_restart == "ask"
         assert await asyncio.wait_for(changed.get(), 5) == "config"
     finally:
         watcher.cancel()

@@ -1219,7 +1219,6 @@ export interface components {
         ConfigPatch: {
             activeProfile?: string | null;
             enterSends?: boolean | null;
-            globalHotkey?: string | null;
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
             terminal?: components["schemas"]["TerminalSettings"] | null;
@@ -1235,7 +1234,6 @@ export interface components {
             dataFolder: string;
             /** @default true */
             enterSends: boolean;
-            globalHotkey: string;
             /** @default [] */
             plugins: components["schemas"]["PluginView"][];
             /** @default null */

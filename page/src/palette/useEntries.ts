@@ -15,7 +15,6 @@ const tabs: Record<SettingsTab, string> = {
   mcp: "Settings: MCP servers and profiles",
   permissions: "Settings: Permissions",
   terminal: "Settings: Terminal",
-  skills: "Settings: Skills",
 };
 
 const tabEntries: Entry[] = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({

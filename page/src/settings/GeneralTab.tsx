@@ -9,7 +9,6 @@ import { tell } from "../shell/messages";
 import { navigate, roomPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
-import { HotkeyField } from "./HotkeyField";
 import { Part } from "./Part";
 import classes from "./Settings.module.css";
 import { Place, Warning } from "./Warning";
@@ -147,7 +146,7 @@ function Traffic() {
   );
 }
 
-/** What is not about models: keys, restarts, colours, the hotkey, debugging, facts, signing out. */
+/** What is not about models: keys, restarts, colours, debugging, facts, signing out. */
 export function GeneralTab() {
   const config = useApp((state) => state.config);
   useEffect(() => void loadConfig().catch(tell), []);
@@ -164,9 +163,6 @@ export function GeneralTab() {
       </Part>
       <Part title="Answers that a restart interrupted">
         <AfterRestart saved={config.resumeAfterRestart} />
-      </Part>
-      <Part title="Global hotkey">
-        <HotkeyField saved={config.globalHotkey} />
       </Part>
       <Part title="Debugging">
         <Traffic />

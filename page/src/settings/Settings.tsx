@@ -20,13 +20,7 @@ const names: Record<SettingsTab, string> = {
   mcp: "MCP",
   permissions: "Permissions",
   terminal: "Terminal",
-  skills: "Skills",
 };
-
-/** Says what a tab will have. */
-function Later({ children }: { children: string }) {
-  return <p className={classes.later}>{children}</p>;
-}
 
 function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
   switch (tab) {
@@ -48,8 +42,6 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
           <TerminalSettingsTab />
         </Suspense>
       );
-    case "skills":
-      return <Later>The skills that a model can read when a task calls for them will be listed here.</Later>;
   }
 }
 

@@ -19,7 +19,6 @@ from pilothouse.types.ports import ToolTimeouts
 from pilothouse.types.terminals import SHELLS, TerminalSettings
 
 VERSION = "1.0"
-DEFAULT_HOTKEY = "Cmd+Shift+Space"
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +29,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     active_profile: str | None = None
     # Kept as it is; the servers in it belong to another part.
     mcps: tuple[JsonObject, ...] = ()
-    global_hotkey: str = DEFAULT_HOTKEY
     resume_after_restart: Literal["auto", "ask"] = "auto"
     # Whether Enter alone sends a message in the page; otherwise it breaks the line.
     enter_sends: bool = True
@@ -94,7 +92,6 @@ def initial_config() -> JsonObject:
         "profiles": [],
         "active_profile": None,
         "mcps": [],
-        "global_hotkey": DEFAULT_HOTKEY,
         "resume_after_restart": "auto",
         "enter_sends": True,
     }
@@ -120,7 +117,6 @@ class ConfigService:
         return ConfigView(
             profiles=config.profiles,
             active_profile=config.active_profile,
-            global_hotkey=config.global_hotkey,
             resume_after_restart=config.resume_after_restart,
             enter_sends=config.enter_sends,
             version=__version__,
@@ -138,8 +134,6 @@ class ConfigService:
                 _replace_profiles(raw, patch.profiles)
             if patch.active_profile is not msgspec.UNSET:
                 raw["active_profile"] = patch.active_profile
-            if patch.global_hotkey is not None:
-                raw["global_hotkey"] = patch.global_hotkey
             if patch.resume_after_restart is not None:
                 raw["resume_after_restart"] = patch.resume_after_restart
             if patch.enter_sends is not None:

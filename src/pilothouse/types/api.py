@@ -262,7 +262,6 @@ class ConfigView(Frozen, frozen=True):
 
     profiles: tuple[Profile, ...]
     active_profile: str | None
-    global_hotkey: str
     resume_after_restart: Literal["auto", "ask"]
     version: str
     data_folder: str
@@ -285,7 +284,6 @@ class ConfigPatch(_Body, frozen=True):
 
     profiles: tuple[Profile, ...] | None = None
     active_profile: str | msgspec.UnsetType | None = msgspec.UNSET
-    global_hotkey: str | None = None
     resume_after_restart: Literal["auto", "ask"] | None = None
     enter_sends: bool | None = None
     terminal: TerminalSettings | None = None
