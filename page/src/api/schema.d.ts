@@ -2586,6 +2586,8 @@ export interface components {
             /** @default null */
             process: components["schemas"]["ProcessFacts"] | null;
             /** @default  */
+            protocolNote: string;
+            /** @default  */
             protocolVersion: string;
             /** @default 0 */
             quarantinedTools: number;

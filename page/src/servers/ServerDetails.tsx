@@ -47,6 +47,7 @@ function Facts({ server }: { server: ServerView }) {
         <Fact name="Protocol">
           {server.protocolVersion}
           {server.serverVersion && `, ${server.serverVersion}`}
+          {server.protocolNote && <span className={classes.note}>{server.protocolNote}</span>}
         </Fact>
       )}
       {process && <Fact name="Process">{process}</Fact>}

@@ -53,6 +53,8 @@ def _facts(one: ServerView, facts: ServerStatus | None) -> Iterator[tuple[str, s
             "protocol",
             f"{one.protocol_version} ({one.server_version})" if one.server_version else one.protocol_version,
         )
+    if one.protocol_note:
+        yield "", one.protocol_note
     if one.process is not None:
         memory = f", {one.process.memory_bytes / 2**20:.0f} MB" if one.process.memory_bytes else ""
         yield "process", f"{one.process.pid}{memory}, for {_age(time.time() - one.process.started_at)}"

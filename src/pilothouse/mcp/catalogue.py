@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.mcp.entries import command_of
+from pilothouse.mcp.entries import command_of, connecting
 from pilothouse.mcp.fingerprints import definition, differences, fingerprint
 from pilothouse.mcp.names import qualified_name, wire_name
 from pilothouse.types import limits
@@ -41,6 +41,14 @@ class Listed(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class Fallback(msgspec.Struct, frozen=True):
+    """A server that asks by itself, which needs the handshake era; of which entry that is known."""
+
+    entry: str
+    # It does not speak that era either.
+    refused: bool = False
+
+
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """What is remembered of a server from one start to the next."""
 
@@ -51,6 +59,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Listed, ...] = ()
     approved: dict[str, Approved] = {}
     era: Era = "auto"
+    fallback: Fallback | None = None
     wire: Wire = "auto"
     # Where a remote server answered; a bare host may answer at /mcp.
     url: str = ""
@@ -99,6 +108,9 @@ class Catalogue:
         now = msgspec.structs.replace(
             facts, source=source_of(entry), listed_at=time.time(), tools=listed, approved=approved
         )
+        if before.era == now.era == "handshake" and before.server_version != now.server_version:
+            # Another version of the server may ask as the modern era wants it.
+            now = msgspec.structs.replace(now, era="auto" if now.fallback else now.era, fallback=None)
         self._keep(entry.id, now)
         return now.tools != before.tools
 
@@ -107,6 +119,24 @@ class Catalogue:
         kept = self.kept(entry)
         if (kept.wire, kept.url) != (wire, url):
             self._keep(entry.id, msgspec.structs.replace(kept, wire=wire, url=url))
+
+    def fallback(self, entry: ServerEntry) -> Fallback | None:
+        """Return what is known of a server that asks by itself; nothing once its entry is another one."""
+        known = self.kept(entry).fallback
+        return known if known is not None and known.entry == _connecting(entry) else None
+
+    def fall_back(self, entry: ServerEntry) -> bool:
+        """Keep that a server needs the handshake era; return False when it is known not to speak it."""
+        known = self.fallback(entry)
+        if known is None:
+            made = Fallback(_connecting(entry))
+            self._keep(entry.id, msgspec.structs.replace(self.kept(entry), fallback=made))
+        return known is None or not known.refused
+
+    def cannot_fall_back(self, entry: ServerEntry) -> None:
+        """Keep that a server refused the handshake era."""
+        made = Fallback(_connecting(entry), refused=True)
+        self._keep(entry.id, msgspec.structs.replace(self.kept(entry), fallback=made))
 
     def accept(self, entry: ServerEntry, name: str, wanted: str) -> bool:
         """Approve a tool's definition if it is still the one the person saw."""
@@ -170,6 +200,11 @@ def source_of(entry: ServerEntry) -> str:
     """Return the same for entries that lead to the same server."""
     where = entry.config.url if entry.transport == "http" else "\0".join(command_of(entry))
     return hashlib.sha256(where.encode()).hexdigest()[:32]
+
+
+def _connecting(entry: ServerEntry) -> str:
+    """Return the same for entries that are connected to in the same way."""
+    return hashlib.sha256(msgspec.json.encode(connecting(entry), order="sorted")).hexdigest()[:32]
 
 
 def tool_state(entry: ServerEntry, each: Listed, kept: Kept) -> ToolState:

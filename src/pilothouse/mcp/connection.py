@@ -45,6 +45,7 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._opening = False
         self._stopping = False
+        self._leaving = False
         self._waiting: list[asyncio.Future[Session]] = []
         self._wishes: set[Wish] = set()
         self._wake: asyncio.Future[None] | None = None
@@ -104,6 +105,11 @@ class Connection:
         """Close the connection until it is needed again, if nobody needs it now."""
         self._wish("stop")
 
+    def leave(self) -> None:
+        """Close the connection for good once its last call ended; nobody begins one on it any more."""
+        self._leaving = True
+        self._wish("stop")
+
     @contextmanager
     def using(self) -> Iterator[None]:
         """Keep the connection from being stopped or tested while a call is under way."""
@@ -113,6 +119,8 @@ class Connection:
         finally:
             self._calls -= 1
             self._used = time.monotonic()
+            if self._leaving:
+                self._wish("stop")
 
     async def stop(self) -> None:
         """Close the connection; calling it twice is fine."""
@@ -242,7 +250,7 @@ class Connection:
             if self._stopping or ("stop" in wishes and not self.busy):
                 return None
             if session.closed.done():
-                return session.closed.result() or ChannelError("The connection ended.")
+                return None if self._leaving else session.closed.result() or ChannelError("The connection ended.")
             if "relist" in wishes:
                 # A server that cries change all the time is heard once a second.
                 relist_at = self._listed + limits.RELIST_EVERY

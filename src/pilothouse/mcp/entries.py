@@ -18,7 +18,15 @@ from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.lookalikes import plain_host
 from pilothouse.types.origins import origin_of
-from pilothouse.types.servers import Package, PackageType, ServerEntry, ServerSettings, Wire
+from pilothouse.types.servers import (
+    ManualSource,
+    Package,
+    PackageType,
+    ServerEntry,
+    ServerSettings,
+    ToolTimes,
+    Wire,
+)
 
 # What stands in an entry instead of a value that is kept elsewhere.
 SECRET = "secret:"  # noqa: S105
@@ -177,6 +185,22 @@ def shown_url(url: str) -> str:
     netloc = ":".join(plain_host(piece) for piece in parts.netloc.rpartition("@")[2].split(":"))
     query = "&".join(f"{piece.partition('=')[0]}=…" for piece in parts.query.split("&")) if parts.query else ""
     return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+
+
+def connecting(entry: ServerEntry) -> ServerEntry:
+    """Return the entry without what can change while a server runs."""
+    config = msgspec.structs.replace(
+        entry.config,
+        off_tools=(),
+        read_only=False,
+        cannot_send=False,
+        times=ToolTimes(),
+        tool_times={},
+        idle_stop=None,
+        always_on=False,
+        connect_timeout=None,
+    )
+    return msgspec.structs.replace(entry, source=ManualSource(), config=config)
 
 
 def secret_origin(entry: ServerEntry) -> str:

@@ -43,6 +43,10 @@ class ExitedOnProbe(ChannelError):
     """The server went away when it was asked which era it speaks; it must be started again and not be asked."""
 
 
+class NoHandshake(ChannelError):
+    """The server does not shake hands, or in no version that is known here."""
+
+
 class Client(msgspec.Struct, frozen=True):
     """What we say about ourselves."""
 
@@ -164,14 +168,14 @@ async def handshake(peer: Peer, client: Client) -> ServerFacts:
     try:
         result = await peer.request("initialize", params, quiet=True)
     except RpcError as error:
-        raise ChannelError(f"It refused the connection: {error.message}", sent=False) from None
+        raise NoHandshake(f"It refused the connection: {error.message}", sent=False) from None
     except BadAnswer as error:
-        raise ChannelError(
+        raise NoHandshake(
             f"It does not speak MCP: {error.message}.", fix="Check that this is an MCP server.", sent=False
         ) from None
     version = result.get("protocolVersion")
     if version not in HANDSHAKES:
-        raise ChannelError(
+        raise NoHandshake(
             f"It speaks version {version} of the protocol, which is not known here.",
             fix=f"Known are {MODERN} and {', '.join(HANDSHAKES)}.",
             sent=False,

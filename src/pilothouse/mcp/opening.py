@@ -68,7 +68,9 @@ class Sessions:
         values = await asyncio.to_thread(values_of, server.entry, self._secrets, self._learn)
         agreed = await server.check_consent()
         session = await self._connected(server, connection, values, agreed)
-        facts = session.facts
+        facts, catalogue = session.facts, server.around.catalogue
+        if facts.era == "modern" and catalogue.fallback(server.entry) is not None:
+            catalogue.cannot_fall_back(server.entry)
         said = f"initialize OK: {facts.name} {facts.version}, protocol {facts.protocol_version}"
         server.history.line("host", "info", said)
         try:
@@ -211,6 +213,8 @@ def _explained(
 def _options(server: Server, connection: Connection) -> SessionOptions:
     entry, kept, history = server.entry, server.around.catalogue.kept(server.entry), server.history
     traffic, named = server.around.traffic, (server.id, server.name)
+    fallback = server.around.catalogue.fallback(entry)
+    falls_back = fallback is not None and not fallback.refused and entry.config.era == "auto"
     is_explained = False
 
     def tap(direction: str, message: JsonObject, size: int) -> None:
@@ -229,7 +233,8 @@ def _options(server: Server, connection: Connection) -> SessionOptions:
     return SessionOptions(
         client_version=__version__,
         era=entry.config.era,
-        remembered=None if kept.era == "auto" else kept.era,
+        remembered="handshake" if falls_back else None if kept.era == "auto" else kept.era,
+        fallback=falls_back,
         connect_timeout=_patience(server),
         roots=tuple(root if is_address(root) else whole_path(root).as_uri() for root in entry.config.roots),
         on_tools_changed=connection.tools_changed,

@@ -14,9 +14,10 @@ from pilothouse.mcp.breaker import Breaker
 from pilothouse.mcp.catalogue import Catalogue, Kept
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.connection import Connection
-from pilothouse.mcp.entries import address_of
+from pilothouse.mcp.entries import address_of, connecting
 from pilothouse.mcp.history import History
 from pilothouse.mcp.logbook import Logbook
+from pilothouse.mcp.pushing import NOTE
 from pilothouse.mcp.rooms import Rooms
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
@@ -25,7 +26,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.invisible import without_hidden
 from pilothouse.types.ports import Secrets
-from pilothouse.types.servers import Consent, ManualSource, ServerEntry, ServerState, ServerTool, ToolTimes
+from pilothouse.types.servers import Consent, ServerEntry, ServerState, ServerTool
 
 if TYPE_CHECKING:
     from pilothouse.mcp.consent import Agreed
@@ -67,6 +68,8 @@ class Server:
         self.history = history or History(around.redact, around.logs.log(entry.id))
         self.breaker = Breaker()
         self.connections: dict[str, Connection] = {}
+        # Those that nothing new is begun on; each ends with its last call.
+        self._leaving: list[Connection] = []
         self.last_used_at: float | None = None
         # The calls that wait for the person's answer: by call, in which session and under which handle.
         self.held: dict[str, tuple[Session, str]] = {}
@@ -149,7 +152,7 @@ class Server:
 
     def takes(self, entry: ServerEntry) -> bool:
         """Go on with a changed entry if nothing in it touches the connection; return whether that is so."""
-        if _connecting(entry) != _connecting(self.entry):
+        if connecting(entry) != connecting(self.entry):
             return False
         self.entry = entry
         return True
@@ -185,9 +188,25 @@ class Server:
 
     async def stop(self) -> None:
         """Close all its connections, side by side."""
-        connections = list(self.connections.values())
+        connections = [*self.connections.values(), *self._leaving]
         if connections:
             await asyncio.gather(*(connection.stop() for connection in connections))
+
+    def fall_back(self) -> bool:
+        """Speak the older era from now on, since it asks by itself; return False where that cannot be."""
+        catalogue = self.around.catalogue
+        if self.entry.config.era == "modern" or not catalogue.fall_back(self.entry):
+            return False
+        modern = [key for key, each in self.connections.items() if each.session and each.session.facts.era == "modern"]
+        self._leaving = [each for each in self._leaving if each.at_work]
+        for key in modern:
+            connection = self.connections.pop(key)
+            self._leaving.append(connection)
+            connection.leave()
+        if modern:
+            self.history.line("host", "info", NOTE)
+            self.around.changed()
+        return True
 
     def retry(self) -> None:
         """Connect now, with fresh counters."""
@@ -344,19 +363,3 @@ class Server:
     @property
     def _code(self) -> str:
         return f"server:{self.id}"
-
-
-def _connecting(entry: ServerEntry) -> ServerEntry:
-    """Return the entry without what can change while a server runs."""
-    config = msgspec.structs.replace(
-        entry.config,
-        off_tools=(),
-        read_only=False,
-        cannot_send=False,
-        times=ToolTimes(),
-        tool_times={},
-        idle_stop=None,
-        always_on=False,
-        connect_timeout=None,
-    )
-    return msgspec.structs.replace(entry, source=ManualSource(), config=config)

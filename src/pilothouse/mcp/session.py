@@ -11,9 +11,19 @@ from uuid import uuid4
 import msgspec
 
 from pilothouse.mcp.channel import Channel, ChannelError
-from pilothouse.mcp.eras import Client, ExitedOnProbe, ServerFacts, SpokenEra, agree, handshake, modern_headers
+from pilothouse.mcp.eras import (
+    Client,
+    ExitedOnProbe,
+    NoHandshake,
+    ServerFacts,
+    SpokenEra,
+    agree,
+    handshake,
+    modern_headers,
+)
 from pilothouse.mcp.held import HELD, REPEAT, URL_NEEDED, HeldCall, InputRequired, ask_of, asks_of
 from pilothouse.mcp.peer import METHOD_NOT_FOUND, BadAnswer, Lost, OnProgress, Peer, RpcError, Tap
+from pilothouse.mcp.pushing import CannotAsk, check_error, check_result
 from pilothouse.mcp.tool_pages import ToolListing, list_tools
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -21,6 +31,7 @@ from pilothouse.types.servers import Era
 
 __all__ = [
     "BadAnswer",
+    "CannotAsk",
     "ExitedOnProbe",
     "InputRequired",
     "Lost",
@@ -44,6 +55,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     era: Era = "auto"
     # What was found out before; spares the question.
     remembered: SpokenEra | None = None
+    # It was found out that it needs the handshake era; where it refuses that, the modern one is better than nothing.
+    fallback: bool = False
     connect_timeout: float = limits.MCP_CONNECT
     probe_timeout: float = limits.PROBE_TIMEOUT
     # Addresses of folders that the server is told it may work in.
@@ -106,15 +119,20 @@ class Session:
     async def open(self) -> None:
         """Connect and find out what the server speaks."""
         await self._peer.open()
-        options = self._options
-        if options.era == "handshake" or (options.era == "auto" and options.remembered == "handshake"):
-            facts = await handshake(self._peer, self._client)
-        else:
-            facts = await agree(self._peer, self._client, options.probe_timeout, modern=options.era == "modern")
-        self.facts = facts
+        self.facts = facts = await self._agreed()
         changes = facts.capabilities.get("tools")
         if facts.era == "modern" and isinstance(changes, dict) and changes.get("listChanged"):
             self._listening = asyncio.create_task(self._listen(), name="mcp-listen")
+
+    async def _agreed(self) -> ServerFacts:
+        options = self._options
+        try:
+            if options.era == "handshake" or (options.era == "auto" and options.remembered == "handshake"):
+                return await handshake(self._peer, self._client)
+        except NoHandshake:
+            if not options.fallback:
+                raise
+        return await agree(self._peer, self._client, options.probe_timeout, modern=options.era == "modern")
 
     # --- asking ---
 
@@ -187,9 +205,15 @@ class Session:
             except RpcError as error:
                 asks = asks_of(error)
                 if not asks:
+                    if self.facts.era == "modern":
+                        check_error(error.message)
                     raise
                 return InputRequired(asks, {REPEAT: True})
-            if isinstance(result, InputRequired) or result.get("resultType") != "input_required":
+            if isinstance(result, InputRequired):
+                return result
+            if result.get("resultType") != "input_required":
+                if self.facts.era == "modern":
+                    check_result(result)
                 return result
             required = self._required(result)
             if required.asks:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
+from pilothouse.mcp.pushing import CannotAsk
 from pilothouse.mcp.secrets_asked import secret_asked
 from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, patience, waiting
 from pilothouse.types import limits
@@ -39,6 +40,8 @@ _EFFECTS: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
 _SHOWN_CHARS = 100
 # The question, and the key of a paused call's state, that stand for signing in.
 _SIGN_IN = "sign-in"
+# The same for a call that is made again in the older era.
+_AGAIN = "again"
 _PERHAPS = "It may have been carried out; check before you repeat it."
 
 
@@ -152,14 +155,14 @@ class _Attempt:
         self._promised = tool.output_schema
         self._arguments = arguments
         self._context = context
-        self._resumed = _before_signing_in(context.resumed)
+        self._resumed = None if _AGAIN in _state(context.resumed) else _before_signing_in(context.resumed)
         self._feedback = feedback
         self._attempts = 0
 
     async def carry_out(self, *, safe: bool) -> ToolOutput | ToolPaused:
         """Call, and once more when nothing reached the server or repeating does no harm; wait while it is busy."""
-        if _stayed_out(self._context.resumed):
-            return _failure("SIGN_IN_NEEDED", f"The person did not sign in to “{self._server.name}”.")
+        if (declined := _declined(self._server.name, self._context.resumed)) is not None:
+            return declined
         while True:
             self._attempts += 1
             try:
@@ -168,6 +171,9 @@ class _Attempt:
                 return self._output(_perhaps(refused.output) if self._resumed else refused.output)
             except SignInNeeded as error:
                 return self._paused(error)
+            except CannotAsk as error:
+                if (outcome := self._asked_in_vain(error, safe=safe)) is not None:
+                    return outcome
             except ChannelError as error:
                 busy = error.status in TURNED_AWAY
                 again = self._attempts <= (limits.MODEL_TRIES if busy else 1) and (safe or not error.sent)
@@ -175,6 +181,14 @@ class _Attempt:
                     return self._failed(error)
                 if busy:
                     await self._wait(error)
+
+    def _asked_in_vain(self, error: CannotAsk, *, safe: bool) -> ToolOutput | ToolPaused | None:
+        """Go over to the older era, where the server can ask; None when the call is made again at once."""
+        self._server.breaker.succeeded()
+        if not self._server.fall_back():
+            return self._output(_could_not_ask(self._server, error))
+        self._resumed = None
+        return None if safe else _again(self._server.name)
 
     async def _wait(self, error: ChannelError) -> None:
         """Give a busy server the time that it asks for, or longer each time; that time is told and not the call's."""
@@ -310,11 +324,41 @@ def _before_signing_in(resumed: Resumed | None) -> Resumed | None:
     return Resumed(before["state"], before["answers"]) if before else None
 
 
-def _stayed_out(resumed: Resumed | None) -> bool:
-    """Return whether the person was asked to sign in and did not."""
-    if resumed is None or _SIGN_IN not in resumed.state:
+def _declined(server: str, resumed: Resumed | None) -> ToolOutput | None:
+    """Return what a call ends with whose person did not do what it was paused for."""
+    if _refused(_SIGN_IN, resumed):
+        return _failure("SIGN_IN_NEEDED", f"The person did not sign in to “{server}”.")
+    if _refused(_AGAIN, resumed):
+        message = f"“{server}” could not ask what it wanted to, and the person does not want the call made again."
+        return _failure("COULD_NOT_ASK", f"{message} {_PERHAPS}")
+    return None
+
+
+def _refused(question: str, resumed: Resumed | None) -> bool:
+    """Return whether the person was asked this and did not accept."""
+    if resumed is None or question not in resumed.state:
         return False
-    return resumed.answers.get(_SIGN_IN, {}).get("action") != "accept"
+    return resumed.answers.get(question, {}).get("action") != "accept"
+
+
+def _again(server: str) -> ToolPaused:
+    """Let the person decide whether a call is made again in which the server could not ask."""
+    message = (
+        f"“{server}” wanted to ask you something in the middle of this call and could not: the newest protocol does "
+        "not have that. It is spoken to in the older one now. Part of it may have been done. Accept to make the call "
+        "again from its beginning."
+    )
+    return ToolPaused((Ask(id=_AGAIN, kind="form", message=message),), {_AGAIN: True})
+
+
+def _state(resumed: Resumed | None) -> JsonObject:
+    return resumed.state if resumed is not None else {}
+
+
+def _could_not_ask(server: Server, error: CannotAsk) -> ToolOutput:
+    chosen = server.entry.config.era == "modern"
+    why = f" “{server.name}” is set to the newest protocol only; the person can set its era to auto." if chosen else ""
+    return _failure("TOOL_ERROR", f"{error.message}{why} {_PERHAPS}")
 
 
 def _outdated(server: Server, tool: ServerTool) -> ToolOutput | None:

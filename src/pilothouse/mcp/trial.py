@@ -9,11 +9,13 @@ from typing import Any
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.content import to_output
 from pilothouse.mcp.server import SHARED, Server
-from pilothouse.mcp.session import BadAnswer, InputRequired, RpcError
+from pilothouse.mcp.session import BadAnswer, CannotAsk, InputRequired, RpcError
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerTool, ToolTrial, ToolTry
+
+_ASKS = "The tool asks a question before it goes on; call it in a chat."
 
 
 async def try_tool(server: Server, body: ToolTry) -> ToolTrial:
@@ -44,12 +46,15 @@ async def try_tool(server: Server, body: ToolTry) -> ToolTrial:
 
 async def _call(server: Server, tool: ServerTool, arguments: JsonObject) -> tuple[bool, str, JsonObject]:
     session = await server.session(SHARED)
-    with server.connection(SHARED).using():
-        reply = await session.call_tool(tool.name, arguments)
+    try:
+        with server.connection(SHARED).using():
+            reply = await session.call_tool(tool.name, arguments)
+    except CannotAsk as refused:
+        return False, _ASKS if server.fall_back() else refused.message, {}
     if isinstance(reply, InputRequired):
         if isinstance(handle := reply.state.get("held"), str):
             session.release(handle)
-        return False, "The tool asks a question before it goes on; call it in a chat.", {}
+        return False, _ASKS, {}
     output = to_output(reply)
     return output.error is None, output.text, reply
 

@@ -9,6 +9,7 @@ import msgspec
 
 from pilothouse.mcp.entries import AUTHORIZATION, SECRET, BadEntry, address_of
 from pilothouse.mcp.names import slug
+from pilothouse.mcp.pushing import NOTE
 from pilothouse.mcp.server import Server
 from pilothouse.types.lookalikes import mixes_scripts, plain_host
 from pilothouse.types.servers import ManualSource, Package, ServerEntry, ServerSettings, ServerStatus, ServerView
@@ -48,6 +49,7 @@ def view(server: Server) -> ServerView:
         changed_tools=tools["changed"],
         quarantined_tools=tools["quarantined"],
         protocol_version=kept.protocol_version,
+        protocol_note=_protocol_note(server),
         server_version=kept.server_version,
         connected_at=newest.connected_at if newest is not None and newest.up else None,
         last_used_at=server.last_used_at,
@@ -69,6 +71,11 @@ def _warnings(entry: ServerEntry) -> Iterator[str]:
     if not host.isascii():
         mixed = "mixes letters of scripts that look alike" if mixes_scripts(host) else "is not written in ASCII"
         yield f"Its host {mixed}; the network knows it as {plain_host(host)}."
+
+
+def _protocol_note(server: Server) -> str:
+    fallback = server.around.catalogue.fallback(server.entry)
+    return NOTE if fallback is not None and not fallback.refused and server.entry.config.era == "auto" else ""
 
 
 def bad_view(bad: BadEntry) -> ServerView:

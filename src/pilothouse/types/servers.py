@@ -169,6 +169,8 @@ class ServerView(Frozen, frozen=True):
     changed_tools: int = 0
     quarantined_tools: int = 0
     protocol_version: str = ""
+    # Why it is spoken to in an older protocol than it offers; empty where it is not.
+    protocol_note: str = ""
     server_version: str = ""
     connected_at: float | None = None
     last_used_at: float | None = None

@@ -54,6 +54,12 @@ async def greet(who: Annotated[Name, Resolve(ask_name)]) -> str:
 
 
 @server.tool(structured_output=False)
+async def interrupt(context: Context) -> str:
+    answer = await context.elicit("What is your name?", schema=Name)
+    return f"Hello {answer.data.name}" if answer.action == "accept" else "Hello"
+
+
+@server.tool(structured_output=False)
 async def fail() -> str:
     raise ValueError("It went wrong.")
 

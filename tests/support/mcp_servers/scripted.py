@@ -12,6 +12,8 @@
     --list-delay SECONDS  before each list of tools
     --version V         the protocol version it answers with
     --era modern        speaks 2026-07-28 only
+    --pushes KIT        speaks both eras and asks by itself, which the modern one refuses in the words of this kit:
+                        fastmcp, sdk or node
     --refuses METHOD    does not know this method
     --ignores METHOD    never answers this method
     --ignore-term       ignores SIGTERM and the end of its input
@@ -45,6 +47,13 @@ NAMES = (
     *("pid", "env", "deaf", "flood", "count", "link", "structured"),
 )
 MODERN = "2026-07-28"
+CANNOT_PUSH = {
+    "fastmcp": "elicitation via server-initiated requests is unavailable on 2026-07-28 connections.",
+    "sdk": "Cannot send 'elicitation/create': this transport context has no back-channel for "
+    "server-initiated requests.",
+    "node": "Server-to-client requests are not available on protocol revision 2026-07-28: 'elicitation/create' cannot "
+    "be sent while serving a request on that revision. Return inputRequired({ ... }) from the handler instead.",
+}
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -82,7 +91,7 @@ class Server:
             threading.Thread(target=self.reply, args=(number, method, message.get("params") or {}), daemon=True).start()
 
     def reply(self, number: object, method: str, params: dict[str, Any]) -> None:
-        modern = self.options.era == "modern"
+        modern = self.modern(method, params)
         if method in (self.options.refuses, self.options.ignores):
             self.refuse(number, method)
         elif method == "server/discover" and modern:
@@ -107,6 +116,12 @@ class Server:
         else:
             self.write({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 
+    def modern(self, method: str, params: dict[str, Any]) -> bool:
+        """Return whether a request is one of the modern era."""
+        if self.options.pushes:
+            return "io.modelcontextprotocol/protocolVersion" in params.get("_meta", {})
+        return bool(self.options.era == "modern")
+
     def refuse(self, number: object, method: str) -> None:
         if method == self.options.refuses:
             self.write({"id": number, "error": {"code": -32601, "message": "Method not found"}})
@@ -128,7 +143,7 @@ class Server:
         if isinstance(result, str):
             result = {"content": [{"type": "text", "text": result}]}
         if result is not None and number not in self.cancelled:
-            if self.options.era == "modern":
+            if self.modern("tools/call", params):
                 result = {"resultType": "complete", **result}
             self.write({"id": number, "result": result})
 
@@ -178,7 +193,13 @@ class Server:
                 self.hold(number, params["arguments"].get("until"))
         return f"{steps} steps"
 
-    def do_ask(self, number: object, params: dict[str, Any]) -> str | None:
+    def do_ask(self, number: object, params: dict[str, Any]) -> str | dict[str, Any] | None:
+        modern = self.modern("tools/call", params)
+        if modern and self.options.pushes == "sdk":
+            self.write({"id": number, "error": {"code": -32600, "message": CANNOT_PUSH["sdk"]}})
+            return None
+        if modern and self.options.pushes:
+            return {"content": [{"type": "text", "text": CANNOT_PUSH[self.options.pushes]}], "isError": True}
         schema = params["arguments"].get("schema") or {
             "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}  # fmt: skip
         message = params["arguments"].get("message", "What is your name?")
@@ -186,7 +207,7 @@ class Server:
         if params["arguments"].get("url"):
             question = {"mode": "url", "message": "Please sign in.", "url": params["arguments"]["url"]}
             question["elicitationId"] = "e1"
-        if self.options.era == "modern":
+        if modern:
             responses = params.get("inputResponses")
             if not responses:
                 wanted = {"who": {"method": "elicitation/create", "params": question}}
@@ -254,7 +275,7 @@ def begin(options: argparse.Namespace) -> None:
 
 def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser()
-    for name in ("tools", "record", "start", "say", "version", "era", "refuses", "ignores"):
+    for name in ("tools", "record", "start", "say", "version", "era", "pushes", "refuses", "ignores"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0)
