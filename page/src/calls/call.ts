@@ -69,7 +69,7 @@ export function partsOf(item: Item): ResultPart[] {
 function isLeftOut(part: ResultPart): boolean {
   if (part.text || !part.bytes) return false;
   if (part.kind === "text" || part.kind === "json") return true;
-  return part.kind === "resource" && !/^(image\/|application\/octet-stream)/.test(part.mediaType);
+  return part.kind === "resource" && !/^((image|audio)\/|application\/octet-stream)/.test(part.mediaType);
 }
 
 /** Return the pieces that the timeline has; a single text that was left out is the call's own, as the model read it. */

@@ -7,18 +7,20 @@ more items only ever add to the end, so that a provider's cache of the beginning
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.messages import (
     Block,
     CallBlock,
     ImageBlock,
+    Media,
     Message,
     NativeBlock,
     ResultBlock,
@@ -31,6 +33,8 @@ _NO_OUTPUT = "(no output)"
 Role = Literal["user", "assistant"]
 # What the model is told as the person's words: each is a block of its own, whatever its text pretends to be.
 _TOLD = ("user_message", "reminder")
+# The kinds of pieces of a result that may be a picture or a sound.
+_MEDIA = ("image", "audio", "resource")
 
 
 def history(items: Sequence[Item]) -> tuple[Message, ...]:
@@ -182,11 +186,22 @@ def _call(item: Item) -> CallBlock:
 def _result(item: Item) -> ResultBlock:
     error = item.data.get("error")
     text = item.text or (error["message"] if error else _NO_OUTPUT)
-    return ResultBlock(id=item.data["callId"], name=item.data["tool"], text=text, is_error=item.status != "completed")
+    return ResultBlock(
+        id=item.data["callId"],
+        name=item.data["tool"],
+        text=text,
+        is_error=item.status != "completed",
+        media=tuple(_media(item)),
+    )
 
 
-# What an image costs a model, told in characters; its base64 length says nothing about that.
-_IMAGE_CHARS = 6_000
+def _media(item: Item) -> Iterator[Media]:
+    """Return the pictures and sounds of a result; its text says where they stand in it."""
+    for part in item.data.get("content") or ():
+        kind = str(part.get("mediaType") or "")
+        if part.get("kind") in _MEDIA and kind.startswith(("image/", "audio/")):
+            name = str(part.get("name") or part.get("uri") or "")
+            yield Media(item_id=item.id, index=part["index"], media_type=kind, size=part["bytes"], name=name)
 
 
 def size(messages: Sequence[Message]) -> int:
@@ -196,11 +211,19 @@ def size(messages: Sequence[Message]) -> int:
 
 def _length(block: Block) -> int:
     match block:
-        case TextBlock() | ThinkingBlock() | ResultBlock():
+        case TextBlock() | ThinkingBlock():
             return len(block.text)
+        case ResultBlock():
+            return len(block.text) + sum(_media_length(media) for media in block.media)
         case ImageBlock():
-            return _IMAGE_CHARS
+            return limits.IMAGE_CHARS
         case CallBlock():
             return len(msgspec.json.encode(block.arguments))
         case NativeBlock():
             return len(msgspec.json.encode(block.raw))
+
+
+def _media_length(media: Media) -> int:
+    if not media.data:
+        return 0
+    return limits.IMAGE_CHARS if media.is_image else int(media.size * limits.SOUND_CHARS_PER_BYTE)

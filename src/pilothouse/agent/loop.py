@@ -12,6 +12,7 @@ from pilothouse.agent.calls import Calls
 from pilothouse.agent.history import history, size, until_message
 from pilothouse.agent.leftovers import interrupted, resumed
 from pilothouse.agent.reminders import Current, Reminding, nothing
+from pilothouse.agent.showing import Fetch, Showing, no_media
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
 from pilothouse.types import limits
@@ -40,6 +41,8 @@ class Plan(msgspec.Struct, frozen=True):
     thinking: bool | None
     tool_calls: ToolCalls = "auto"
     native_tools: NativeTools = NativeTools()
+    # Gives the bytes of pictures and sounds in results.
+    fetch: Fetch = no_media
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -60,6 +63,7 @@ class Loop:
         self._tools = plan.tools
         self._reminding = Reminding(reminders, journal, plan.run_id, (tool.name for tool in plan.tools))
         self._call_style: CallStyle = "native" if plan.tool_calls == "auto" else plan.tool_calls
+        self._showing = Showing(plan.opened.media, plan.fetch)
         # Whether room was made for this answer: what is too long even then stays too long.
         self._compacted = False
         # Whether the model turned out not to take tools the usual way; the run went on with text, or without any.
@@ -124,14 +128,17 @@ class Loop:
         """Return what the model is told, after making room for its answer where there is little."""
         await self._reminding.remind()
         items = self._items()
-        messages = history(items)
-        window = self._plan.opened.config.context_window
-        if not self._compacted and budget.nearly_full(items, window, size(messages)):
+        messages = await self._showing.messages(history(items))
+        if not self._compacted and self._is_crowded(items, messages):
             self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
             # What was summarised took its reminders along.
             await self._reminding.remind()
-            messages = history(self._items())
+            messages = await self._showing.messages(history(self._items()))
         return messages
+
+    def _is_crowded(self, items: Sequence[Item], messages: Sequence[Message]) -> bool:
+        window = self._plan.opened.config.context_window
+        return self._showing.shown.nearly_full or budget.nearly_full(items, window, size(messages))
 
     def _request(self, messages: tuple[Message, ...]) -> ModelRequest:
         plan = self._plan

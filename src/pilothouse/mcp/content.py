@@ -11,6 +11,7 @@ import msgspec
 from pilothouse.mcp.promises import broken_promise
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
+from pilothouse.types.media import described
 from pilothouse.types.ports import Part, ToolError, ToolOutput
 
 _NO_WORDS = "The tool reported an error without saying which."
@@ -87,9 +88,7 @@ def _told(part: Part) -> str:
         case "resource" if part.text:
             return f"[{part.uri}]\n{part.text}"
         case kind:
-            what = part.name or part.uri
-            described = ", ".join(word for word in (part.media_type, f"{len(part.data):,} bytes", what) if word)
-            return f"[{kind}: {described}]"
+            return f"[{kind}: {described(part.media_type, len(part.data), part.name or part.uri)}]"
 
 
 def _decoded(data: object) -> bytes | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.models.keys import Keys, read_source
+from pilothouse.models.media import taken
 from pilothouse.models.models_file import (
     ModelsFile,
     is_first,
@@ -81,7 +82,7 @@ class ModelCatalogue:
         # A script is read anew: it may have been edited.
         made = self._open.get(config.id) if config.provider != "scripted" else None
         if made is None or made[:2] != (config, key):
-            made = (config, key, OpenModel(config, self._make_model(config, key)))
+            made = (config, key, OpenModel(config, self._make_model(config, key), taken(config)))
             self._open[config.id] = made
         return made[2]
 

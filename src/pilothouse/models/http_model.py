@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from pilothouse.models.answer import Answer
 from pilothouse.models.failures import Refused, Setback, Teller, is_filtered
 from pilothouse.models.retries import patiently, retry_after
-from pilothouse.models.wire import Reader, Unfinished, Wire, WireError, split
+from pilothouse.models.wire import Reader, Unfinished, Wire, WireError, split, without_media
 from pilothouse.net.client import send
 from pilothouse.net.errors import NetError
 from pilothouse.net.lines import Lines, json_lines, sse_data
@@ -21,6 +22,8 @@ from pilothouse.types.stream import Stopped, StreamEvent
 
 # A provider that refuses one field after another is not adapted to for ever.
 _ADAPTATIONS = 4
+# How providers speak of pictures and sounds that they do not take.
+_MEDIA = re.compile(r"image|audio|media|multimodal|vision|modalit", re.IGNORECASE)
 
 
 class HttpModel:
@@ -110,8 +113,12 @@ class HttpModel:
                 refusal = await self._refusal(reply)
             except NetError as error:
                 raise self._teller.net(error) from None
-            if not (refusal.failed.status in (400, 422) and self.wire.adapt(refusal.failed.message)):
+            if refusal.failed.status in (400, 422) and self.wire.adapt(refusal.failed.message):
+                continue
+            if not _is_about_media(refusal) or (plainer := without_media(request)) == request:
                 break
+            # One broken picture in a result would otherwise end the conversation for good.
+            request = plainer
         raise refusal
 
     async def _refusal(self, reply: Reply) -> Setback:
@@ -133,6 +140,11 @@ class HttpModel:
     def _is_stream(self, reply: Reply) -> bool:
         kind = reply.header("content-type")
         return "html" not in kind and not (self.wire.is_sse and kind.startswith("application/json"))
+
+
+def _is_about_media(refusal: Setback) -> bool:
+    failed = refusal.failed
+    return failed.code == "model_refused" and 400 <= (failed.status or 0) < 500 and bool(_MEDIA.search(failed.message))
 
 
 def _described(reply: Reply, words: str) -> str:

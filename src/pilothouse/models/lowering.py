@@ -84,11 +84,16 @@ def _message(message: Message) -> Message | None:
                 lines.append(_call(block))
             case ResultBlock():
                 lines.append(_result(block))
+                images += _pictures(block)
             case _:
                 # Thinking and a provider's own blocks belong to another way of calling.
                 continue
     text = [TextBlock(text="\n".join(lines))] if lines else []
     return Message(message.role, (*images, *text)) if images or text else None
+
+
+def _pictures(block: ResultBlock) -> list[Block]:
+    return [ImageBlock(media_type=media.media_type, data=media.data) for media in block.media if media.is_image]
 
 
 def _call(block: CallBlock) -> str:

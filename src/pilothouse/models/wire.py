@@ -10,7 +10,8 @@ import msgspec
 
 from pilothouse.models.answer import Answer
 from pilothouse.types.json import JsonObject
-from pilothouse.types.messages import ModelRequest
+from pilothouse.types.media import described
+from pilothouse.types.messages import Block, Media, ModelRequest, ResultBlock
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.stream import Stopped, StopReason, Usage
 
@@ -140,6 +141,35 @@ def native_for(wire: str, raw: JsonObject) -> JsonObject | None:
     """Return a kept block if it belongs to this wire."""
     block = raw.get("block")
     return block if raw.get("wire") == wire and isinstance(block, dict) else None
+
+
+def introduced(block: ResultBlock) -> str:
+    """Return the words before pictures and sounds that cannot stand in the result they belong to."""
+    return f"From the result of {block.name} (call {block.id}):"
+
+
+def data_url(media: Media) -> str:
+    """Return a picture as an address that holds it."""
+    return f"data:{media.media_type};base64,{media.data}"
+
+
+def without_media(request: ModelRequest) -> ModelRequest:
+    """Return a request in which results are only text, for a provider that did not take what they showed."""
+    messages = tuple(
+        msgspec.structs.replace(message, content=tuple(_only_text(block) for block in message.content))
+        for message in request.messages
+    )
+    return msgspec.structs.replace(request, messages=messages)
+
+
+def _only_text(block: Block) -> Block:
+    if not isinstance(block, ResultBlock) or not block.media:
+        return block
+    notes = [
+        f"[Not shown: {described(media.media_type, media.size, media.name)}; the provider did not take it.]"
+        for media in block.media
+    ]
+    return msgspec.structs.replace(block, text="\n".join([block.text, *notes]), media=())
 
 
 def told_error(error: object) -> WireError:

@@ -10,15 +10,8 @@ from pilothouse.results.masking import Masking
 from pilothouse.types import limits
 from pilothouse.types.api import ResultPart
 from pilothouse.types.json import JsonObject
+from pilothouse.types.media import OPAQUE, picture_type, sound_type
 from pilothouse.types.ports import Part
-
-OPAQUE = "application/octet-stream"
-_RASTER = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -55,7 +48,7 @@ def _file(part: Part, room: int, masking: Masking) -> tuple[Part, bool]:
     if len(part.data) > room:
         note = f"A file of {len(part.data):,} bytes was left out: it is too large."
         return msgspec.structs.replace(labelled, kind="text", text=note, data=b"", media_type=""), True
-    media_type = recognised(part.data)
+    media_type = _recognised(part)
     kind = "resource" if part.kind == "image" and media_type == OPAQUE else part.kind
     return msgspec.structs.replace(labelled, kind=kind, media_type=media_type, data=masking.bytes(part.data)), False
 
@@ -69,11 +62,10 @@ def _labelled(part: Part, masking: Masking) -> Part:
     return msgspec.structs.replace(part, **labels)
 
 
-def recognised(data: bytes) -> str:
-    """Return what kind of image the bytes are; anything that is none is only bytes, whatever it says it is."""
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media_type for magic, media_type in _RASTER if data.startswith(magic)), OPAQUE)
+def _recognised(part: Part) -> str:
+    """Return what the bytes are; what is said about them only tells where to look."""
+    heard = part.kind == "audio" or part.media_type.startswith("audio/")
+    return sound_type(part.data) if heard else picture_type(part.data)
 
 
 def described(kept: Kept) -> list[JsonObject]:

@@ -152,7 +152,9 @@ class ActiveRun:
         self._calls = Calls(setting, toolset.tools, parts.authorizer, parts.results, journal)
         for wish in self._early:
             self._heed(wish)
-        work = plan(run, conversation, opened, toolset, refused_tools=refused)
+        work = msgspec.structs.replace(
+            plan(run, conversation, opened, toolset, refused_tools=refused), fetch=self._result_bytes
+        )
         loop = Loop(work, journal, self._calls, self._reminders)
         try:
             return await loop.run()
@@ -175,6 +177,10 @@ class ActiveRun:
             data: JsonObject = {"level": "info", "code": "mode_ended"}
             notice = self._journal.new("notice", status="completed", text=_MODE_ENDED, data=data)
             await self._journal.write(ItemCreated(item=notice))
+
+    async def _result_bytes(self, item_id: str, index: int) -> bytes | None:
+        records, conversation_id = self._parts.records, self.run.conversation_id
+        return await patiently(self._parts.feed, lambda: records.result_bytes(conversation_id, item_id, index))
 
     async def _reminders(self) -> tuple[Reminder, ...]:
         return await patiently(self._parts.feed, lambda: self._parts.reminders.current(self.run.conversation_id))

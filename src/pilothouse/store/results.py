@@ -72,3 +72,13 @@ def part(connection: sa.Connection, owner: str, item_id: str, index: int) -> Par
         return None
     media_type = "text/plain; charset=utf-8" if row.is_text else row.media_type
     return PartData(media_type=media_type, name=row.name, data=bytes(row.body))
+
+
+def body(connection: sa.Connection, conversation_id: str, item_id: str, index: int) -> bytes | None:
+    """Return the bytes of one piece, if it belongs to this conversation."""
+    columns = _table.c
+    query = sa.select(columns.body).where(
+        columns.item_id == item_id, columns.index == index, columns.conversation_id == conversation_id
+    )
+    found = connection.execute(query).scalar_one_or_none()
+    return bytes(found) if found is not None else None

@@ -118,6 +118,10 @@ class Store(AuthorityStore):
         """Return one piece of a kept result."""
         return await self._database.read(lambda c: results.part(c, owner, item_id, index))
 
+    async def result_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
+        """Return one piece of a kept result for a run of the same conversation."""
+        return await self._database.read(lambda c: results.body(c, conversation_id, item_id, index))
+
     # --- changes of files ---
 
     async def keep_changes(self, kept: Sequence[KeptChange]) -> None:

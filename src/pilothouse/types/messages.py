@@ -44,6 +44,23 @@ class CallBlock(_Block, frozen=True, tag="tool_call"):
     opaque: JsonObject | None = None
 
 
+class Media(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A picture or a sound that a tool gave, kept beside the timeline under the call's item and its place there."""
+
+    item_id: str
+    index: int
+    media_type: str
+    size: int
+    name: str = ""
+    # Base64; empty as long as it was not fetched for a model that takes it.
+    data: str = ""
+
+    @property
+    def is_image(self) -> bool:
+        """Return whether it is to be looked at, and not listened to."""
+        return self.media_type.startswith("image/")
+
+
 class ResultBlock(_Block, frozen=True, tag="tool_result"):
     """The one result of a tool call."""
 
@@ -51,6 +68,8 @@ class ResultBlock(_Block, frozen=True, tag="tool_result"):
     name: str
     text: str
     is_error: bool = False
+    # What belongs to the text and is no text, in order.
+    media: tuple[Media, ...] = ()
 
 
 class NativeBlock(_Block, frozen=True, tag="native"):

@@ -33,6 +33,8 @@ class OpenModel(msgspec.Struct, frozen=True):
 
     config: ModelConfig
     model: Model
+    # The pictures and sounds that it takes in results: the most bytes of one, by media type.
+    media: Mapping[str, int] = {}
 
 
 class ModelSource(Protocol):

@@ -149,6 +149,10 @@ class Records(AuthorityRecords, Protocol):
         """Return one piece of a kept result; None when it was not kept."""
         ...
 
+    async def result_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
+        """Return one piece of a result for a run of the same conversation; None when it was not kept."""
+        ...
+
     async def run(self, owner: str, run_id: str) -> Run:
         """Return one run."""
         ...

@@ -61,9 +61,9 @@ async def test_a_file_of_four_gigabytes_is_read_only_as_far_as_needed(at_work: H
 
 @pytest.mark.case("FS-10")
 async def test_binary_files_and_unknown_encodings_are_told_apart(at_work: Hands, work: Path) -> None:
-    (work / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    assert await at_work.fails("read_file", filePath="picture.png") == (
-        "BINARY: picture.png is a binary file (16 bytes); it is not text."
+    (work / "program").write_bytes(b"\x7fELF\2\1\1" + bytes(9))
+    assert await at_work.fails("read_file", filePath="program") == (
+        "BINARY: program is a binary file (16 bytes); it is not text."
     )
     (work / "old.txt").write_bytes("Größe\n".encode("latin-1"))
     shown = (await at_work.does("read_file", filePath="old.txt")).text
@@ -73,6 +73,18 @@ async def test_binary_files_and_unknown_encodings_are_told_apart(at_work: Hands,
     assert (await at_work.does("read_file", filePath="wide.txt")).text == "hello"
     (work / "empty.txt").write_bytes(b"")
     assert (await at_work.does("read_file", filePath="empty.txt")).text == "(The file is empty.)"
+
+
+async def test_an_image_is_given_to_be_looked_at_and_a_text_that_begins_like_one_to_be_read(
+    at_work: Hands, work: Path
+) -> None:
+    pixels = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+    (work / "picture.png").write_bytes(pixels)
+    shown = await at_work.does("read_file", filePath="picture.png")
+    assert shown.text == "[image: image/png, 16 bytes, picture.png]"
+    assert [(part.kind, part.media_type, part.data) for part in shown.parts] == [("image", "image/png", pixels)]
+    (work / "about.txt").write_bytes(b"GIF89a is a format.\n")
+    assert (await at_work.does("read_file", filePath="about.txt")).text == "GIF89a is a format."
 
 
 @pytest.mark.case("FIL-02")

@@ -18,6 +18,7 @@ from pilothouse.models.wire import (
     Unfinished,
     ending,
     host_of,
+    introduced,
     joined,
     max_tokens,
     native,
@@ -32,6 +33,7 @@ from pilothouse.types.messages import (
     Block,
     CallBlock,
     ImageBlock,
+    Media,
     Message,
     ModelRequest,
     NativeBlock,
@@ -141,28 +143,57 @@ def _key(base: str, key: str) -> dict[str, str]:
 def _messages(messages: tuple[Message, ...]) -> list[JsonObject]:
     out: list[JsonObject] = []
     for message in messages:
-        if content := [part for block in message.content if (part := _part(block))]:
+        content = [part for block in message.content if (part := _part(block))]
+        results = [part for part in content if part["type"] == "tool_result"]
+        others = [part for part in content if part["type"] != "tool_result"]
+        # The provider wants results first.
+        if content := [*results, *_beside(message), *others]:
             out.append({"role": message.role, "content": content})
     return out
+
+
+def _beside(message: Message) -> list[JsonObject]:
+    """Return the pictures of failed calls: the provider takes only text in a result that is an error."""
+    failed = [block for block in message.content if isinstance(block, ResultBlock) and block.is_error and block.media]
+    return [part for block in failed for part in (_text(introduced(block)), *_pictures(block))]
 
 
 def _part(block: Block) -> JsonObject | None:
     match block:
         case TextBlock(text=text):
             # The provider refuses empty text.
-            return {"type": "text", "text": text} if text else None
+            return _text(text) if text else None
         case ImageBlock():
-            source = {"type": "base64", "media_type": block.media_type, "data": block.data}
-            return {"type": "image", "source": source}
+            return _picture(block)
         case ThinkingBlock():
             return _thought(block)
         case CallBlock():
             return {"type": "tool_use", "id": _id(block.id), "name": block.name, "input": block.arguments}
         case ResultBlock():
-            result = {"type": "tool_result", "tool_use_id": _id(block.id), "content": block.text}
-            return {**result, "is_error": True} if block.is_error else result
+            return _result(block)
         case NativeBlock():
             return native_for("anthropic", block.raw)
+
+
+def _result(block: ResultBlock) -> JsonObject:
+    result: JsonObject = {"type": "tool_result", "tool_use_id": _id(block.id), "content": block.text}
+    if block.is_error:
+        return {**result, "is_error": True}
+    if block.media:
+        result["content"] = [*([_text(block.text)] if block.text else []), *_pictures(block)]
+    return result
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
+def _pictures(block: ResultBlock) -> list[JsonObject]:
+    return [_picture(media) for media in block.media]
+
+
+def _picture(image: ImageBlock | Media) -> JsonObject:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
 def _id(call: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 import msgspec
@@ -11,6 +12,7 @@ from pilothouse.models.native_tools import GEMINI, declared
 from pilothouse.models.wire import (
     Unfinished,
     ending,
+    introduced,
     joined,
     max_tokens,
     native,
@@ -24,6 +26,8 @@ from pilothouse.types.messages import (
     Block,
     CallBlock,
     ImageBlock,
+    Media,
+    Message,
     ModelRequest,
     NativeBlock,
     ResultBlock,
@@ -45,6 +49,8 @@ _REASONS: dict[str, StopReason] = {
     "SPII": "refusal",
     "IMAGE_SAFETY": "refusal",
 }
+_GENERATION = re.compile(r"gemini-(\d+)")
+_INSIDE_SINCE = 3
 # What the provider documents for calls that another model made and that therefore have no signature.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
@@ -66,6 +72,9 @@ class GeminiWire:
         self._config = config
         self._budget = True
         self._sign_all = False
+        # From its third generation on Gemini wants pictures inside the result, earlier ones know them only beside it.
+        found = _GENERATION.match(config.model.removeprefix("models/").lower())
+        self._inside = found is None or int(found[1]) >= _INSIDE_SINCE
 
     def body(self, request: ModelRequest) -> bytes:
         """Return the request's bytes."""
@@ -92,10 +101,13 @@ class GeminiWire:
         return _Reader(answer)
 
     def adapt(self, refusal: str) -> bool:
-        """Leave out the budget a model does not take, or sign what another model called."""
+        """Leave out the budget a model does not take, put pictures beside results, or sign others' calls."""
         words = refusal.lower().replace("_", "").replace(" ", "")
         if self._budget and ("thinkingbudget" in words or "budget0" in words):
             self._budget = False
+            return True
+        if self._inside and "functionresponse" in words and "parts" in words:
+            self._inside = False
             return True
         if not self._sign_all and "thoughtsignature" in words:
             self._sign_all = True
@@ -120,22 +132,45 @@ class GeminiWire:
     def _contents(self, request: ModelRequest) -> list[JsonObject]:
         out: list[JsonObject] = []
         for message in request.messages:
-            if parts := [part for block in message.content if (part := self._part(block))]:
-                out.append({"role": "model" if message.role == "assistant" else "user", "parts": parts})
+            role = "model" if message.role == "assistant" else "user"
+            results = [self._result(block) for block in message.content if isinstance(block, ResultBlock)]
+            others = [part for block in message.content if (part := self._part(block))]
+            # Results stand by themselves: beside them the provider takes nothing else.
+            for parts in (results, [*self._beside(message), *others]):
+                if parts:
+                    out.append({"role": role, "parts": parts})
         return out
+
+    def _result(self, block: ResultBlock) -> JsonObject:
+        result: JsonObject = {"id": block.id, "name": block.name}
+        result["response"] = {"error" if block.is_error else "result": block.text}
+        if inside := [_inline(media) for media in block.media if self._stands_inside(media)]:
+            result["parts"] = inside
+        return {"functionResponse": result}
+
+    def _beside(self, message: Message) -> list[JsonObject]:
+        """Return the pictures and sounds that cannot stand inside their results."""
+        parts: list[JsonObject] = []
+        for block in message.content:
+            if isinstance(block, ResultBlock):
+                beside = [_inline(media) for media in block.media if not self._stands_inside(media)]
+                parts += [{"text": introduced(block)}, *beside] if beside else []
+        return parts
+
+    def _stands_inside(self, media: Media) -> bool:
+        return self._inside and media.is_image
 
     def _part(self, block: Block) -> JsonObject | None:
         match block:
             case TextBlock():
                 return {"text": block.text} if block.text else None
             case ImageBlock():
-                return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
+                return _inline(block)
             case CallBlock():
                 call = {"functionCall": {"id": block.id, "name": block.name, "args": block.arguments}}
                 return {**call, **self._signature(block)}
             case ResultBlock():
-                response = {"error" if block.is_error else "result": block.text}
-                return {"functionResponse": {"id": block.id, "name": block.name, "response": response}}
+                return None
             case ThinkingBlock():
                 # Thoughts are not replayed, a signature that stood alone is.
                 signed = _own_signature(block.opaque)
@@ -145,6 +180,10 @@ class GeminiWire:
 
     def _signature(self, block: CallBlock) -> JsonObject:
         return _own_signature(block.opaque) or ({"thoughtSignature": _NO_SIGNATURE} if self._sign_all else {})
+
+
+def _inline(media: ImageBlock | Media) -> JsonObject:
+    return {"inlineData": {"mimeType": media.media_type, "data": media.data}}
 
 
 def _own_signature(opaque: JsonObject | None) -> JsonObject:

@@ -79,11 +79,7 @@ class OllamaWire:
 def _written(message: Message) -> list[JsonObject]:
     """Return the results first, each its own message, then the rest of the message."""
     content = message.content
-    out: list[JsonObject] = [
-        {"role": "tool", "tool_name": block.name, "tool_call_id": block.id, "content": block.text}
-        for block in content
-        if isinstance(block, ResultBlock)
-    ]
+    out = [_result(block) for block in content if isinstance(block, ResultBlock)]
     # One text for each message: what the person said and a reminder before it must not run together.
     between = "\n\n" if message.role == "user" else ""
     text = between.join(block.text for block in content if isinstance(block, TextBlock))
@@ -99,6 +95,13 @@ def _written(message: Message) -> list[JsonObject]:
     if text or len(main) > 2:
         out.append(main)
     return out
+
+
+def _result(block: ResultBlock) -> JsonObject:
+    result: JsonObject = {"role": "tool", "tool_name": block.name, "tool_call_id": block.id, "content": block.text}
+    if block.media:
+        result["images"] = [media.data for media in block.media]
+    return result
 
 
 class _Function(msgspec.Struct):

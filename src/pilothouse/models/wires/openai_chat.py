@@ -6,11 +6,23 @@ import msgspec
 
 from pilothouse.models.answer import Answer
 from pilothouse.models.native_tools import chat_forms, declared
-from pilothouse.models.wire import Unfinished, ending, host_of, joined, max_tokens, path_of, told_error, written
+from pilothouse.models.wire import (
+    Unfinished,
+    data_url,
+    ending,
+    host_of,
+    introduced,
+    joined,
+    max_tokens,
+    path_of,
+    told_error,
+    written,
+)
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
     CallBlock,
     ImageBlock,
+    Media,
     Message,
     ModelRequest,
     ResultBlock,
@@ -141,9 +153,9 @@ def thinking_field(host: str, on: bool) -> JsonObject:
 
 
 def _user(message: Message) -> list[JsonObject]:
-    """Return the results first, each its own message, then what the person said."""
+    """Return the results first, each its own message, then what they show and what the person said."""
     out: list[JsonObject] = []
-    parts: list[JsonObject] = []
+    parts: list[JsonObject] = _shown(message)
     for block in message.content:
         match block:
             case ResultBlock():
@@ -161,6 +173,22 @@ def _user(message: Message) -> list[JsonObject]:
     elif parts:
         out.append({"role": "user", "content": parts})
     return out
+
+
+def _shown(message: Message) -> list[JsonObject]:
+    """Return the pictures and sounds of results, which this format takes from the person only."""
+    parts: list[JsonObject] = []
+    for block in message.content:
+        if isinstance(block, ResultBlock) and block.media:
+            parts += [{"type": "text", "text": introduced(block)}, *(_medium(media) for media in block.media)]
+    return parts
+
+
+def _medium(media: Media) -> JsonObject:
+    if media.is_image:
+        return {"type": "image_url", "image_url": {"url": data_url(media)}}
+    kind = "mp3" if media.media_type == "audio/mpeg" else "wav"
+    return {"type": "input_audio", "input_audio": {"data": media.data, "format": kind}}
 
 
 class _Function(msgspec.Struct):

@@ -8,6 +8,7 @@ from pilothouse.models.answer import Answer
 from pilothouse.models.native_tools import OPENAI_RESPONSES, declared
 from pilothouse.models.wire import (
     Unfinished,
+    data_url,
     ending,
     joined,
     max_tokens,
@@ -133,7 +134,7 @@ def _item(block: Block) -> JsonObject | None:
             arguments = msgspec.json.encode(block.arguments).decode()
             return {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments}
         case ResultBlock():
-            return {"type": "function_call_output", "call_id": block.id, "output": block.text}
+            return {"type": "function_call_output", "call_id": block.id, "output": _output(block)}
         case ThinkingBlock():
             item = (block.opaque or {}).get("item")
             return item if isinstance(item, dict) else None
@@ -141,6 +142,13 @@ def _item(block: Block) -> JsonObject | None:
             return native_for("openai-responses", block.raw)
         case _:
             return None
+
+
+def _output(block: ResultBlock) -> str | list[JsonObject]:
+    if not block.media:
+        return block.text
+    images = [{"type": "input_image", "image_url": data_url(media)} for media in block.media]
+    return [{"type": "input_text", "text": block.text}, *images]
 
 
 class _Details(msgspec.Struct):

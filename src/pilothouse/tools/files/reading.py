@@ -24,7 +24,8 @@ from pilothouse.tools.files.places import PathRefused, Place
 from pilothouse.tools.files.walk import identity, open_root, parent_of
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, ToolOutput
+from pilothouse.types.media import OPAQUE, described, picture_type
+from pilothouse.types.ports import CallContext, Part, ToolOutput
 
 START_LINE: JsonObject = {"type": "integer", "description": "The first line, counted from 1."}
 END_LINE: JsonObject = {"type": "integer", "description": "The last line, included."}
@@ -38,7 +39,7 @@ class _Wanted(msgspec.Struct, frozen=True):
 
 
 class ReadFile(ReadOperation):
-    """Reads a text file or some of its lines."""
+    """Reads a text file or some of its lines, or shows an image."""
 
     name = "read_file"
     doing = "Reading file"
@@ -71,7 +72,7 @@ class ReadFile(ReadOperation):
             if found.st_size <= limits.FILE_EDIT_BYTES:
                 content = read_up_to(descriptor, limits.FILE_EDIT_BYTES)
                 self.desk.readings.saw(context.conversation_id, place.path, digest(content))
-                return _shown(content, place, wanted)
+                return _picture(content, place) or _shown(content, place, wanted)
             return _shown_part(descriptor, found.st_size, place, wanted)
 
 
@@ -80,6 +81,16 @@ def _wanted(arguments: JsonObject) -> _Wanted:
     if first < 1 or (last and last < first):
         raise BadArgument("`startLine` counts from 1, and `endLine` must not be before it.")
     return _Wanted(first, last, optional_bool(arguments, "lineNumbers", False))
+
+
+def _picture(content: bytes, place: Place) -> ToolOutput | None:
+    """Return an image to be looked at; None for everything else."""
+    kind = picture_type(content)
+    # A text may begin like an image.
+    if kind == OPAQUE or not is_binary(content):
+        return None
+    part = Part(kind="image", data=content, media_type=kind, name=place.name)
+    return success(f"[image: {described(kind, len(content), place.name)}]", {"path": place.name}, (part,))
 
 
 def _shown(content: bytes, place: Place, wanted: _Wanted) -> ToolOutput:

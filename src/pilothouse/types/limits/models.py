@@ -54,6 +54,28 @@ COMPACT_ABOVE = 0.85
 # Without a tokenizer: the usual rule of thumb, good enough to decide when to compact.
 CHARS_PER_TOKEN = 4
 
+# --- pictures and sounds in results ---------------------------------------------------------------
+# Anthropic takes 5 MiB for one image, counted in base64.
+ANTHROPIC_IMAGE_BYTES = 5 * 1024 * 1024 * 3 // 4
+# OpenAI takes 50 MB in a whole request; servers that speak its format take less, and few images are larger.
+OPENAI_IMAGE_BYTES = 8 * 1024 * 1024
+# A sound is replayed with every request that follows; this is about eight minutes of speech as MP3.
+OPENAI_SOUND_BYTES = 8 * 1024 * 1024
+# Gemini takes 7 MB for one image beside the text of a request.
+GEMINI_INLINE_BYTES = 7_000_000
+# A local model reads an image of any size at the same few hundred tokens; a larger one only takes memory.
+OLLAMA_IMAGE_BYTES = 8 * 1024 * 1024
+# What a model is shown of the results since the last summary: in base64 it stays below the 20 MB that the strictest
+# provider takes for a request, and below the 100 images of the strictest. What comes after that is only described.
+SHOWN_MEDIA_BYTES = 12 * 1024 * 1024
+SHOWN_MEDIA = 64
+# Above this part of both older turns are summarised, so that there is room again.
+SHOWN_MEDIA_FULL = 0.75
+# What a picture costs a model, told in characters of text: about 1,500 tokens.
+IMAGE_CHARS = 6_000
+# And a sound for each of its bytes: a second of speech is 16 KB as MP3 and 32 tokens.
+SOUND_CHARS_PER_BYTE = 0.008
+
 # --- outgoing connections -----------------------------------------------------------------------
 # Each streaming answer holds one; a single person with many agents stays far below.
 HTTP_CONNECTIONS = 1_000

@@ -1,0 +1,109 @@
+"""What a model is shown of the pictures and sounds in results; what it is not shown it is told about.
+
+What is shown depends on the model and on what came before, never on what comes after: a request goes on to extend
+the one before it, byte for byte.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
+
+from pilothouse.types import limits
+from pilothouse.types.media import described
+from pilothouse.types.messages import Block, Media, Message, ResultBlock
+
+# Gives the bytes of one piece of a call's result, by the call's item and the piece's place.
+Fetch = Callable[[str, int], Awaitable[bytes | None]]
+_FULL = "as much as fits has been shown already"
+_LOST = "it was not kept"
+
+
+async def no_media(_item_id: str, _index: int) -> bytes | None:
+    """Return that nothing was kept."""
+    return None
+
+
+class Shown:
+    """How much of pictures and sounds messages show."""
+
+    def __init__(self) -> None:
+        self.pieces = 0
+        self.bytes = 0
+
+    def takes(self, media: Media) -> bool:
+        """Return whether one more fits."""
+        return self.pieces < limits.SHOWN_MEDIA and self.bytes + media.size <= limits.SHOWN_MEDIA_BYTES
+
+    def add(self, media: Media) -> None:
+        """Count one."""
+        self.pieces += 1
+        self.bytes += media.size
+
+    @property
+    def nearly_full(self) -> bool:
+        """Return whether room should be made for more."""
+        full = limits.SHOWN_MEDIA_FULL
+        return self.pieces > limits.SHOWN_MEDIA * full or self.bytes > limits.SHOWN_MEDIA_BYTES * full
+
+
+class Showing:
+    """Fetches what one model is shown; each piece once in a run."""
+
+    def __init__(self, takes: Mapping[str, int], fetch: Fetch) -> None:
+        """Take the most bytes of one piece by media type, and who has the bytes."""
+        self._takes = takes
+        self._fetch = fetch
+        self._fetched: dict[tuple[str, int], str] = {}
+        # What the last messages show.
+        self.shown = Shown()
+
+    async def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Return the messages with the bytes of what is shown, and a sentence for the rest."""
+        self.shown = Shown()
+        before, self._fetched = self._fetched, {}
+        made = []
+        for message in messages:
+            content = [await self._block(block, before) for block in message.content]
+            made.append(msgspec.structs.replace(message, content=tuple(content)))
+        return tuple(made)
+
+    async def _block(self, block: Block, before: Mapping[tuple[str, int], str]) -> Block:
+        if not isinstance(block, ResultBlock) or not block.media:
+            return block
+        shown: list[Media] = []
+        notes: list[str] = []
+        for media in block.media:
+            why = self._unfit(media) or await self._load(media, before)
+            if why:
+                notes.append(f"[Not shown: {described(media.media_type, media.size, media.name)}; {why}.]")
+            else:
+                self.shown.add(media)
+                shown.append(msgspec.structs.replace(media, data=self._fetched[media.item_id, media.index]))
+        return msgspec.structs.replace(block, text="\n".join([block.text, *notes]), media=tuple(shown))
+
+    def _unfit(self, media: Media) -> str:
+        """Return why a piece is not shown, or nothing."""
+        most = self._takes.get(media.media_type)
+        if most is None:
+            kind = media.media_type.partition("/")[0]
+            some = any(taken.startswith(f"{kind}/") for taken in self._takes)
+            what = media.media_type if some else "images" if media.is_image else "sounds"
+            return f"this model takes no {what}"
+        if media.size > most:
+            return f"this model takes at most {most:,} bytes"
+        return "" if self.shown.takes(media) else _FULL
+
+    async def _load(self, media: Media, before: Mapping[tuple[str, int], str]) -> str:
+        """Have the bytes of a piece at hand; return why there are none, or nothing."""
+        place = (media.item_id, media.index)
+        data = before.get(place) or self._fetched.get(place)
+        if data is None:
+            body = await self._fetch(*place)
+            if not body:
+                return _LOST
+            data = base64.b64encode(body).decode()
+        self._fetched[place] = data
+        return ""
