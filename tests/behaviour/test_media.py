@@ -118,7 +118,7 @@ def one_result(wire: Wire, call: str, said: str, data: bytes) -> Any:
             output = [{"type": "input_text", "text": said}, {"type": "input_image", "image_url": url(data)}]
             return {"type": "function_call_output", "call_id": call, "output": output}
         case "ollama":
-            about = {"role": "tool", "tool_name": "look", "tool_call_id": call, "content": said}
+            about: Any = {"role": "tool", "tool_name": "look", "tool_call_id": call, "content": said}
             return {**about, "images": [in_base64(data)]}
         case "gemini":
             inside = [{"inlineData": {"mimeType": "image/png", "data": in_base64(data)}}]
