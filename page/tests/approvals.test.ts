@@ -19,6 +19,20 @@ describe("a question about a call", () => {
     expect([asked.command, asked.payloadBytes, asked.choices.size, asked.proposal]).toEqual([null, 0, 0, null]);
   });
 
+  it("says of a folder that everything in it goes along, and of a command that it is typed at an open terminal", () => {
+    const access = {
+      paths: [{ path: "/w/src", effect: "writes", inside: true, whole: true }, { path: "/w/a", effect: "writes" }],
+      command: { text: "make clean", typed: true },
+    };
+    const { paths, command } = askedOf({ access });
+    expect([paths.map(({ whole }) => whole), command?.typed]).toEqual([[true, false], true]);
+    expect(askedOf({ access: { command: { text: "ls", typed: "yes" }, paths: [{ whole: 1 }] } })).toMatchObject({
+      command: { typed: false },
+      paths: [{ whole: false }],
+    });
+    expect(titleOf({ text: "Allow Typing?", data: { access } })).toBe("Allow this to be typed at an open terminal?");
+  });
+
   it("that is dangerous stands alone whatever it says of its shape", () => {
     expect(askedOf({ group: "g", dangerous: "It deletes everything." }).group).toBe("");
     expect(askedOf({ group: "g" }).group).toBe("g");

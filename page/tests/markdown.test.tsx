@@ -75,6 +75,80 @@ describe("blocks", () => {
   });
 });
 
+/** Return what a person reads of a text, and which words are drawn with emphasis. */
+function seen(text: string) {
+  const drawn = html(text);
+  const plain = drawn
+    .replace(/<br\/?>/g, "\n")
+    .replace(/<[^>]+>/g, "")
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&#x27;/g, "'")
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, "&");
+  return { plain, emphasis: [...drawn.matchAll(/<(?:em|strong)>(.*?)<\/(?:em|strong)>/g)].map(([, words]) => words) };
+}
+
+describe("a formula", () => {
+  const aligned = "\\[\n\\begin{aligned}\na &= b_1 \\\\\n- c_1 &= *d*\n\n= e &\\lt; f\n\\end{aligned}\n\\]";
+
+  it.each([
+    "The angle \\( \\alpha \\) is \\(x_1 * y_1 * z\\).",
+    "\\[ \\sum_{i=1}^n i_i = \\{a\\} * b * c \\]",
+    "$$\\int_0^1 x_1 dx_2 * y * z$$",
+    "Where $a_1$ and $b_1$ and $x * y * z$ and $\\alpha_{1}$, $2\\pi_1 r_2$ and $3*4*5$.",
+    "$$\nx_1 = y_1\n+ z_1\n$$",
+    "$a<b>c$ and \\(a &lt; b\\)",
+    "\\begin{align*}\na_1 &= b_1 \\\\\n+ c_1\n\\end{align*}",
+    "# Of \\(x_1\\)".slice(2),
+    aligned,
+    `Text before\n${aligned}`,
+    "\\(α_1 + β_1\\) and $\\|x\\|_1 + |y_1|$",
+  ])("is shown exactly as it is written: %j", (text) => {
+    expect(seen(text)).toEqual({ plain: text, emphasis: [] });
+  });
+
+  it("stands in tables, lists, headings, quotations and emphasis as in any text", () => {
+    expect(html("| a | b |\n|---|---|\n| $x_1$ and \\(y_1\\) | $\\|z\\|_1$ |").match(/<td>(.*?)<\/td>/g)?.map((cell) => cell.replace(/<[^>]+>/g, ""))).toEqual(
+      ["$x_1$ and \\(y_1\\)", "$\\|z\\|_1$"],
+    );
+    expect(html("| in $ | at $ |\n|---|---|\n| 1 | 2 |").match(/<th>/g)?.length).toBe(2);
+    expect(seen("1. One:\n   \\[\n   x_1\n   - y_1\n   \\]\n2. Two").plain).toBe("One:\n\\[\nx_1\n- y_1\n\\]Two");
+    expect(html("1. One:\n   \\[\n   x_1\n   \\]\n2. Two").match(/<li>/g)?.length).toBe(2);
+    expect(seen("> \\[\n> x_1 * y * z\n> \\]").plain).toBe("\\[\nx_1 * y * z\n\\]");
+    expect(seen("**\\(x_1\\)** and *$y_1$*").emphasis.map((words) => words?.replace(/<[^>]+>/g, ""))).toEqual([
+      "\\(x_1\\)",
+      "$y_1$",
+    ]);
+  });
+
+  it("leaves code, escapes, links and sums of money alone", () => {
+    expect(seen("`\\(a\\)` and `$x_1$` cost $5 and **$6**, or **$5** and **10$**, US$7_a_ $HOME_X and $PATH_Y").plain).toBe(
+      "\\(a\\) and $x_1$ cost $5 and $6, or $5 and 10$, US$7_a_ $HOME_X and $PATH_Y",
+    );
+    expect(seen("**$5** and **10$**").emphasis).toEqual(["$5", "10$"]);
+    expect(seen("\\*not\\* \\_this\\_ \\$5\\$ \\# \\\\").plain).toBe("*not* _this_ $5$ # \\");
+    expect(seen("\\[not a link\\](x) and *so*").plain).toBe("[not a link](x) and so");
+    expect(html("[x](https://example.com/a_\\(b\\))")).toContain('href="https://example.com/a_(b)"');
+    expect(html("```sh\necho $$\n```\n\n**bold**\n\n```sh\necho $$\n```")).toContain("<strong>bold</strong>");
+    expect(seen("Open with \\( only.\n\n*Then* \\) closes.").emphasis).toEqual(["Then"]);
+    expect(html("- press \\( to open\n- or \\) to close").match(/<li>/g)?.length).toBe(2);
+    expect(seen("`$$` is the process and *$$* too").emphasis).toEqual(["$$"]);
+  });
+
+  it.each([1, 2, 5, 17])("is the same when it comes in pieces of %i", (step) => {
+    const text = `${sample}\n\nSo \\(a_1\n+ b_1\\) it\n${aligned}\n\n*is* $$\nx\n\n- y_1\n$$ and \\[\n\n- never closed\n\n${sample}`;
+    const read = (blocks: ReturnType<typeof grow>) => [...blocks.finished, ...blocks.tail];
+    expect(read(stream(text, step))).toEqual(read(grow(noBlocks, text)));
+  });
+
+  it.each(["\\(", "\\[\n", "$$ ", "$a ", "` `` ", "\\begin{a}\n", "~~~\n\\(", "$x$"])("of many signs %j stays quick", (signs) => {
+    const began = performance.now();
+    grow(noBlocks, signs.repeat(100_000));
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+});
+
 describe("markup in a text", () => {
   it.each([
     "<script>alert(1)</script>",

@@ -21,9 +21,14 @@ def create(path: str, content: str = "new\n") -> dict[str, Any]:
     return files("create_file", filePath=path, content=content)
 
 
+def terminal(operation: str, **arguments: Any) -> dict[str, Any]:
+    """A step of a script: the model works in the terminal."""
+    return {"call": "terminal_operations", "arguments": {"operation": operation, **arguments}}
+
+
 def run(command: str) -> dict[str, Any]:
     """A step of a script: the model runs a command."""
-    return {"call": "terminal_operations", "arguments": {"operation": "run_command", "command": command}}
+    return terminal("run_command", command=command)
 
 
 def button(card: Locator, name: str) -> Locator:

@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, Route, expect
 
 from tests.browser.desk import Desk, open_desk
-from tests.browser.leave import agree, button, create, files, run
+from tests.browser.leave import agree, button, create, files, run, terminal
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 from tests.support.console import Console
@@ -94,6 +94,31 @@ async def test_a_command_is_shown_to_its_end_with_nothing_hidden_and_copied_exac
     await button(desk.approval, "Copy the command").click()
     await expect(button(desk.approval, "Copied")).to_be_visible()
     assert await desk.page.evaluate("navigator.clipboard.readText()") == HIDDEN
+    await button(desk.approval, "Deny").click()
+    await desk.chat.finished()
+
+
+@pytest.mark.case("AUTHZ-10")
+async def test_a_folder_says_that_everything_in_it_goes_along(desk: Desk, ship: Path) -> None:
+    await desk.say("Tidy up", [files("delete_file", filePath="src", recursive=True)], "Done.")
+    await expect(desk.approval.get_by_role("list", name="Paths")).to_contain_text("with everything in it")
+    await button(desk.approval, "Deny").click()
+    await desk.chat.finished()
+    await desk.say("And this", [files("delete_file", filePath="src/tides.py")], "Done.")
+    await expect(desk.approval).to_contain_text("src/tides.py")
+    await expect(desk.approval).not_to_contain_text("with everything in it")
+    await button(desk.approval, "Deny").click()
+    await desk.chat.finished()
+
+
+@pytest.mark.case("AUTHZ-10")
+async def test_what_is_typed_at_an_open_terminal_says_so(desk: Desk) -> None:
+    await desk.say("Open it", [terminal("create_session")], "Open.")
+    await agree(button(desk.approval, "Allow once"))
+    await desk.chat.finished()
+    await desk.say("Type it", [terminal("send_input", input="make clean\r\n")], "Typed.")
+    await expect(desk.approval).to_contain_text("Allow this to be typed at an open terminal?")
+    await expect(desk.approval).to_contain_text("what was typed there before may change what it does")
     await button(desk.approval, "Deny").click()
     await desk.chat.finished()
 

@@ -23,6 +23,17 @@ PNG = base64.b64decode(
 )
 # More than none, as a time is written.
 SOME_TIME = r"(0\.[1-9]|[1-9][\d.]*) s"
+FORMULAS = r"""The angle \( \alpha_1 \) and $x_1 * y_1 * z$ with *only this*, which costs $5 and $6:
+\[
+a_1 &= b_1 \\
+- c_1
+
+= d_1
+\]
+
+```python
+price = "$$"
+```"""
 CODE = "def ship(name: str) -> str:\n    # <b>no markup</b>\n    return f'⚓ {name}'"
 
 
@@ -107,6 +118,26 @@ async def test_code_is_coloured_and_the_copy_button_copies_exactly_what_is_shown
     assert await chat.page.evaluate("navigator.clipboard.readText()") == CODE
     await expect(answer.get_by_role("table").get_by_role("cell")).to_have_text(["1", "2"])
     await expect(answer.get_by_role("list").get_by_role("listitem")).to_have_text(["one", "two"])
+
+
+async def test_formulas_are_shown_and_copied_exactly_as_written(
+    chat: Chat, studio: Studio, browser_context: BrowserContext
+) -> None:
+    await browser_context.grant_permissions(["clipboard-read", "clipboard-write"])
+    studio.script([{"text": FORMULAS, "pieces": 5, "every": 0.001}])
+    answer = await chat.ask("Formulas")
+    shown = str(await answer.inner_text())
+    for formula in (
+        r"\( \alpha_1 \)",
+        "$x_1 * y_1 * z$",
+        "\\[\na_1 &= b_1 \\\\\n- c_1\n\n= d_1\n\\]",
+        "costs $5 and $6",
+    ):
+        assert formula in shown
+    await expect(answer.locator("em")).to_have_text(["only this"])
+    await answer.hover()
+    await answer.get_by_role("button", name="Copy answer").click()
+    assert await chat.page.evaluate("navigator.clipboard.readText()") == FORMULAS
 
 
 async def test_a_title_made_by_the_model_appears_by_itself(chat: Chat, studio: Studio) -> None:

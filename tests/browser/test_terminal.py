@@ -7,12 +7,12 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
+from tests.browser.leave import terminal
 from tests.browser.rooms import switch
 from tests.browser.studio import Studio
 from tests.browser.workshop import Workshop, open_workshop
@@ -21,11 +21,6 @@ from tests.support.console import Console
 from tests.support.waiting import eventually
 
 PHONE = {"width": 360, "height": 740}
-
-
-def terminal(operation: str, **arguments: Any) -> dict[str, Any]:
-    """A step of a script: the model works in the terminal."""
-    return {"call": "terminal_operations", "arguments": {"operation": operation, **arguments}}
 
 
 async def until_so(check: Callable[[], bool], what: str) -> None:

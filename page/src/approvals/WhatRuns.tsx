@@ -43,6 +43,9 @@ function Command({ command }: { command: CommandUse }) {
           </>
         )}
         <span data-look={!command.sandbox || undefined}>{held(command)}</span>
+        {command.typed && (
+          <span data-look> It is typed at an open terminal: what was typed there before may change what it does.</span>
+        )}
       </p>
     </div>
   );
@@ -59,6 +62,7 @@ function PathLine({ use }: { use: PathUse }) {
       <span className={classes.place} data-outside={!use.inside || undefined}>
         {use.inside ? "inside the working directory" : "outside the working directory"}
       </span>
+      {use.whole && <span className={classes.whole}>with everything in it</span>}
       {use.protected && <span className={classes.protected}>{use.protected}</span>}
     </li>
   );

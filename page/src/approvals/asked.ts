@@ -7,6 +7,8 @@ export interface PathUse {
   effect: "reads" | "writes";
   inside: boolean;
   protected: string;
+  /** A folder that goes, or comes, with everything that is in it. */
+  whole: boolean;
 }
 
 export interface CommandUse {
@@ -15,6 +17,8 @@ export interface CommandUse {
   folder: string;
   sandbox: string;
   network: boolean;
+  /** Typed at a shell that is open: what was typed there before may change what the words mean. */
+  typed: boolean;
 }
 
 /** What a question about a call says of it; read without trusting it. */
@@ -52,6 +56,7 @@ function pathUse(value: unknown): PathUse {
     effect: told.effect === "reads" ? "reads" : "writes",
     inside: told.inside === true,
     protected: text(told.protected),
+    whole: told.whole === true,
   };
 }
 
@@ -65,6 +70,7 @@ function commandUse(value: unknown): CommandUse | null {
     folder: text(told.folder),
     sandbox: text(told.sandbox),
     network: told.network === true,
+    typed: told.typed === true,
   };
 }
 
@@ -107,7 +113,8 @@ export const isOpen = (item: Item) => item.status === "waiting" || item.status =
 export function titleOf({ text: question, data }: Pick<Item, "text" | "data">): string {
   const why = text(data.why);
   const asks = why && question.endsWith(why) ? question.slice(0, -why.length).trim() : question;
-  if (askedOf(data).command) return "Allow this command?";
+  const { command } = askedOf(data);
+  if (command) return command.typed ? "Allow this to be typed at an open terminal?" : "Allow this command?";
   const friendly = /^Allow (\S+ .*)\?$/s.exec(asks);
   return friendly ? `Allow this? ${friendly[1]}` : asks || question;
 }

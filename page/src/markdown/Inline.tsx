@@ -54,6 +54,8 @@ function draw(token: Token): ReactNode {
       return <del>{nested(token)}</del>;
     case "codespan":
       return <code className={classes.inlineCode}>{(token as Tokens.Codespan).text}</code>;
+    case "formula":
+      return <span className={classes.formula}>{(token as Tokens.Generic).text as string}</span>;
     case "br":
       return <br />;
     case "link":

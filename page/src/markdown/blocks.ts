@@ -1,4 +1,5 @@
 import { Lexer, type Token, type Tokens, type TokensList } from "marked";
+import { hideFormulas, showFormulas } from "./formulas";
 
 /** A text split into blocks: the finished ones never change, the tail is read again as it grows. */
 export interface Blocks {
@@ -69,24 +70,29 @@ function cutList(tokens: Token[]): { done: Token[]; rest: Token[] } | null {
   return { done: [done], rest: [{ ...list, items: [last], raw: last.raw, start }, ...tokens.slice(1)] };
 }
 
-/** Return how many tokens are finished: all before the last one that is not just space. */
-function finishedCount(tokens: readonly Token[]): number {
-  return Math.max(0, tokens.findLastIndex((token) => token.type !== "space"));
-}
-
 const rawLength = (tokens: readonly Token[]) => tokens.reduce((sum, token) => sum + token.raw.length, 0);
+
+/** Return how many tokens are finished: all before the last one that is not just space, and before an open formula. */
+function finishedCount(tokens: readonly Token[], open: number): number {
+  let count = Math.max(0, tokens.findLastIndex((token) => token.type !== "space"));
+  while (count > 0 && rawLength(tokens.slice(0, count)) > open) count -= 1;
+  return count;
+}
 
 /** Return the blocks of a text that has grown from the one before; only its tail is read. */
 export function grow(before: Blocks, grown: string): Blocks {
   const text = grown.includes("\r") ? grown.replace(/\r\n?/g, "\n") : grown;
   if (text === before.text) return before;
   const base = text.startsWith(before.text) ? before : noBlocks;
-  const tokens = read(text.slice(base.tailStart), base.links);
+  const unread = text.slice(base.tailStart);
+  const hidden = hideFormulas(unread);
+  const tokens = read(hidden.text, base.links);
+  if (hidden.text !== unread) tokens.forEach((token) => showFormulas(token));
   const links = tokens.links;
-  const count = finishedCount(tokens);
+  const count = finishedCount(tokens, hidden.open);
   let done: Token[] = tokens.slice(0, count);
   let rest: Token[] = tokens.slice(count);
-  const cut = cutList(rest);
+  const cut = hidden.open < unread.length ? null : cutList(rest);
   if (cut) {
     done = [...done, ...cut.done];
     rest = cut.rest;
