@@ -78,6 +78,7 @@ export function aServer(fields: Partial<ServerView> = {}): ServerView {
     address: "npx -y server-files",
     settings: {},
     secretNames: [],
+    secretSlots: [],
     toolCount: 2,
     changedTools: 0,
     quarantinedTools: 0,

@@ -421,6 +421,46 @@ async def test_an_import_adds_servers_and_starts_none(rooms: Rooms, own: Studio,
     assert not record.exists()
 
 
+async def test_an_import_asks_for_what_is_left_open_and_switches_several_on(
+    rooms: Rooms, own: Studio, tmp_path: Path
+) -> None:
+    program, *args = command().split()
+    text = json.dumps(
+        {
+            "inputs": [
+                {"type": "promptString", "id": "key", "description": "Key of the notes", "password": True},
+                {"type": "pickString", "id": "level", "description": "How much", "options": ["little", "much"]},
+            ],
+            "servers": {
+                "notes": {"command": program, "args": args, "env": {"AUTH": "Bearer ${input:key}"}, "trust": True},
+                "mail": {"command": program, "args": args, "env": {"LEVEL": "${input:level}"}},
+                "old": {"command": program, "args": args, "disabled": True},
+            },
+        }
+    )
+    await rooms.toolbar.get_by_role("button", name="Import…").click()
+    await rooms.dialog.get_by_label("The file’s text").fill(text)
+    await rooms.dialog.get_by_role("button", name="Import", exact=True).click()
+    key = rooms.dialog.get_by_label("Key of the notes", exact=True)
+    await expect(key).to_have_attribute("type", "password")
+    await key.fill("sk-the-key-of-the-notes")
+    await rooms.dialog.get_by_role("combobox", name="How much").click()
+    await rooms.page.get_by_role("option", name="much").click()
+    assert await serious_problems(rooms.page) == []
+    await rooms.dialog.get_by_role("button", name="Import", exact=True).click()
+    await expect(rooms.dialog).to_contain_text("3 servers were added.")
+    await expect(rooms.dialog).to_contain_text("“trust” was not taken over")
+    assert await serious_problems(rooms.page) == []
+    await rooms.dialog.get_by_role("button", name="Switch on the chosen 2").click()
+    for name in ("notes", "mail"):
+        await expect(rooms.dialog.get_by_role("heading", name=f"Start “{name}”?")).to_be_visible()
+        await rooms.dialog.get_by_role("button", name="Start this server").click()
+        await expect(rooms.chip(name)).to_have_attribute("data-state", "connected")
+    await expect(rooms.dialog).to_have_count(0)
+    await expect(rooms.chip("old")).to_have_attribute("data-state", "disabled")
+    assert "sk-the-key-of-the-notes" not in (own.home / "config.json").read_text()
+
+
 @pytest.mark.case("STA-01", "STA-02")
 async def test_a_badge_is_green_yellow_grey_or_red_and_white_for_what_is_off(
     rooms: Rooms, own: Studio, tools: Path, console: Console

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import (
     ConsentGiven,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ManualSource,
@@ -14,6 +15,7 @@ from pilothouse.types.servers import (
     ServerLog,
     ServerPatch,
     ServerSettings,
+    ServersSwitch,
     ServerTest,
     ServerTool,
     ServerView,
@@ -137,6 +139,14 @@ class MemoryServers:
     async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
         self.calls.append("traffic")
         return TrafficPage(messages=(), last_seq=0, recording=body.recording)
+
+    async def switch_servers(self, owner: str, body: ServersSwitch) -> ServerList:
+        self.calls.append("switch")
+        return ServerList(servers=())
+
+    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
+        self.calls.append("questions")
+        return ImportQuestions(questions=())
 
     async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
         self.calls.append("import")

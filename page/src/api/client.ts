@@ -131,7 +131,10 @@ export const api = {
     take(client.POST("/api/servers/{id}/tools/confirm", { ...at(id), body: { name, fingerprint } })),
   serverLog: (id: string) => take(client.GET("/api/servers/{id}/log", at(id))),
   serverStatus: () => take(client.GET("/api/servers/status")),
-  importServers: (text: string, origin: string) => take(client.POST("/api/servers/import", { body: { text, origin } })),
+  switchServers: (ids: string[], enabled: boolean) => take(client.PATCH("/api/servers", { body: { ids, enabled } })),
+  importQuestions: (text: string) => take(client.POST("/api/servers/import/questions", { body: { text } })),
+  importServers: (text: string, origin: string, answers: Record<string, string | null>) =>
+    take(client.POST("/api/servers/import", { body: { text, origin, answers } })),
   tools: () => take(client.GET("/api/tools")),
   tryTool: (serverId: string, tool: string, args: Record<string, unknown>) =>
     take(client.POST("/api/tools/try", { body: { serverId, tool, arguments: args } })),

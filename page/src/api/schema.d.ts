@@ -843,7 +843,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /** Switch several MCP servers on or off at once. */
+        patch: operations["switch_servers"];
         trace?: never;
     };
     "/api/servers/{id}": {
@@ -978,6 +979,23 @@ export interface paths {
         put?: never;
         /** Add the MCP servers of another program's settings file; none starts without consent. */
         post: operations["import_servers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/import/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What the servers of another program's settings file leave open: nothing is added. */
+        post: operations["import_questions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1528,11 +1546,41 @@ export interface components {
          * @description One entry of an imported file: added, or why not.
          */
         ImportedServer: {
+            /** @default  */
+            id: string;
             name: string;
+            /** @default [] */
+            notes: string[];
             /** @enum {unknown} */
             outcome: "added" | "known" | "refused";
             /** @default  */
             reason: string;
+            /** @default false */
+            wasOff: boolean;
+        };
+        /**
+         * ImportQuestion
+         * @description Something that another program would have filled in, and that only the person knows.
+         */
+        ImportQuestion: {
+            /** @default  */
+            default: string;
+            id: string;
+            /** @default false */
+            isSet: boolean;
+            label: string;
+            /** @default [] */
+            options: string[];
+            secret: boolean;
+            /** @default [] */
+            servers: string[];
+        };
+        /**
+         * ImportQuestions
+         * @description What to ask before a file is imported.
+         */
+        ImportQuestions: {
+            questions: components["schemas"]["ImportQuestion"][];
         };
         /**
          * ImportReport
@@ -1546,6 +1594,9 @@ export interface components {
          * @description The text of another program's settings file.
          */
         ImportRequest: {
+            answers?: {
+                [key: string]: string | null;
+            };
             origin?: string;
             text: string;
         };
@@ -2413,6 +2464,9 @@ export interface components {
             readOnly?: boolean;
             roots?: string[];
             sandbox?: boolean;
+            secrets?: {
+                [key: string]: string | null;
+            };
             subprotocols?: string[];
             times?: components["schemas"]["ToolTimes"];
             token?: string | null;
@@ -2493,6 +2547,14 @@ export interface components {
             /** @enum {unknown} */
             op: "servers";
             servers: components["schemas"]["ServerList"];
+        };
+        /**
+         * ServersSwitch
+         * @description Several servers are switched on or off at once.
+         */
+        ServersSwitch: {
+            enabled: boolean;
+            ids: string[];
         };
         /**
          * ServerStatus
@@ -2594,6 +2656,8 @@ export interface components {
             /** @default 0 */
             restarts: number;
             secretNames: string[];
+            /** @default [] */
+            secretSlots: string[];
             /** @default  */
             serverVersion: string;
             settings: components["schemas"]["ServerSettings"];
@@ -4858,6 +4922,39 @@ export interface operations {
             };
         };
     };
+    switch_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServersSwitch"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerList"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     update_server: {
         parameters: {
             query?: never;
@@ -5171,6 +5268,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_questions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportRequest"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportQuestions"];
                 };
             };
             /** @description What went wrong. */

@@ -15,6 +15,7 @@ export type Event = Schemas["Event"];
 export type FileProblem = Schemas["FileProblem"];
 export type FoundModel = Schemas["FoundModel"];
 export type ImageInput = Schemas["ImageInput"];
+export type ImportQuestion = Schemas["ImportQuestion"];
 export type ImportReport = Schemas["ImportReport"];
 export type Item = Schemas["Item"];
 export type ItemPage = Schemas["ItemPage"];

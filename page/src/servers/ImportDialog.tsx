@@ -1,46 +1,22 @@
 import { Button, FileButton, Modal, Textarea } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
-import type { ImportReport } from "../api/types";
+import type { ImportQuestion, ImportReport } from "../api/types";
 import { Failure } from "../settings/Warning";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
+import { ImportQuestions, type Answers } from "./ImportQuestions";
+import { ImportResult } from "./ImportResult";
 
 /** Settings files are small; anything larger is another file. */
 const MAX_BYTES = 2_000_000;
-
-const outcomes = { added: "added", known: "known already", refused: "refused" } as const;
-
-function Report({ report, onClose }: { report: ImportReport; onClose: () => void }) {
-  const added = report.servers.filter(({ outcome }) => outcome === "added").length;
-  return (
-    <div className={classes.stack} role="status">
-      <p className={classes.lead}>
-        {added === 0
-          ? "Nothing was added."
-          : `${added === 1 ? "One server was" : `${added} servers were`} added. A local program asks for your consent before it starts.`}
-      </p>
-      <ul className={classes.report}>
-        {report.servers.map(({ name, outcome, reason }) => (
-          <li key={name} data-outcome={outcome}>
-            <strong>{name}</strong> {outcomes[outcome]}
-            {reason && `: ${reason}`}
-          </li>
-        ))}
-      </ul>
-      <div className={classes.actions}>
-        <span className={classes.space} />
-        <Button onClick={onClose}>Close</Button>
-      </div>
-    </div>
-  );
-}
 
 function useImport() {
   const [text, setText] = useState("");
   const [origin, setOrigin] = useState("");
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const [questions, setQuestions] = useState<readonly ImportQuestion[]>([]);
   const [report, setReport] = useState<ImportReport | null>(null);
   const take = async (file: File | null) => {
     if (!file) return;
@@ -49,26 +25,47 @@ function useImport() {
     setOrigin(file.name);
     setProblem("");
   };
+  const during = (work: Promise<void>) => {
+    setBusy(true);
+    setProblem("");
+    void work.catch((error: unknown) => setProblem(errorText(error))).finally(() => setBusy(false));
+  };
+  const finish = async (answers: Answers) => setReport(await changeServers(api.importServers(text, origin, answers)));
+  const ask = async () => {
+    const { questions: open } = await api.importQuestions(text);
+    if (open.length) setQuestions(open);
+    else await finish({});
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!text.trim()) return setProblem("Paste the file’s text, or choose the file.");
-    setBusy(true);
-    setProblem("");
-    changeServers(api.importServers(text, origin))
-      .then(setReport, (error: unknown) => setProblem(errorText(error)))
-      .finally(() => setBusy(false));
+    during(ask());
   };
-  return { text, setText, origin, problem, isBusy, report, take, submit };
+  const answer = (answers: Answers) => during(finish(answers));
+  const back = () => {
+    setQuestions([]);
+    setProblem("");
+  };
+  return { text, setText, origin, problem, isBusy, questions, report, take, submit, answer, back };
 }
 
-function Import({ onClose }: { onClose: () => void }) {
-  const { text, setText, origin, problem, isBusy, report, take, submit } = useImport();
-  if (report) return <Report report={report} onClose={onClose} />;
+interface ImportProps {
+  onClose: () => void;
+  /** The chosen servers are on; these wait for a look at their commands. */
+  onLook: (ids: readonly string[]) => void;
+}
+
+function Import({ onClose, onLook }: ImportProps) {
+  const { text, setText, origin, problem, isBusy, questions, report, take, submit, answer, back } = useImport();
+  if (report) return <ImportResult report={report} onClose={onClose} onLook={onLook} />;
+  if (questions.length) {
+    return <ImportQuestions questions={questions} isBusy={isBusy} problem={problem} onBack={back} onAnswer={answer} />;
+  }
   return (
     <form onSubmit={submit} className={classes.stack}>
       <p className={classes.lead}>
-        The settings of Claude Desktop, Claude Code, VS Code and Cursor are understood. Nothing in them starts by being
-        imported.
+        The settings of Claude, VS Code, Cursor, Windsurf, Zed, Cline, Gemini CLI and others like them are understood.
+        Nothing in them starts by being imported.
       </p>
       <Textarea
         label="The file’s text"
@@ -105,10 +102,10 @@ function Import({ onClose }: { onClose: () => void }) {
 }
 
 /** Takes over the servers of another program's settings. */
-export function ImportDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+export function ImportDialog({ opened, ...props }: ImportProps & { opened: boolean }) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Import servers" size="lg" closeOnClickOutside={false}>
-      <Import onClose={onClose} />
+    <Modal opened={opened} onClose={props.onClose} title="Import servers" size="lg" closeOnClickOutside={false}>
+      <Import {...props} />
     </Modal>
   );
 }

@@ -225,6 +225,21 @@ export function ServerFields(props: FieldsProps) {
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
       />
       {isUrl && <TokenField {...props} />}
+      {draft.slots.map(({ name, value }) => (
+        <PasswordInput
+          key={name}
+          label={name}
+          description={`Stands in place of \${secret:${name}}. Leave this empty to keep the value that is there.`}
+          autoComplete="new-password"
+          spellCheck={false}
+          value={value}
+          visibilityToggleButtonProps={{ "aria-label": `Show the value of ${name}`, tabIndex: 0 }}
+          onChange={(event) => {
+            const typed = event.currentTarget.value;
+            onChange({ ...draft, slots: draft.slots.map((slot) => (slot.name === name ? { name, value: typed } : slot)) });
+          }}
+        />
+      ))}
       <Button
         variant="subtle"
         color="gray"

@@ -22,7 +22,7 @@ import { ToolsDialog } from "./ToolsDialog";
 const MANY = 8;
 
 /** Which dialog is open, and for which server. */
-type Opened = { kind: Opening | "form" | "import"; id: string | null } | null;
+type Opened = { kind: Opening | "form" | "import"; id: string | null; next?: readonly string[] } | null;
 
 const fits = (server: ServerView, query: string) =>
   `${server.name} ${server.address} ${server.label}`.toLowerCase().includes(query.trim().toLowerCase());
@@ -88,9 +88,14 @@ function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
     onSaved(made);
     onOpen(needsConsent(made) ? { kind: "consent", id: made.id } : null);
   };
+  // Commands that came together are looked at one after the other.
+  const look = (ids: readonly string[]) => {
+    const [id, ...next] = ids;
+    onOpen(id ? { kind: "consent", id, next } : null);
+  };
   const decided = () => {
     if (opened?.id) focusRow(opened.id);
-    close();
+    look(opened?.next ?? []);
   };
   return (
     <>
@@ -98,7 +103,7 @@ function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
       <ConsentDialog server={of("consent")} onClose={decided} />
       <ToolsDialog server={of("tools")} onClose={close} />
       <LogDialog server={of("log")} onClose={close} />
-      <ImportDialog opened={opened?.kind === "import"} onClose={close} />
+      <ImportDialog opened={opened?.kind === "import"} onClose={close} onLook={look} />
     </>
   );
 }

@@ -22,6 +22,8 @@ export interface ServerDraft {
   token: string;
   /** What happens to the token that is there: it stays, or it goes. */
   keptToken: "none" | "keep" | "remove";
+  /** What stands as ${secret:NAME} in the other fields; an empty value leaves the secret that is there. */
+  slots: { name: string; value: string }[];
   cwd: string;
   /** The fingerprint of the one certificate that is trusted. */
   certificate: string;
@@ -60,6 +62,7 @@ export function newDraft(): ServerDraft {
     headers: [],
     token: "",
     keptToken: "none",
+    slots: [],
     cwd: "",
     certificate: "",
     wire: "auto",
@@ -98,6 +101,7 @@ export function draftOf(server: ServerView): ServerDraft {
     headers: headers.filter((pair) => !isToken(pair)),
     token: "",
     keptToken: headers.some(isToken) ? "keep" : "none",
+    slots: server.secretSlots.map((name) => ({ name, value: "" })),
     cwd: settings.cwd ?? "",
     certificate: settings.trusted_certificate ?? "",
     wire: settings.wire ?? "auto",
@@ -215,6 +219,7 @@ export function toInput(draft: ServerDraft): ServerInput {
     ...draft.rest,
     ...place(draft),
     name: draft.name.trim(),
+    secrets: Object.fromEntries(draft.slots.filter(({ value }) => value).map(({ name, value }) => [name, value])),
     era: draft.era,
     alwaysOn: draft.alwaysOn,
     perConversation: draft.perConversation,

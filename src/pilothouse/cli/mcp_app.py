@@ -14,6 +14,9 @@ from pilothouse.cli.server_form import Era, ServerForm, Wire
 
 mcp_app = new_app("Add MCP servers, look at them, and use their tools.")
 
+ServerNames = Annotated[
+    list[str], typer.Argument(metavar="SERVER…", help="The server's name, prefix or id; or several.")
+]
 ServerName = Annotated[str, typer.Argument(metavar="SERVER", help="The server's name, prefix or id.")]
 AnyServer = Annotated[str | None, typer.Argument(metavar="SERVER", help="The server; none means all.")]
 Tools = Annotated[
@@ -39,6 +42,7 @@ FORM = (
     given(list[str] | None, "--secret-env", metavar="NAME", help=f"A variable; {_KEPT}"),
     given(list[str] | None, "--header", metavar="'NAME: VALUE'", help="A header that is no secret."),
     given(list[str] | None, "--secret-header", metavar="NAME", help=f"A header; {_KEPT}"),
+    given(list[str] | None, "--secret", metavar="NAME", help=f"What ${{secret:NAME}} in its texts stands for; {_KEPT}"),
     given(bool, "--token", help=f"Send a bearer token; {_KEPT}"),
     given(str | None, "--cwd", metavar="FOLDER", help="Where a command is started."),
     given(Wire | None, "--wire", help="How a URL is spoken to; by default that is found out."),
@@ -105,11 +109,11 @@ def remove(name: ServerName) -> None:
 
 
 @mcp_app.command()
-def enable(name: ServerName, tool: Tools = None, consent: ConsentTo = None) -> None:
-    """Switch a server on, or some of its tools."""
+def enable(names: ServerNames, tool: Tools = None, consent: ConsentTo = None) -> None:
+    """Switch servers on, or some tools of one."""
     from pilothouse.cli import servers as command
 
-    perform(lambda: command.enable(name, tool or (), consent))
+    perform(lambda: command.enable(names, tool or (), consent))
 
 
 @mcp_app.command()
@@ -194,9 +198,9 @@ def import_file(
 ) -> None:
     """Add the servers of another program's settings file.
 
-    It knows those of Claude Desktop, Claude Code, VS Code and Cursor. None of the servers starts before you agree to
-    its command.
+    It knows those of Claude, VS Code, Cursor, Windsurf, Zed, Cline, Gemini CLI and others like them. What such a file
+    leaves open is asked for; secrets are kept as secrets. None of the servers starts before you agree to its command.
     """
-    from pilothouse.cli import servers as command
+    from pilothouse.cli import server_import as command
 
     perform(lambda: command.import_file(file))

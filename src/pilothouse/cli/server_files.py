@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+_CLINE = "settings/cline_mcp_settings.json"
 _CLAUDE_DESKTOP = "claude_desktop_config.json"
 
 
@@ -21,6 +22,14 @@ def origin_of(file: Path) -> str:
     return program or ("standard input" if str(file) == "-" else file.name)
 
 
+def folder_of(file: Path) -> Path:
+    """Return the folder of the project that a file belongs to: the one that holds `.vscode` and its like, else this."""
+    folder = file.expanduser().absolute().parent
+    if str(file) == "-" or folder.is_relative_to(_settings_folder()) or folder == Path.home():
+        return Path.cwd()
+    return folder.parent if folder.name.startswith(".") and folder.parent != Path.home() else folder
+
+
 def _candidates() -> list[tuple[str, Path]]:
     home, here, settings = Path.home(), Path.cwd(), _settings_folder()
     return [
@@ -31,6 +40,14 @@ def _candidates() -> list[tuple[str, Path]]:
         ("VS Code", here / ".vscode" / "mcp.json"),
         ("Cursor", home / ".cursor" / "mcp.json"),
         ("Cursor", here / ".cursor" / "mcp.json"),
+        ("Windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
+        ("Zed", settings / "zed" / "settings.json"),
+        ("Cline", settings / "Code" / "User" / "globalStorage" / "saoudrizwan.claude-dev" / _CLINE),
+        ("Roo Code", here / ".roo" / "mcp.json"),
+        ("Gemini CLI", home / ".gemini" / "settings.json"),
+        ("Gemini CLI", here / ".gemini" / "settings.json"),
+        ("LM Studio", home / ".lmstudio" / "mcp.json"),
+        ("OpenCode", settings / "opencode" / "opencode.json"),
     ]
 
 

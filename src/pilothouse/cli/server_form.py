@@ -22,6 +22,8 @@ class ServerForm:
     secret_env: Sequence[str] | None = None
     header: Sequence[str] | None = None
     secret_header: Sequence[str] | None = None
+    # What stands as ${secret:NAME} in the other texts.
+    secret: Sequence[str] | None = None
     # Whether to read a bearer token from the terminal or from what is piped in.
     token: bool = False
     cwd: str | None = None

@@ -127,6 +127,7 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         "network": True if form.sandbox is False and form.network is None else form.network,
         "trusted_certificate": form.trust_certificate,
         "roots": tuple(form.root) if form.root else None,
+        "secrets": {name: read_secret(f"value of {name}") for name in form.secret} if form.secret else None,
         "token": read_secret("bearer token") if form.token else None,
     }
     return msgspec.structs.replace(

@@ -1,24 +1,20 @@
-"""`pilothouse mcp`: list, add, edit, remove, enable, disable, test and import."""
+"""`pilothouse mcp`: list, add, edit, remove, enable, disable and test."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pilothouse.cli.consent import agreed
 from pilothouse.cli.forms import require_change
-from pilothouse.cli.prompting import read_piped
-from pilothouse.cli.server_files import known_files, origin_of
 from pilothouse.cli.server_form import ServerForm
 from pilothouse.cli.server_input import changed_server, new_server
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.runs import selecting
-from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.servers import ImportRequest, ServerPatch, ServerView
+from pilothouse.types.servers import ServerPatch, ServersSwitch, ServerView
 
 NO_SERVERS = "There are no MCP servers yet. Add one: pilothouse mcp add --help"
 
@@ -96,14 +92,30 @@ async def remove(name: str) -> int:
     return 0
 
 
-async def enable(name: str, tools: Sequence[str], consent: str | None) -> int:
-    """Switch a server on, or tools of it; ask for consent where it is needed."""
+async def enable(names: Sequence[str], tools: Sequence[str], consent: str | None) -> int:
+    """Switch servers on, or tools of one; ask for consent where it is needed."""
+    if len(names) > 1 and (tools or consent):
+        raise PilothouseError("bad_request", "Tools and fingerprints are of one server.", fix="Name that server alone.")
     async with connect_host() as api:
-        server = await find(api, name)
+        found = [await find(api, name) for name in names]
         if tools:
-            return await _switch_tools(api, server, tools, on=True)
-        server = await agreed(api, await api.patch_server(LOCAL_OWNER, server.id, ServerPatch(enabled=True)), consent)
-        return await _try(api, server)
+            return await _switch_tools(api, found[0], tools, on=True)
+        return await switched_on(api, [server.id for server in found], consent)
+
+
+async def switched_on(api: ClientApi, ids: Sequence[str], consent: str | None = None) -> int:
+    """Switch servers on, ask for consent where it is needed, and try each, whatever becomes of the others."""
+    now = await api.switch_servers(LOCAL_OWNER, ServersSwitch(ids=tuple(ids), enabled=True))
+    code = 0
+    for server in (server for server in now.servers if server.id in ids):
+        try:
+            code = max(code, await _try(api, await agreed(api, server, consent)))
+        except PilothouseError as error:
+            if len(ids) == 1:
+                raise
+            messages().line(one_line(f"{error.message} {error.fix}"), "yellow")
+            code = 1
+    return code
 
 
 async def disable(name: str, tools: Sequence[str]) -> int:
@@ -146,48 +158,3 @@ async def _try(api: ClientApi, server: ServerView) -> int:
     if result.fix:
         messages().line(one_line(result.fix))
     return 1
-
-
-async def import_file(file: Path | None) -> int:
-    """Add the servers of another program's file, or say which files there are."""
-    if file is None:
-        return _say_files()
-    request = ImportRequest(text=_read(file), origin=origin_of(file))
-    async with connect_host() as api:
-        report = await api.import_servers(LOCAL_OWNER, request)
-    out = output()
-    for one in report.servers:
-        style = "yellow" if one.outcome == "refused" else ""
-        out.line(f"{one_line(one.name)}: {one.outcome}{f'. {one_line(one.reason)}' if one.reason else ''}", style)
-    if not report.servers:
-        messages().line("There are no servers in that file.", "yellow")
-    if any(one.outcome == "added" for one in report.servers):
-        messages().line("Nothing was started. `pilothouse mcp list` says what waits for your consent.", "dim")
-    return 1 if any(one.outcome == "refused" for one in report.servers) else 0
-
-
-def _say_files() -> int:
-    found = known_files()
-    if not found:
-        messages().line("No settings file of another program was found. Name one: pilothouse mcp import FILE")
-        return 0
-    for program, path in found:
-        output().line(f"pilothouse mcp import {one_line(str(path))}    {program}")
-    return 0
-
-
-def _read(file: Path) -> str:
-    if str(file) == "-":
-        return read_piped(limits.SETTINGS_FILE_BYTES, "What is piped in is too large for a settings file.")
-    try:
-        with file.expanduser().open("rb") as opened:
-            data = opened.read(limits.SETTINGS_FILE_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise PilothouseError("bad_request", f"{file} cannot be read: {reason}.") from None
-    if len(data) > limits.SETTINGS_FILE_BYTES:
-        raise PilothouseError("too_large", f"{file} is too large for a settings file.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise PilothouseError("bad_request", f"{file} is not UTF-8 text.") from None

@@ -22,6 +22,8 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import (
     ConsentGiven,
     ImportedServer,
+    ImportQuestion,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ManualSource,
@@ -30,6 +32,7 @@ from pilothouse.types.servers import (
     ServerList,
     ServerLog,
     ServerPatch,
+    ServersSwitch,
     ServerTest,
     ServerView,
     StatusReport,
@@ -97,6 +100,16 @@ class McpAdmin:
         changed = msgspec.structs.replace(entry, enabled=enabled, config=config)
         await self._supervisor.file.change(with_entry(written(changed, self._raw(entry.id))))
         return await self._view(entry.id)
+
+    async def switch(self, body: ServersSwitch) -> ServerList:
+        """Switch several servers on or off, with one write."""
+        chosen = {self._supervisor.find(each).id for each in body.ids}
+
+        def change(entries: list[JsonObject]) -> None:
+            entries[:] = [{**each, "enabled": body.enabled} if entry_id(each) in chosen else each for each in entries]
+
+        await self._supervisor.file.change(change)
+        return await self.list()
 
     async def delete(self, server_id: str) -> None:
         """Stop a server, remove it and delete every secret kept for it."""
@@ -224,30 +237,37 @@ class McpAdmin:
 
     # --- importing ---
 
+    async def import_questions(self, body: ImportRequest) -> ImportQuestions:
+        """Return what the servers of another program's file leave open."""
+        return ImportQuestions(questions=await asyncio.to_thread(_open_questions, body.text))
+
     async def import_file(self, body: ImportRequest) -> ImportReport:
-        """Add the servers of another program's file; none starts without consent."""
+        """Add the servers of another program's file with one write; none starts without consent."""
+        found = await asyncio.to_thread(_taken, body)
+        self._supervisor.reconcile()
+        there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
+        source = ManualSource(imported_from=body.origin[: limits.TITLE_CHARS] or "file")
         outcomes: list[ImportedServer] = []
-        for found in importing.read(body.text):
-            if found.body is None:
-                outcomes.append(ImportedServer(name=found.name, outcome="refused", reason=found.problem))
-                continue
-            try:
-                outcomes.append(await self._import(found.name, found.body, body.origin))
-            except PilothouseError as error:
-                outcomes.append(ImportedServer(name=found.name, outcome="refused", reason=error.message))
+        drafts: list[Draft] = []
+        for each in found:
+            outcome, draft = _weighed(each, there)
+            outcomes.append(outcome)
+            if draft is not None:
+                there.add(slug(draft.entry.name))
+                entry = msgspec.structs.replace(draft.entry, source=source)
+                drafts.append(msgspec.structs.replace(draft, entry=entry))
+        if drafts:
+            await self._keep_all(drafts)
         return ImportReport(servers=tuple(outcomes))
 
-    async def _import(self, name: str, body: ServerInput, origin: str) -> ImportedServer:
-        draft = drafted(body, str(uuid.uuid4()))
+    async def _keep_all(self, drafts: Sequence[Draft]) -> None:
+        def put() -> None:
+            for draft in drafts:
+                self._put(draft)
+
+        await asyncio.to_thread(put)
+        await self._supervisor.file.change(lambda entries: entries.extend(written(each.entry) for each in drafts))
         self._supervisor.reconcile()
-        there = [server.entry for server in self._supervisor.servers.values()]
-        if same_slug(draft.entry.name, there) is not None:
-            return ImportedServer(name=name, outcome="known", reason="A server of this name is in the list.")
-        source = ManualSource(imported_from=origin[: limits.TITLE_CHARS] or "file")
-        draft = msgspec.structs.replace(draft, entry=msgspec.structs.replace(draft.entry, source=source))
-        await self._keep(draft, None)
-        reason = "" if draft.entry.enabled else "It is switched off until you switch it on."
-        return ImportedServer(name=name, outcome="added", reason=reason)
 
     # --- helping ---
 
@@ -314,3 +334,30 @@ def _names(server: Server) -> set[str]:
 
 def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
+
+
+def _open_questions(text: str) -> tuple[ImportQuestion, ...]:
+    return importing.questions(importing.read(text))
+
+
+def _taken(body: ImportRequest) -> Sequence[importing.Found]:
+    return importing.taken(importing.read(body.text), body.answers)
+
+
+def _weighed(found: importing.Found, there: set[str]) -> tuple[ImportedServer, Draft | None]:
+    """Return what becomes of a server of another program's file, and what to keep of it."""
+    if found.body is None:
+        return ImportedServer(name=found.name, outcome="refused", reason=found.problem), None
+    try:
+        draft = drafted(found.body, str(uuid.uuid4()))
+        parse_entry(written(draft.entry))
+    except (PilothouseError, BadField) as error:
+        return ImportedServer(name=found.name, outcome="refused", reason=error.message), None
+    if slug(draft.entry.name) in there:
+        reason = "A server of this name is in the list."
+        return ImportedServer(name=found.name, outcome="known", reason=reason), None
+    reason = "" if draft.entry.enabled else "It is switched off until you switch it on."
+    outcome = ImportedServer(
+        name=found.name, outcome="added", reason=reason, id=draft.entry.id, notes=found.notes, was_off=found.was_off
+    )
+    return outcome, draft

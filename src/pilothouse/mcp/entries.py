@@ -30,6 +30,8 @@ from pilothouse.types.servers import (
 
 # What stands in an entry instead of a value that is kept elsewhere.
 SECRET = "secret:"  # noqa: S105
+# The same inside a larger text: the secret of this name that belongs to the entry.
+SLOT = re.compile(r"\$\{secret:([^{}]+)\}")
 AUTHORIZATION = "Authorization"
 _SCHEMES = ("http", "https", "ws", "wss")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -218,10 +220,23 @@ def secret_name(entry_id: str, kind: str, name: str) -> str:
     return f"mcp_{entry_id[:40]}_{kind}_{plain}"
 
 
+def slot_name(entry_id: str, slot: str) -> str:
+    """Return under which name the value of a slot is kept."""
+    return secret_name(entry_id, "slot", slot)
+
+
+def slots_of(entry: ServerEntry) -> tuple[str, ...]:
+    """Return the names of the secrets inside an entry's texts, each once."""
+    config = entry.config
+    texts = (*config.args, *config.env.values(), *config.headers.values(), config.url)
+    return tuple(dict.fromkeys(slot for text in texts for slot in SLOT.findall(text)))
+
+
 def secret_refs(entry: ServerEntry) -> dict[str, str]:
-    """Return the names of the secrets that an entry refers to, by the variable or header that gets the value."""
+    """Return the names of the secrets that an entry refers to, by the variable, header or slot that gets the value."""
     values = {**entry.config.env, **entry.config.headers}
-    return {name: value[len(SECRET) :] for name, value in values.items() if value.startswith(SECRET)}
+    whole = {name: value[len(SECRET) :] for name, value in values.items() if value.startswith(SECRET)}
+    return {**{slot: slot_name(entry.id, slot) for slot in slots_of(entry)}, **whole}
 
 
 def written(entry: ServerEntry, before: JsonObject | None = None) -> JsonObject:

@@ -11,6 +11,7 @@ import msgspec
 from pilothouse.mcp.entries import (
     AUTHORIZATION,
     SECRET,
+    SLOT,
     check_url,
     checked,
     default_wire,
@@ -18,6 +19,8 @@ from pilothouse.mcp.entries import (
     secret_name,
     secret_refs,
     shown_url,
+    slot_name,
+    slots_of,
 )
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.servers import AuthType, ManualSource, Package, ServerEntry, ServerInput, ServerSettings, Source
@@ -85,7 +88,7 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
         keyfile_path=before.keyfile_path if before else None,
         config=config,
     )
-    secrets = {**put_env, **put_headers}
+    secrets = {**put_env, **put_headers, **_slots(body, entry)}
     gone = set(secret_refs(before).values()) - set(secret_refs(entry).values()) if before else set()
     return Draft(checked(entry), secrets, tuple(sorted(gone)))
 
@@ -158,7 +161,8 @@ def _values(
     for name, given in secret.items():
         kept = before.get(name)
         # What stood in the file in plain text is moved to the secrets.
-        value = kept if given is None and kept is not None and not kept.startswith(SECRET) else given
+        is_plain = kept is not None and not kept.startswith(SECRET) and not SLOT.search(kept)
+        value = kept if given is None and is_plain else given
         reference = secret_name(server_id, kind, name)
         if value is not None:
             put[reference] = value
@@ -166,7 +170,19 @@ def _values(
     return values, put
 
 
+def _slots(body: ServerInput, entry: ServerEntry) -> dict[str, str]:
+    """Return the secrets that stand inside the entry's texts."""
+    there = slots_of(entry)
+    for slot in body.secrets:
+        if slot not in there:
+            raise BadField((), f"Nothing in this server refers to ${{secret:{slot}}}.")
+        if re.search(r"[\r\n\0]", body.secrets[slot] or ""):
+            raise BadField((), f"The value of “{slot}” must be one line.")
+    return {slot_name(entry.id, slot): value for slot, value in body.secrets.items() if value is not None}
+
+
 def _auth_type(before: ServerEntry | None, env: Mapping[str, str], headers: Mapping[str, str]) -> AuthType:
     if before is not None and before.auth_type in {"keyfile", "oauth"}:
         return before.auth_type
-    return "api_key" if any(value.startswith(SECRET) for value in (*env.values(), *headers.values())) else "none"
+    values = (*env.values(), *headers.values())
+    return "api_key" if any(value.startswith(SECRET) or SLOT.search(value) for value in values) else "none"

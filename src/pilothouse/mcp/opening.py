@@ -100,19 +100,19 @@ class Sessions:
 
         config, kept = server.entry.config, server.around.catalogue.kept(server.entry)
         target = Target(
-            url=config.url,
+            url=values.address(config.url),
             wire=config.wire,
             headers=values.headers,
             subprotocols=config.subprotocols,
             certificate=config.trusted_certificate or "",
             access=self._access(server.entry),
-            remembered=Found(kept.wire, kept.url) if kept.url else None,
+            remembered=Found(kept.wire, values.address(kept.url)) if kept.url else None,
         )
         headers = f", headers: {', '.join(values.headers)}" if values.headers else ""
         server.history.line("host", "info", f"Connecting to {server.address}{headers}.")
         channel = channel_to(target)
         session = await connect(channel, options)
-        server.around.catalogue.remember(server.entry, channel.found.wire, channel.found.url)
+        server.around.catalogue.remember(server.entry, channel.found.wire, values.hidden(channel.found.url))
         return session
 
     def _access(self, entry: ServerEntry) -> Access | None:
@@ -145,10 +145,11 @@ class Sessions:
             strange[:] = strange or [text]
             options.on_garbage(text, why)
 
-        within = await asyncio.to_thread(self._sandbox, server, agreed) if agreed.sandbox else None
+        argv = tuple(values.filled(word) for word in agreed.argv)
+        within = await asyncio.to_thread(self._sandbox, server, agreed, argv) if agreed.sandbox else None
         channel = Stdio(
             Launch(
-                argv=agreed.argv,
+                argv=argv,
                 env=values.env,
                 cwd=agreed.folder,
                 on_stderr=said,
@@ -171,7 +172,7 @@ class Sessions:
         return session
 
     def _sandbox(
-        self, server: Server, agreed: Agreed
+        self, server: Server, agreed: Agreed, argv: tuple[str, ...]
     ) -> Callable[[Mapping[str, str]], AbstractContextManager[Enclosed]]:
         """Return what puts a server into its sandbox; raise a PilothouseError where there is none."""
         encloser, rooms = self._encloser, server.around.rooms
@@ -184,7 +185,7 @@ class Sessions:
         def within(environment: Mapping[str, str]) -> AbstractContextManager[Enclosed]:
             return encloser.enclosed(
                 Enclosing(
-                    argv=agreed.argv,
+                    argv=argv,
                     environment=environment,
                     folder=folder,
                     room=room,

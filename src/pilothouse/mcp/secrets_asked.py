@@ -35,3 +35,8 @@ def _is_secret(name: str, field: JsonObject) -> bool:
     said = (_SEAM.sub(" ", name).replace("_", " "), name, str(field.get("title") or ""))
     # A description may say “never your password”: only what the field is called counts.
     return any(_WORDS.search(text) for text in said)
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a variable of this name holds a secret, as far as its name says."""
+    return _is_secret(name, {}) or re.search(r"(?i)(^|[_-])(key|pat|auth|dsn)$", name) is not None

@@ -18,7 +18,7 @@ _TOO_MANY = 429
 TURNED_AWAY = frozenset({_TOO_MANY, 502, 503, 504})
 
 # How a value is given in a terminal.
-ValueOption = Literal["--secret-env", "--secret-header"]
+ValueOption = Literal["--secret-env", "--secret-header", "--secret"]
 
 
 class Hopeless(ChannelError):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.mcp.entries import AUTHORIZATION, SECRET, BadEntry, address_of
+from pilothouse.mcp.entries import AUTHORIZATION, SECRET, SLOT, BadEntry, address_of, slots_of
 from pilothouse.mcp.names import slug
 from pilothouse.mcp.pushing import NOTE
 from pilothouse.mcp.server import Server
@@ -45,6 +45,7 @@ def view(server: Server) -> ServerView:
         address=server.address,
         settings=_settings(entry.config),
         secret_names=tuple(name for name, value in _values(entry).items() if _is_secret(name, value)),
+        secret_slots=slots_of(entry),
         tool_count=tools["offered"],
         changed_tools=tools["changed"],
         quarantined_tools=tools["quarantined"],
@@ -146,4 +147,4 @@ def _values(entry: ServerEntry) -> dict[str, str]:
 
 def _is_secret(name: str, value: str) -> bool:
     # A token that stands in the file in plain text is still nobody's business.
-    return value.startswith(SECRET) or name.lower() == AUTHORIZATION.lower()
+    return value.startswith(SECRET) or (name.lower() == AUTHORIZATION.lower() and not SLOT.search(value))

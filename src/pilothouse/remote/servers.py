@@ -5,12 +5,14 @@ from __future__ import annotations
 from pilothouse.remote.calling import Calling, at
 from pilothouse.types.servers import (
     ConsentGiven,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ServerInput,
     ServerList,
     ServerLog,
     ServerPatch,
+    ServersSwitch,
     ServerTest,
     ServerView,
     StatusReport,
@@ -90,6 +92,14 @@ class RemoteServers:
     async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
         """Start or stop recording messages."""
         return await self._calling.ask("PUT", "/api/traffic", TrafficPage, body=body)
+
+    async def switch_servers(self, owner: str, body: ServersSwitch) -> ServerList:
+        """Switch several servers on or off at once."""
+        return await self._calling.ask("PATCH", "/api/servers", ServerList, body=body)
+
+    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
+        """Return what the servers of another program's file leave open."""
+        return await self._calling.ask("POST", "/api/servers/import/questions", ImportQuestions, body=body)
 
     async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
         """Add the servers of another program's file; none starts without consent."""

@@ -14,12 +14,14 @@ from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode
 from pilothouse.types.servers import (
     ConsentGiven,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ServerInput,
     ServerList,
     ServerLog,
     ServerPatch,
+    ServersSwitch,
     ServerTest,
     ServerView,
     StatusReport,
@@ -111,6 +113,18 @@ class ServerCommands:
     async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
         """Start or stop recording messages."""
         return await self._servers.switch_traffic(body)
+
+    async def switch_servers(self, owner: str, body: ServersSwitch) -> ServerList:
+        """Switch several servers on or off at once."""
+        _check_owner(owner)
+        servers = await self._servers.switch(body)
+        self.servers_changed()
+        return servers
+
+    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
+        """Return what the servers of another program's file leave open."""
+        _check_owner(owner)
+        return await self._servers.import_questions(body)
 
     async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
         """Add the servers of another program's file; none starts without consent."""

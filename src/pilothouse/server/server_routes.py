@@ -10,12 +10,14 @@ from msgspec import Meta
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
 from pilothouse.types.servers import (
     ConsentGiven,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ServerInput,
     ServerList,
     ServerLog,
     ServerPatch,
+    ServersSwitch,
     ServerTest,
     ServerView,
     StatusReport,
@@ -95,6 +97,16 @@ async def server_status(call: Call[None, NoQuery]) -> StatusReport:
     return await call.host.server_status(call.owner)
 
 
+async def switch_servers(call: Call[ServersSwitch, NoQuery]) -> ServerList:
+    """Switch several on or off."""
+    return await call.host.switch_servers(call.owner, call.body)
+
+
+async def import_questions(call: Call[ImportRequest, NoQuery]) -> ImportQuestions:
+    """Say what a file leaves open."""
+    return await call.host.import_questions(call.owner, call.body)
+
+
 async def import_servers(call: Call[ImportRequest, NoQuery]) -> ImportReport:
     """Take another program's servers."""
     return await call.host.import_servers(call.owner, call.body)
@@ -133,11 +145,27 @@ _ALL: tuple[AnyRoute, ...] = (
         summary="Add an MCP server; a local command starts only after consent.",
     ),
     Route(
+        method="PATCH",
+        path="/api/servers",
+        handler=switch_servers,
+        body=ServersSwitch,
+        reply=ServerList,
+        summary="Switch several MCP servers on or off at once.",
+    ),
+    Route(
         method="GET",
         path="/api/servers/status",
         handler=server_status,
         reply=StatusReport,
         summary="Latencies, errors and past states of all MCP servers.",
+    ),
+    Route(
+        method="POST",
+        path="/api/servers/import/questions",
+        handler=import_questions,
+        body=ImportRequest,
+        reply=ImportQuestions,
+        summary="What the servers of another program's settings file leave open: nothing is added.",
     ),
     Route(
         method="POST",

@@ -13,12 +13,14 @@ from pilothouse.types.ports import ModelSource
 from pilothouse.types.records import PastCall
 from pilothouse.types.servers import (
     ConsentGiven,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ServerInput,
     ServerList,
     ServerLog,
     ServerPatch,
+    ServersSwitch,
     ServerTest,
     ServerView,
     StatusReport,
@@ -226,6 +228,14 @@ class ServerAdmin(Protocol):
 
     async def switch_traffic(self, body: TrafficSwitch) -> TrafficPage:
         """Start or stop recording messages."""
+        ...
+
+    async def switch(self, body: ServersSwitch) -> ServerList:
+        """Switch several servers on or off, with one write."""
+        ...
+
+    async def import_questions(self, body: ImportRequest) -> ImportQuestions:
+        """Return what the servers of another program's file leave open."""
         ...
 
     async def import_file(self, body: ImportRequest) -> ImportReport:

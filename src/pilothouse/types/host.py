@@ -55,12 +55,14 @@ from pilothouse.types.runs import Run
 from pilothouse.types.searching import IndexView
 from pilothouse.types.servers import (
     ConsentGiven,
+    ImportQuestions,
     ImportReport,
     ImportRequest,
     ServerInput,
     ServerList,
     ServerLog,
     ServerPatch,
+    ServersSwitch,
     ServerTest,
     ServerView,
     StatusReport,
@@ -381,6 +383,14 @@ class Servers(Protocol):
 
     async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
         """Start or stop recording messages."""
+        ...
+
+    async def switch_servers(self, owner: str, body: ServersSwitch) -> ServerList:
+        """Switch several servers on or off at once."""
+        ...
+
+    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
+        """Return what the servers of another program's file leave open."""
         ...
 
     async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:

@@ -68,7 +68,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     # What follows the package on the command line, or the arguments of a plain command.
     args: tuple[str, ...] = ()
-    # A value is literal or "secret:NAME".
+    # A value is literal or "secret:NAME". In it, as in arguments, headers and the URL, "${secret:NAME}" stands for a
+    # secret of this server.
     env: dict[str, str] = {}
     cwd: str | None = None
     url: str = ""
@@ -183,6 +184,8 @@ class ServerView(Frozen, frozen=True):
     consent: Consent | None = None
     # What a careful reader would notice about its name and its address.
     warnings: tuple[str, ...] = ()
+    # What stands as "${secret:NAME}" in its arguments, variables, headers or URL.
+    secret_slots: tuple[str, ...] = ()
 
 
 class ServerList(Frozen, frozen=True):
@@ -319,12 +322,40 @@ class ServerTest(Frozen, frozen=True):
     seconds: float = 0.0
 
 
+class ImportQuestion(Frozen, frozen=True):
+    """Something that another program would have filled in, and that only the person knows."""
+
+    # "input:token", "env:TOKEN", "workspaceFolder": the key of its answer.
+    id: str
+    label: str
+    secret: bool
+    options: tuple[str, ...] = ()
+    # What it is when nothing is typed.
+    default: str = ""
+    # An environment variable that is set here; the answer null takes its value.
+    is_set: bool = False
+    # Who needs it.
+    servers: tuple[str, ...] = ()
+
+
+class ImportQuestions(Frozen, frozen=True):
+    """What to ask before a file is imported."""
+
+    questions: tuple[ImportQuestion, ...]
+
+
 class ImportedServer(Frozen, frozen=True):
     """One entry of an imported file: added, or why not."""
 
     name: str
     outcome: Literal["added", "known", "refused"]
     reason: str = ""
+    # Of an added one.
+    id: str = ""
+    # Whether the other program had it switched off.
+    was_off: bool = False
+    # What was taken over in another way, left out, or is still missing: one sentence each.
+    notes: tuple[str, ...] = ()
 
 
 class ImportReport(Frozen, frozen=True):
@@ -363,6 +394,8 @@ class ServerInput(_Body, frozen=True):
     plain_headers: dict[str, str] = {}
     # A bearer token.
     token: str | None = None
+    # What "${secret:NAME}" in the fields above and in the URL stands for; null keeps the secret that is there.
+    secrets: dict[str, str | None] = {}
     cwd: str | None = None
     subprotocols: tuple[str, ...] = ()
     always_on: bool = False
@@ -414,6 +447,15 @@ class ImportRequest(_Body, frozen=True):
     text: str
     # Where it comes from, for the record: "Claude Desktop", a file name.
     origin: str = ""
+    # To the questions of the file, by their ids; null takes the value of the environment variable.
+    answers: dict[str, str | None] = {}
+
+
+class ServersSwitch(_Body, frozen=True):
+    """Several servers are switched on or off at once."""
+
+    ids: tuple[str, ...]
+    enabled: bool
 
 
 class TrafficSwitch(_Body, frozen=True):

@@ -134,8 +134,11 @@ SCHEMA_PATTERN_CHARS = 1_000
 GUIDE_TOOL_CHARS = 160
 GUIDE_INSTRUCTIONS_CHARS = 1_500
 GUIDE_CHARS = 12_000
-# Another program's settings file.
+# Another program's settings file, and the servers in it: each is looked at, shown and kept.
 IMPORT_BYTES = 1024 * 1024
+IMPORT_SERVERS = 500
+# A file of variables that such an entry names.
+ENV_FILE_BYTES = 64 * 1024
 # A person waits for a tool tried by hand, or for a server's test, at most this long.
 TRY_TIMEOUT = 120.0
 # A server that says all the time that its tools changed is asked this often at most.
