@@ -1,11 +1,15 @@
-"""Scripts for the scripted model."""
+"""Scripts for the scripted model, a server, and what a failed command says."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.support.commands import Outcome
+from tests.support.mcp_servers import scripted
 
 Script = Callable[[str], str]
 
@@ -20,3 +24,38 @@ def script(tmp_path: Path) -> Script:
         return f"scripted:{path}"
 
     return write
+
+
+class Echo:
+    """The server's command, and what it was sent."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._record = folder / "record"
+        self._options = options
+
+    @property
+    def command(self) -> list[str]:
+        return scripted("--record", self._record, "--say", "A line in the log.", *self._options)
+
+    @property
+    def was_started(self) -> bool:
+        return self._record.exists()
+
+    def called(self) -> list[str]:
+        """Return the tools that were called, in order."""
+        lines = self._record.read_text().splitlines() if self._record.exists() else []
+        messages = [json.loads(line) for line in lines]
+        return [message["params"]["name"] for message in messages if message.get("method") == "tools/call"]
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Echo:
+    """A server that was never started."""
+    return Echo(tmp_path)
+
+
+def assert_told(done: Outcome, code: int, *parts: str) -> None:
+    assert done.code == code, done
+    assert "Traceback" not in done.err
+    for part in parts:
+        assert part in done.err, done.err

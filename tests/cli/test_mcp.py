@@ -15,7 +15,7 @@ import pytest
 
 from pilothouse.cli.server_form import ServerForm
 from pilothouse.cli.server_input import new_server
-from tests.cli.conftest import Script
+from tests.cli.conftest import Echo, Script, assert_told
 from tests.support.certificates import SelfSigned
 from tests.support.commands import Outcome, Screen, pilothouse, server
 from tests.support.mcp_servers import scripted
@@ -25,34 +25,6 @@ from tests.support.tiny_http import Answer, TinyHttp
 pytestmark = pytest.mark.slow
 
 FINGERPRINT = re.compile(r"--consent ([0-9a-f]{64})")
-
-
-class Echo:
-    """The server's command, and what it was sent."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        self._record = folder / "record"
-        self._options = options
-
-    @property
-    def command(self) -> list[str]:
-        return scripted("--record", self._record, "--say", "A line in the log.", *self._options)
-
-    @property
-    def was_started(self) -> bool:
-        return self._record.exists()
-
-    def called(self) -> list[str]:
-        """Return the tools that were called, in order."""
-        lines = self._record.read_text().splitlines() if self._record.exists() else []
-        messages = [json.loads(line) for line in lines]
-        return [message["params"]["name"] for message in messages if message.get("method") == "tools/call"]
-
-
-@pytest.fixture
-def echo(tmp_path: Path) -> Echo:
-    """A server that was never started."""
-    return Echo(tmp_path)
 
 
 def consented(home: Path, echo: Echo) -> None:
@@ -67,13 +39,6 @@ def consented(home: Path, echo: Echo) -> None:
 
 def calling(script: Script, tool: str, arguments: str = "{}") -> str:
     return script(f"- [{{call: {tool}, arguments: {arguments}}}]\n- It said so.")
-
-
-def assert_told(done: Outcome, code: int, *parts: str) -> None:
-    assert done.code == code, done
-    assert "Traceback" not in done.err
-    for part in parts:
-        assert part in done.err, done.err
 
 
 @pytest.mark.case("SPAWN-01")
@@ -241,69 +206,6 @@ def test_what_a_server_wrote_outlives_the_command_that_started_it(home: Path, ec
     assert "initialize OK" in logged.out
     lines = [json.loads(line) for line in pilothouse(home, "mcp", "logs", "echo", "--json").out.splitlines()]
     assert "A line in the log." in [line["text"] for line in lines]
-
-
-@pytest.mark.case("SPAWN-01")
-def test_an_import_starts_nothing(home: Path, echo: Echo, tmp_path: Path) -> None:
-    file = tmp_path / "claude_desktop_config.json"
-    servers = {
-        "Mine": {"command": echo.command[0], "args": echo.command[1:], "env": {"A_KEY": "sk-a-secret-of-mine"}},
-        "Far": {"url": "https://mcp.example/mcp"},
-        "Odd": {"args": []},
-    }
-    file.write_text(json.dumps({"mcpServers": servers}))
-    done = pilothouse(home, "mcp", "import", str(file))
-    assert done.code == 1
-    assert re.findall(r"^(\w+): (\w+)", done.out, re.MULTILINE) == [
-        ("Mine", "added"),
-        ("Far", "added"),
-        ("Odd", "refused"),
-    ]
-    assert "Nothing was started" in done.err
-    assert pilothouse(home, "mcp", "import", str(file)).out.startswith("Mine: known")
-    listed = pilothouse(home, "mcp", "list", "--json")
-    assert "sk-a-secret-of-mine" not in listed.out
-    states = {one["name"]: one["state"] for one in json.loads(listed.out)["servers"]}
-    assert states == {"Mine": "needs_consent", "Far": "disabled"}
-    assert not echo.was_started
-    assert_told(pilothouse(home, "mcp", "import", "/nowhere.json"), 2, "cannot be read")
-    assert_told(pilothouse(home, "mcp", "import", "-", stdin="nonsense"), 2, "not JSON")
-
-
-def test_an_import_asks_in_the_terminal_and_switches_several_on(home: Path, echo: Echo, tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    (project / ".vscode").mkdir(parents=True)
-    file = project / ".vscode" / "mcp.json"
-    program, *arguments = echo.command
-    started = {"command": program, "args": arguments}
-    servers = {
-        "Mine": {**started, "env": {"AUTH": "Bearer ${input:key}", "PLACE": "${workspaceFolder}"}},
-        "Other": started,
-    }
-    inputs = [{"type": "promptString", "id": "key", "description": "The key of mine", "password": True}]
-    file.write_text(json.dumps({"inputs": inputs, "servers": servers}))
-    with Screen(home, ["mcp", "import", str(file)]) as screen:
-        screen.until(r"The key of mine \(for Mine\)")
-        screen.until("Value")
-        screen.type("sk-typed-by-hand\r")
-        screen.until(r"folder of the project")
-        screen.until(re.escape(str(project)[-20:]))
-        screen.type("\r")
-        screen.until("Mine: added")
-        screen.until(r"these 2 now.*\[y/N\]")
-        screen.type("y\r")
-        for _ in servers:
-            screen.until(r"Start it\? \[y/N\]")
-            screen.type("y\r")
-            screen.until(r"offers \d+ tools")
-        assert screen.ended() == 0
-        assert "sk-typed-by-hand" not in screen.text
-    assert "sk-typed-by-hand" not in (home / "config.json").read_text()
-    assert "Bearer ${secret:key}" in (home / "config.json").read_text()
-    again = pilothouse(home, "mcp", "enable", "mine", "other")
-    assert (again.code, len(again.out.splitlines())) == (0, 2)
-    done = pilothouse(home, "mcp", "edit", "mine", "--secret", "key", stdin="sk-another\n")
-    assert done.code == 0, done
 
 
 def _conversations(home: Path) -> int:

@@ -139,7 +139,7 @@ async def test_as_many_servers_as_a_file_may_have_are_imported_and_listed_at_onc
         writes += 1
         await change(*args)  # type: ignore[arg-type]
 
-    hosted.file.change = counted  # type: ignore[method-assign]
+    hosted.file.change = counted  # type: ignore[assignment, method-assign]
     began = time.monotonic()
     report = await imported(hosted, file)
     took = time.monotonic() - began

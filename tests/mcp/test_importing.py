@@ -79,9 +79,9 @@ def test_vs_code_with_comments_inputs_and_folders() -> None:
     assert here.body is None
     assert "workspaceFolder" in here.problem
     assert asked(VS_CODE)["workspaceFolder"].servers == ("here",)
-    *_, here = taken(VS_CODE, {"workspaceFolder": "/home/me/project"})
+    *_, here = taken(VS_CODE, {"workspaceFolder": "/srv/project"})
     assert here.body is not None
-    assert here.body.command == "/home/me/project/server"
+    assert here.body.command == "/srv/project/server"
 
 
 def test_cursor_and_its_byte_order_mark() -> None:
@@ -123,7 +123,7 @@ def test_a_secret_input_in_the_arguments_is_asked_for_and_stays_a_secret() -> No
 
 def test_what_is_known_here_is_filled_in() -> None:
     entry = {"command": "${userHome}/x", "args": ["a${/}b", "a${pathSeparator}b", "${workspaceFolderBasename}"]}
-    body, said = one(entry, {"workspaceFolder": "/home/me/project"})
+    body, said = one(entry, {"workspaceFolder": "/srv/project"})
     assert (body.command, body.args) == (f"{Path.home()}/x", ("a/b", "a/b", "project"))
     assert said == ""
 
