@@ -79,6 +79,7 @@ export function aServer(fields: Partial<ServerView> = {}): ServerView {
     settings: {},
     secretNames: [],
     secretSlots: [],
+    protocolNote: "",
     toolCount: 2,
     changedTools: 0,
     quarantinedTools: 0,
