@@ -27,6 +27,7 @@ from pilothouse.types.access import Access
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.terminals import Ran, SandboxKind, TerminalSettings
 from tests.support.terminals import HOLDING, KINDS, AtTerminal, alive, at_terminal, gone, sandbox
+from tests.support.tools import Silent
 from tests.support.waiting import eventually
 
 SMALL = Caps(tasks=60, file_bytes=1024**2, memory_bytes=512 * 1024**2)
@@ -450,7 +451,7 @@ async def test_a_session_of_a_conversation_is_reached_by_no_other(terminal: AtTe
         for session_id in (terminal.conversation_id, "", "../c", "c_another"):
             given: dict[str, object] = {"operation": operation, "input": "id\r\n", "session_id": session_id}
             assert isinstance(await terminal.tool.access(given, other), ToolOutput) or operation.startswith("get")
-            output = await terminal.tool.execute(given, other, _Deaf())
+            output = await terminal.tool.execute(given, other, Silent())
             assert isinstance(output, ToolOutput)
             assert output.error is not None
     assert terminal.terminals.session(terminal.conversation_id).running
@@ -484,11 +485,6 @@ async def test_a_command_that_nothing_holds_may_bring_strangers_words_without_a_
     async with at_terminal(home, work) as terminal:
         assert (await terminal.touched("run_command", command="git log")).brings == {"private"}
         assert (await terminal.touched("get_terminal_output")).brings == {"private"}
-
-
-class _Deaf:
-    def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """Take no notice."""
 
 
 async def test_hidden_escape_sequences_of_a_command_do_not_reach_the_model(terminal: AtTerminal) -> None:

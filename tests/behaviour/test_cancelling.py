@@ -155,7 +155,7 @@ async def test_stopping_one_call_reaches_the_server_and_the_run_goes_on(home: Pa
 @pytest.mark.case("TMO-08", "TMO-11", "F-04")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_call_whose_time_is_over_is_stopped_at_the_server_and_is_no_cancel(home: Path, wire: Wire) -> None:
-    async with sleeping(wire, home, times=ToolTimes(idle=0.5)) as (chat, there, run_id):
+    async with sleeping(wire, home, times=ToolTimes(total=0.5)) as (chat, there, run_id):
         await told(there)
         assert (await chat.settled(run_id)).status == "completed"
         (call,) = await chat.items("tool_call")

@@ -37,12 +37,12 @@ class Mine:
     """A server's tool that works until it is told to stop, and remembers how it ended."""
 
     def __init__(
-        self, *, idle: float = 30.0, total: float = 600.0, stubborn: bool = False, server: str = "Mine"
+        self, *, total: float = 600.0, quiet: float | None = 30.0, stubborn: bool = False, server: str = "Mine"
     ) -> None:
         self.begun, self.go, self.told = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.feedback: CallFeedback | None = None
         self.tool = ToolOf("mine__dig", server=server)
-        self.tool.times = CallTimes(idle, total)
+        self.tool.times = CallTimes(total, quiet)
         self.tool.reporting = self.dig
         self.stubborn = stubborn
 
@@ -168,8 +168,8 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
 
 
 @pytest.mark.case("TMO-08", "TMO-11", "TMO-12", "F-04", "TCL-07", "ERR-01", "ERR-02", "ERR-03")
-async def test_a_call_that_goes_silent_times_out_and_its_server_is_told(home: Path) -> None:
-    mine = Mine(idle=0.08)
+async def test_a_call_whose_time_is_over_times_out_and_its_server_is_told(home: Path) -> None:
+    mine = Mine(total=0.08)
     async with digging(home, mine) as (chat, run_id):
         assert (await chat.settled(run_id)).status == "completed"
         assert mine.told.is_set()
@@ -187,7 +187,7 @@ async def test_a_call_that_goes_silent_times_out_and_its_server_is_told(home: Pa
 
 @pytest.mark.case("TMO-09")
 async def test_a_built_in_tool_times_out_in_its_own_words(home: Path) -> None:
-    mine = Mine(idle=0.05, total=0.05, server="")
+    mine = Mine(total=0.05, quiet=None, server="")
     async with digging(home, mine) as (chat, run_id):
         await chat.settled(run_id)
         call = await the_call(chat)
@@ -195,8 +195,8 @@ async def test_a_built_in_tool_times_out_in_its_own_words(home: Path) -> None:
 
 
 @pytest.mark.case("F-04", "TMO-13")
-async def test_progress_keeps_a_call_alive_until_its_cap(home: Path) -> None:
-    mine = Mine(idle=0.15, total=0.5)
+async def test_progress_does_not_move_the_end_of_a_calls_time(home: Path) -> None:
+    mine = Mine(total=0.5)
     async with digging(home, mine) as (chat, run_id):
         began = time.monotonic()
         settled = asyncio.ensure_future(chat.settled(run_id))
@@ -211,10 +211,10 @@ async def test_progress_keeps_a_call_alive_until_its_cap(home: Path) -> None:
 
 @pytest.mark.case("TMO-13")
 async def test_a_person_may_keep_waiting(home: Path) -> None:
-    mine = Mine(idle=0.4, total=0.4)
+    mine = Mine(total=0.4)
     async with digging(home, mine) as (chat, run_id):
         began = time.monotonic()
-        await asyncio.sleep(mine.tool.times.idle / 2)
+        await asyncio.sleep(mine.tool.times.total / 2)
         call = await the_call(chat)
         await chat.api.keep_waiting(ME, call.id)
         await heard(chat, lambda event: _deadline(event) > call.data["deadlineAt"])
@@ -222,6 +222,45 @@ async def test_a_person_may_keep_waiting(home: Path) -> None:
         assert time.monotonic() - began >= 0.55
         with pytest.raises(PilothouseError):
             await chat.api.keep_waiting(ME, call.id)
+
+
+@pytest.mark.case("TMO-11", "TMO-13", "PRF-03")
+async def test_a_call_of_which_nothing_is_heard_goes_on_and_readers_are_told(home: Path) -> None:
+    mine = Mine(quiet=0.05)
+    async with digging(home, mine) as (chat, run_id):
+        quiet = await heard(chat, lambda event: isinstance(event, ItemUpdated) and bool(event.data.get("quietSince")))
+        assert isinstance(quiet, ItemUpdated)
+        assert quiet.data["quietSince"] <= time.time() - 0.05
+        # Whoever comes later is told too, and a person who waits is not told of it again.
+        call = await the_call(chat)
+        await heard(chat, lambda event: isinstance(event, ItemUpdated) and bool(event.data.get("quietSince")))
+        await chat.api.keep_waiting(ME, call.id)
+        await heard(chat, lambda event: isinstance(event, ItemUpdated) and event.data.get("quietSince", 0) is None)
+        assert mine.feedback is not None
+        mine.feedback.sign()
+        await heard(chat, lambda event: isinstance(event, ItemUpdated) and bool(event.data.get("quietSince")))
+        mine.go.set()
+        assert (await chat.settled(run_id)).status == "completed"
+        call = await the_call(chat)
+        assert (call.status, call.text, call.data["quietSince"]) == ("completed", "coal", None)
+
+
+@pytest.mark.case("TMO-04", "PRF-03")
+async def test_the_time_in_which_a_call_cannot_begin_is_not_its_own(home: Path) -> None:
+    mine = Mine(total=0.3, quiet=0.05)
+    async with digging(home, mine) as (chat, run_id):
+        assert mine.feedback is not None
+        mine.feedback.waits("Starting Mine...")
+        held = await heard(chat, lambda event: isinstance(event, ItemUpdated) and "progress" in event.data)
+        assert isinstance(held, ItemUpdated)
+        assert (held.data["progress"]["message"], held.data["deadlineAt"]) == ("Starting Mine...", None)
+        await asyncio.sleep(0.4)
+        call = await the_call(chat)
+        assert (call.status, call.data.get("quietSince")) == ("streaming", None)
+        mine.feedback.begins()
+        await heard(chat, lambda event: _deadline(event) > time.time())
+        await chat.settled(run_id)
+        assert (await the_call(chat)).status == "timed_out"
 
 
 @pytest.mark.case("TMO-10")
@@ -285,7 +324,7 @@ async def test_a_reader_that_leaves_stops_nothing(home: Path) -> None:
 @pytest.mark.parametrize("by", ["call", "run", "timeout"])
 async def test_an_answer_that_comes_too_late_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     monkeypatch.setattr(limits, "CANCEL_GRACE", 0.05)
-    mine = Mine(stubborn=True, idle=0.1 if by == "timeout" else 30.0)
+    mine = Mine(stubborn=True, total=0.1 if by == "timeout" else 30.0)
     async with digging(home, mine) as (chat, run_id):
         if by == "call":
             await chat.api.cancel_call(ME, (await the_call(chat)).id)

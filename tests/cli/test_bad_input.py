@@ -43,7 +43,7 @@ def test_a_wrong_word_on_the_command_line_is_told_with_the_right_one(home: Path)
     [
         (("policy", "add", "maybe"), "Invalid value for 'VERDICT': 'maybe' is not one of 'allow', 'ask', 'deny'."),
         (("conversations", "list", "--limit", "0"), "it should be greater than or equal to 1."),
-        (("mcp", "edit", "x", "--idle-timeout", "long"), "it should be a valid number"),
+        (("mcp", "edit", "x", "--timeout", "long"), "it should be a valid number"),
         (("policy", "check"), "Missing argument 'TOOL'."),
         (("run", "one", "two"), "unexpected extra argument"),
     ],

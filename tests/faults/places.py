@@ -19,8 +19,8 @@ from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Str
 from tests.support.tiny_http import Answer, TinyHttp
 
 SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
-# No call of the simulation takes longer than this without a word.
-TIMES = ToolTimes(idle=1.5, total=4.0)
+# No call of the simulation takes longer than this.
+TIMES = ToolTimes(total=3.0)
 TEXT: JsonObject = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NAMES = ("echo", "sleep", "late", "fail", "big", "raw", "progress", "ask", "exit", "deaf", "flood")
 GARBAGE = (

@@ -138,13 +138,13 @@ async def test_only_a_server_whose_entry_changed_is_touched(hosted: Hosted, scri
     second = await hosted.add(scripted(name="Second"))
     pids = [text(await hosted.call_when_known(f"{name}.pid")) for name in ("first", "second")]
     # A time limit touches nothing that runs; another folder is another process.
-    await hosted.admin.update(first.id, scripted(name="First", times=ToolTimes(idle=5)))
+    await hosted.admin.update(first.id, scripted(name="First", times=ToolTimes(total=5)))
     changed = await hosted.admin.update(second.id, scripted(name="Second", cwd="/"))
     assert changed.state == "needs_consent"
     assert changed.consent is not None
     assert any("Folder" in line for line in changed.consent.changes)
     assert text(await hosted.call("first.pid")) == pids[0]
-    assert (await hosted.tools())["first.pid"].times_for({}).idle == 5
+    assert (await hosted.tools())["first.pid"].times_for({}).total == 5
     await gone(int(pids[1]))
 
 

@@ -51,30 +51,33 @@ async def test_a_server_elsewhere_that_does_not_shake_hands_is_given_up_after_a_
     assert "within 0.3 s" in tested.message
 
 
-@pytest.mark.case("TMO-02")
-async def test_a_servers_tool_has_thirty_seconds_without_progress_and_ten_minutes_in_all(
-    hosted: Hosted, scripted: Scripted
-) -> None:
+@pytest.mark.case("TMO-02", "TMO-11", "PRF-03")
+async def test_a_servers_tool_has_ten_minutes_whatever_the_models_window(hosted: Hosted, scripted: Scripted) -> None:
     await hosted.add(scripted())
     tool = (await hosted.tools_when_known("scripted.echo"))["scripted.echo"]
-    assert call_times(tool, {}, ToolTimeouts(), WINDOW) == CallTimes(30.0, 600.0)
+    assert limits.NO_SIGN == 30
+    for window in (WINDOW, 4_000):
+        assert call_times(tool, {}, ToolTimeouts(), window) == CallTimes(600.0, limits.NO_SIGN)
 
 
 @pytest.mark.case("TMO-02")
 async def test_a_server_and_each_of_its_tools_may_have_other_times(hosted: Hosted, scripted: Scripted) -> None:
-    own = {"sleep": ToolTimes(idle=120, total=900), "echo": ToolTimes(idle=5)}
-    await hosted.add(scripted(times=ToolTimes(idle=45, total=300), tool_times=own))
+    own = {"sleep": ToolTimes(total=900), "echo": ToolTimes()}
+    await hosted.add(scripted(times=ToolTimes(total=300), tool_times=own))
     tools = await hosted.tools_when_known("scripted.echo")
-    times = {name: call_times(tools[f"scripted.{name}"], {}, FREELY, WINDOW) for name in ("fail", "sleep", "echo")}
-    assert times == {"fail": CallTimes(45, 300), "sleep": CallTimes(120, 900), "echo": CallTimes(5, 300)}
+    times = {
+        name: call_times(tools[f"scripted.{name}"], {}, ToolTimeouts(), 4_000).total
+        for name in ("fail", "sleep", "echo")
+    }
+    assert times == {"fail": 300, "sleep": 900, "echo": 300}
 
 
 @pytest.mark.case("TMO-02")
 def test_a_built_in_tool_has_five_minutes() -> None:
-    assert call_times(Think(), {}, FREELY, WINDOW) == CallTimes(300.0, 300.0)
+    assert call_times(Think(), {}, FREELY, WINDOW) == CallTimes(300.0)
     named = ToolTimeouts(align_with_model=False, default=60, tools={"look": 7})
-    assert call_times(Think(), {}, named, WINDOW).idle == 60
-    assert call_times(ToolOf("look"), {}, named, WINDOW).idle == 7
+    assert call_times(Think(), {}, named, WINDOW).total == 60
+    assert call_times(ToolOf("look"), {}, named, WINDOW).total == 7
 
 
 @pytest.mark.case("NAM-16")

@@ -25,17 +25,25 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused, ToolRequest
 from pilothouse.types.selection import Selection
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
+from tests.support.tools import Silent
 from tests.support.waiting import eventually
 
 
-class Progress:
+class Progress(Silent):
     """Keeps what a tool told while it worked."""
 
     def __init__(self) -> None:
+        self.signs = 0
         self.told: list[tuple[float | None, float | None, str]] = []
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         self.told.append((done, total, message))
+
+    def sign(self) -> None:
+        self.signs += 1
+
+    def waits(self, why: str) -> None:
+        self.told.append((None, None, why))
 
 
 class Hosted:

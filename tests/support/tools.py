@@ -43,6 +43,15 @@ class Silent:
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Take no notice."""
 
+    def sign(self) -> None:
+        """Take no notice."""
+
+    def waits(self, why: str) -> None:
+        """Take no notice."""
+
+    def begins(self) -> None:
+        """Take no notice."""
+
 
 async def echo(arguments: JsonObject, context: CallContext) -> ToolOutput:
     """Give the arguments back."""
@@ -64,7 +73,7 @@ class ToolOf:
     ) -> None:
         self.name = name
         self.effects = effects
-        self.times = CallTimes(idle=timeout, total=timeout)
+        self.times = CallTimes(timeout)
         self.server = server
         self.qualified_name = name.replace("__", ".", 1)
         self.grant_key = name

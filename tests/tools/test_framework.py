@@ -79,7 +79,7 @@ async def test_every_tool_has_the_whole_interface(host: OpenHost, tmp_path: Path
         assert isinstance(access, Access), f"{name}: {access}"
         assert access.operation.partition(".")[0] == name
         assert access.effects <= tool.effects
-        assert 0 < tool.times_for(given).idle <= tool.times_for(given).total
+        assert tool.times_for(given).total > 0
         shown = tool.shown(given)
         assert shown.summary == tool.display(given)
         assert (bool(shown.action), bool(shown.action_display_name), shown.icon != "tool") == (True, True, True)
@@ -171,7 +171,7 @@ class Add:
 
     name = "add"
     effects: frozenset[Effect] = frozenset()
-    times = CallTimes(idle=3.0, total=4.0)
+    times = CallTimes(4.0, 3.0)
     properties: ClassVar[JsonObject] = {"a": {"type": "integer"}, "b": {"type": "integer"}}
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access:
@@ -203,7 +203,7 @@ async def test_one_tool_routes_to_its_operations() -> None:
     assert list(SUMS.spec.input_schema["properties"]) == ["operation", "a", "b", "where"]
     output = await SUMS.execute({"operation": "add", "a": 2, "b": "3"}, CONTEXT, Silent())
     assert output == ToolOutput(text="5")
-    assert SUMS.times_for({"operation": "keep"}) == CallTimes(3.0, 4.0)
+    assert SUMS.times_for({"operation": "keep"}) == CallTimes(4.0, 3.0)
     assert SUMS.display({"operation": "add", "a": 7}) == "Adding 7"
     assert SUMS.operation_effects == {"sums.add": frozenset(), "sums.keep": frozenset({"writes"})}
 

@@ -134,7 +134,7 @@ class Calls:
         }
         kept: JsonObject = {"state": paused.state, "questions": {ask: item.id for ask, item in created.items()}}
         tell("waiting", call)
-        data: JsonObject = {"paused": kept, "deadlineAt": None}
+        data: JsonObject = {"paused": kept, "deadlineAt": None, "quietSince": None}
         pausing = self._recorder.phase(call, "input_required", status="waiting", data=data)
         await self._journal.write(pausing, *(ItemCreated(item=item) for item in created.values()))
 
@@ -151,7 +151,7 @@ class Calls:
             return False
         facts = begun(permit.decision, ready.access)
         times = call_times(tool, ready.arguments, self._setting.timeouts, self._setting.context_window)
-        facts |= {"timeoutSeconds": times.idle, "deadlineAt": time.time() + times.idle, "paused": None}
+        facts |= {"timeoutSeconds": times.total, "deadlineAt": time.time() + times.total, "paused": None}
         # The intent is written first: a call whose end is not in the timeline may have happened.
         await self._journal.write(self._recorder.phase(call, "executing", status="streaming", data=facts))
         tell("executing", call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-from pilothouse.agent.deadline import Deadline
+from pilothouse.agent.deadline import Deadline, Silence
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallTimes, Journal, Results, Tool, ToolError, ToolOutput, ToolPaused
@@ -33,19 +33,52 @@ class Execution:
         self._task: asyncio.Task[ToolOutput | ToolPaused] | None = None
         self.last_progress: JsonObject | None = None
         self._over: asyncio.Future[Literal["done", "timeout", "cancel"]] = asyncio.get_running_loop().create_future()
-        self._deadline = Deadline(times, lambda: self._end("timeout"))
+        self._deadline = Deadline(times.total, lambda: self._end("timeout"))
+        self._silence = None if times.quiet is None else Silence(times.quiet, self._tell_silence)
+        self.sign()
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Take what the tool tells; an answer that came too late to count tells nothing."""
-        if not self._over.done():
-            self._deadline.restart()
-            self.last_progress = self._results.masked({"done": done, "total": total, "message": message})
-            self._journal.note(self._id, {"progress": self.last_progress, "deadlineAt": self._deadline.at})
+        self.sign()
+        self._tell_progress({"done": done, "total": total, "message": message})
+
+    def sign(self) -> None:
+        """Take a sign of life."""
+        if self._silence is not None and not self._over.done():
+            self._silence.heard()
+
+    def waits(self, why: str) -> None:
+        """Hold the clock, and tell what is waited for."""
+        if self._silence is not None:
+            self._silence.accept()
+            self._silence.stop()
+        self._deadline.stop()
+        self._tell_progress({"done": None, "total": None, "message": why})
+
+    def begins(self) -> None:
+        """Let the clock run from now on."""
+        if self._over.done():
+            return
+        self._deadline.begin()
+        self.sign()
+        if self.last_progress is not None:
+            self._tell_progress({"done": None, "total": None, "message": ""})
 
     def keep_waiting(self) -> None:
         """Give it more time."""
         self._deadline.extend()
+        if self._silence is not None:
+            self._silence.accept()
         self._journal.note(self._id, {"deadlineAt": self._deadline.at})
+
+    def _tell_progress(self, progress: JsonObject) -> None:
+        if not self._over.done():
+            self.last_progress = self._results.masked(progress)
+            self._journal.note(self._id, {"progress": self.last_progress, "deadlineAt": self._deadline.at})
+
+    def _tell_silence(self, since: float | None) -> None:
+        if not self._over.done():
+            self._journal.note(self._id, {"quietSince": since})
 
     def cancel(self) -> None:
         """Stop it because the person said so."""
@@ -62,16 +95,21 @@ class Execution:
         try:
             why = await self._over
         finally:
-            self._deadline.stop()
+            self._rest()
         if why == "done":
             return _result(self._task)
         allowed = self._deadline.allowed
         how = await self.stop()
         return _stopped(how) if why == "cancel" else _timed_out(self._tool, allowed, how)
 
+    def _rest(self) -> None:
+        self._deadline.stop()
+        if self._silence is not None:
+            self._silence.stop()
+
     async def stop(self) -> Cancellation:
         """Stop the tool, give it a moment to clean up, and return how it took that."""
-        self._deadline.stop()
+        self._rest()
         self._end("cancel")
         task = self._task
         if task is None:

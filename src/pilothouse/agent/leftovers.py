@@ -88,6 +88,7 @@ def _end_call(item: Item, status: ItemStatus, code: str, message: str) -> Sequen
         "phases": {**item.data.get("phases", {}), status: time.time()},
         "isError": True,
         "deadlineAt": None,
+        "quietSince": None,
         "elapsedMs": _elapsed(item),
         "error": {"code": code, "message": message, "retryable": False},
     }

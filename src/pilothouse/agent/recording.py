@@ -47,7 +47,8 @@ class Recorder:
         tell_end(call, status, output, elapsed)
         data: JsonObject = {key: value for key, value in output.data.items() if key not in _FIXED}
         data |= self._phases(call, status) | (facts or {})
-        data |= {"isError": output.error is not None, "elapsedMs": round(elapsed * 1000), "deadlineAt": None}
+        data |= {"isError": output.error is not None, "elapsedMs": round(elapsed * 1000)}
+        data |= {"deadlineAt": None, "quietSince": None}
         if progress is not None:
             data["progress"] = progress
         if output.error is not None:

@@ -29,8 +29,8 @@ class ServerForm:
     cwd: str | None = None
     wire: Wire | None = None
     era: Era | None = None
-    idle_timeout: float | None = None
-    total_timeout: float | None = None
+    timeout: float | None = None
+    tool_timeout: Sequence[str] | None = None
     always_on: bool | None = None
     per_conversation: bool | None = None
     read_only: bool | None = None

@@ -136,7 +136,8 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         plain_env=_without(there.plain_env, secret_env) | plain_env,
         headers=_without(there.headers, plain_headers) | secret_headers,
         plain_headers=_without(there.plain_headers, secret_headers) | plain_headers,
-        times=_times(there.times, form),
+        times=there.times if form.timeout is None else ToolTimes(total=form.timeout or None),
+        tool_times=_tool_times(there.tool_times, form.tool_timeout),
         **{name: value for name, value in given.items() if value is not None},
     )
 
@@ -145,9 +146,20 @@ def _without(values: Mapping[str, T], replaced: Mapping[str, str]) -> dict[str, 
     return {name: value for name, value in values.items() if name not in replaced}
 
 
-def _times(now: ToolTimes, form: ServerForm) -> ToolTimes:
-    idle = now.idle if form.idle_timeout is None else form.idle_timeout
-    return ToolTimes(idle=idle, total=now.total if form.total_timeout is None else form.total_timeout)
+def _tool_times(now: Mapping[str, ToolTimes], given: Sequence[str] | None) -> dict[str, ToolTimes]:
+    """Return the times of single tools with those that were given; 0 takes one back."""
+    times = dict(now)
+    for tool, seconds in _pairs(given, "=", "--tool-timeout TOOL=SECONDS").items():
+        try:
+            wanted = float(seconds)
+        except ValueError:
+            raise PilothouseError(
+                "bad_request", f"“{seconds}” is no number of seconds.", fix="Write it as --tool-timeout TOOL=SECONDS."
+            ) from None
+        times.pop(tool, None)
+        if wanted:
+            times[tool] = ToolTimes(total=wanted)
+    return times
 
 
 def _pairs(given: Sequence[str] | None, sign: str, shape: str) -> dict[str, str]:

@@ -283,7 +283,8 @@ class Connection:
         if not ping.done():
             ping.cancel()
             await asyncio.wait([ping])
-            if self._wishes or session.closed.done():
+            # A call that has begun since may be what keeps it from answering.
+            if self._wishes or self.busy or session.closed.done():
                 return None
             return ChannelError(f"It did not answer the health check within {limits.HEALTH_ANSWER:g} s.")
         error = ping.exception()

@@ -15,6 +15,7 @@ from pilothouse.mcp.channel import (
     Message,
     Outgoing,
     RequestId,
+    Undeliverable,
 )
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject, encode
@@ -103,6 +104,9 @@ class Peer:
         self._answering = 0
         # Answers to nothing that was asked, or to what was answered before.
         self.strays = 0
+        # When the server last sent anything, on the loop's clock, and who wants to know of each time.
+        self.heard_at = asyncio.get_running_loop().time()
+        self.listeners: list[Callable[[], None]] = []
         # What every message carries beside its body, once the version is known.
         self.headers: Mapping[str, str] = {}
 
@@ -151,6 +155,10 @@ class Peer:
         self._calls[call.id] = call
         try:
             await self._send(message, call.id, method, headers)
+        except asyncio.CancelledError:
+            # It may be on its way all the same.
+            self.give_up(call)
+            raise
         except BaseException:
             self._calls.pop(call.id, None)
             raise
@@ -191,6 +199,10 @@ class Peer:
     # --- hearing ---
 
     def _arrived(self, incoming: Incoming) -> None:
+        if not isinstance(incoming, Undeliverable):
+            self.heard_at = asyncio.get_running_loop().time()
+            for heard in self.listeners:
+                heard()
         if isinstance(incoming, Message):
             if self._tap is not None:
                 self._tap("in", incoming.value, incoming.size)

@@ -107,6 +107,16 @@ class Session:
         return self._peer.closed
 
     @property
+    def heard_at(self) -> float:
+        """Return when the server last sent anything, on the loop's clock."""
+        return self._peer.heard_at
+
+    @property
+    def listeners(self) -> list[Callable[[], None]]:
+        """Return who is told of everything that the server sends."""
+        return self._peer.listeners
+
+    @property
     def strays(self) -> int:
         """Return how many answers came that nobody had asked for."""
         return self._peer.strays
@@ -162,8 +172,10 @@ class Session:
 
     async def ping(self) -> None:
         """Ask for a sign of life; a server that says it does not know the question is alive."""
-        with contextlib.suppress(RpcError):
-            await self.request("ping" if self.facts.era == "handshake" else "tools/list", {})
+        method = "ping" if self.facts.era == "handshake" else "server/discover"
+        sent, headers = self._stamped(method, {})
+        with contextlib.suppress(RpcError, BadAnswer):
+            await self._peer.request(method, sent, headers=headers, quiet=True)
 
     async def call_tool(
         self, name: str, arguments: JsonObject, *, on_progress: OnProgress | None = None

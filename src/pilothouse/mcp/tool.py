@@ -13,6 +13,7 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.pushing import CannotAsk
 from pilothouse.mcp.secrets_asked import secret_asked
+from pilothouse.mcp.signs import attended
 from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, patience, waiting
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
@@ -123,7 +124,7 @@ class McpTool:
 
     def _given_up(self, seconds: float) -> None:
         # Stopped early it says nothing about the server; not answered in its time it does.
-        if seconds >= self.times.idle:
+        if seconds >= self.times.total:
             self._server.breaker.failed()
         self._server.history.call(self._listed.name, seconds, ok=False)
 
@@ -196,7 +197,7 @@ class _Attempt:
         varied = random.uniform(1, 1 + limits.BACKOFF_JITTER)  # noqa: S311
         until = time.monotonic() + patience(self._attempts, error.retry_after) * varied
         while (left := until - time.monotonic()) > 0:
-            self._feedback.progress(None, None, waiting(error, left))
+            self._feedback.waits(waiting(error, left))
             await asyncio.sleep(min(left, limits.STARTING_TOLD))
 
     async def _once(self) -> ToolOutput | ToolPaused:
@@ -247,26 +248,23 @@ class _Attempt:
         if server.connection(conversation).up:
             return await server.session(conversation)
         starting = asyncio.ensure_future(server.session(conversation))
+        self._feedback.waits(f"Starting {server.name}...")
         try:
-            while not starting.done():
-                self._feedback.progress(None, None, f"Starting {server.name}...")
-                await asyncio.wait([starting], timeout=limits.STARTING_TOLD)
+            await asyncio.wait([starting])
         finally:
             starting.cancel()
         return starting.result()
 
     async def _ask(self, session: Session) -> JsonObject | InputRequired:
-        context, resumed = self._context, self._resumed
-        if resumed is None:
-            return await session.call_tool(self._name, self._arguments, on_progress=self._feedback.progress)
-        self._server.held.pop(context.call_id, None)
-        return await session.resume_call(
-            self._name,
-            self._arguments,
-            resumed.state,
-            resumed.answers,
-            on_progress=self._feedback.progress,
-        )
+        resumed, progress = self._resumed, self._feedback.progress
+        self._feedback.begins()
+        async with attended(session, self._feedback.sign):
+            if resumed is None:
+                return await session.call_tool(self._name, self._arguments, on_progress=progress)
+            self._server.held.pop(self._context.call_id, None)
+            return await session.resume_call(
+                self._name, self._arguments, resumed.state, resumed.answers, on_progress=progress
+            )
 
     def _paused(self, needed: SignInNeeded) -> ToolPaused:
         """Let the run wait until the person signed in; nothing was carried out."""
@@ -377,9 +375,7 @@ def _outdated(server: Server, tool: ServerTool) -> ToolOutput | None:
 def _times(server: Server, name: str) -> CallTimes:
     config = server.entry.config
     own = config.tool_times.get(name)
-    idle = (own.idle if own else None) or config.times.idle or limits.MCP_IDLE
-    total = (own.total if own else None) or config.times.total or limits.MCP_TOTAL
-    return CallTimes(idle=idle, total=max(idle, total))
+    return CallTimes((own.total if own else None) or config.times.total or limits.MCP_TOTAL, limits.NO_SIGN)
 
 
 def _perhaps(refused: ToolOutput) -> ToolOutput:

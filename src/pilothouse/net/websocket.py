@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
 from collections.abc import Mapping
 from ssl import SSLCertVerificationError
 from typing import NamedTuple
@@ -20,7 +22,7 @@ from websockets.typing import Subprotocol
 
 from pilothouse.net.addresses import place_of
 from pilothouse.net.errors import NetError, fault
-from pilothouse.net.link import trust
+from pilothouse.net.link import keep_alive_options, trust
 from pilothouse.net.proxies import proxy_for
 from pilothouse.types import limits
 
@@ -36,8 +38,6 @@ class Upgrade(NamedTuple):
     subprotocols: tuple[str, ...] = ()
     certificate: str = ""
     timeout: float = limits.CONNECT_TIMEOUT
-    # A ping this often, answered within this.
-    ping: float = limits.SOCKET_PING
 
 
 class NotUpgraded(NetError):
@@ -56,6 +56,9 @@ class WebSocket:
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self.subprotocol = str(connection.subprotocol or "")
+        line: socket.socket = connection.transport.get_extra_info("socket")
+        for option in keep_alive_options():
+            line.setsockopt(*option)
 
     async def send(self, text: bytes) -> None:
         """Send one message, given as UTF-8."""
@@ -70,6 +73,17 @@ class WebSocket:
             return await self._connection.recv(decode=False)
         except ConnectionClosed as error:
             raise NetError("broken", _ending(error), sent=True) from None
+
+    async def answers(self, within: float) -> bool:
+        """Return whether it answers a ping in time; how it ended is heard by whoever receives."""
+        try:
+            async with asyncio.timeout(within):
+                await (await self._connection.ping())
+        except TimeoutError:
+            return False
+        except ConnectionClosed:
+            return True
+        return True
 
     async def aclose(self) -> None:
         """Say goodbye and close."""
@@ -100,8 +114,8 @@ async def open_websocket(ask: Upgrade) -> WebSocket:
                 proxy=proxy_for(ask.url),
                 ssl=trust(place, ask.certificate) if place.scheme == "wss" else None,
                 open_timeout=ask.timeout,
-                ping_interval=ask.ping,
-                ping_timeout=ask.ping,
+                # Whoever holds it asks, and knows when no answer means nothing.
+                ping_interval=None,
                 close_timeout=limits.SOCKET_GOODBYE,
                 max_size=limits.MCP_MESSAGE_BYTES,
             )
@@ -129,6 +143,4 @@ def _ending(error: ConnectionClosed) -> str:
     frame = error.rcvd or error.sent
     if frame is None:
         return "the other side closed the connection"
-    if error.rcvd is None and frame.reason == "keepalive ping timeout":
-        return "it does not answer pings"
     return f"it closed the connection with code {frame.code}" + (f" ({frame.reason[:100]})" if frame.reason else "")

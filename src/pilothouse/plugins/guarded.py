@@ -51,7 +51,7 @@ class GuardedTool:
             return self._tool.times_for(arguments)
         except Exception:
             _log.exception("the plugin %s raised in times_for", self._plugin)
-            return CallTimes(limits.TOOL_TIME, limits.TOOL_TIME)
+            return CallTimes(limits.TOOL_TIME)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return a call in words and with a picture."""

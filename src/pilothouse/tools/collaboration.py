@@ -71,7 +71,7 @@ class UserCollaboration:
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
         """Return the time of any built-in tool; waiting for the person does not count."""
-        return CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
+        return CallTimes(limits.TOOL_TIME)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return the question."""

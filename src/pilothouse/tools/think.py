@@ -54,7 +54,7 @@ class Think:
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
         """Return the time of any built-in tool."""
-        return CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
+        return CallTimes(limits.TOOL_TIME)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return the first line of the thoughts."""

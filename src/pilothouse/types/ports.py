@@ -117,15 +117,27 @@ class CallFeedback(Protocol):
     """What a tool may tell while it works."""
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """Say how far it is; the clock for silence starts anew."""
+        """Say how far it is, which is a sign of life too."""
+        ...
+
+    def sign(self) -> None:
+        """Say that whoever does the work is still there."""
+        ...
+
+    def waits(self, why: str) -> None:
+        """Say that the work cannot begin yet; the call's time does not run meanwhile."""
+        ...
+
+    def begins(self) -> None:
+        """Say that the work begins now, with the whole of the call's time before it."""
         ...
 
 
 class CallTimes(msgspec.Struct, frozen=True):
-    """How long a call may go without progress, and how long in all, in seconds."""
+    """How long a call may take, in seconds, and after how long without a sign people are told so; None for never."""
 
-    idle: float
     total: float
+    quiet: float | None = None
 
 
 class ToolTimeouts(msgspec.Struct, frozen=True):

@@ -57,9 +57,8 @@ class Package(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolTimes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How long a call may go without progress, and in all, in seconds."""
+    """How long a call may take, in seconds."""
 
-    idle: float | None = None
     total: float | None = None
 
 

@@ -17,6 +17,7 @@ from pilothouse.types import limits
 from pilothouse.types.access import Access
 from pilothouse.types.terminals import TerminalSettings
 from tests.support.terminals import AtTerminal, alive, gone
+from tests.support.tools import Silent
 from tests.support.waiting import AT_ONCE, eventually
 
 pytestmark = pytest.mark.slow
@@ -182,7 +183,7 @@ async def test_endless_output_is_cut_in_the_middle_and_told(terminal: AtTerminal
 async def test_progress_is_told_while_a_command_runs(terminal: AtTerminal) -> None:
     told: list[str] = []
 
-    class Listening:
+    class Listening(Silent):
         def progress(self, done: float | None, total: float | None, message: str) -> None:
             told.append(message)
 

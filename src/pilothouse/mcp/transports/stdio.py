@@ -18,6 +18,7 @@ from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Incoming, Out
 from pilothouse.mcp.large import read_large
 from pilothouse.mcp.processes import Ledger, end, environment, signal_group, signal_held, with_us
 from pilothouse.mcp.transports.arrivals import arrivals
+from pilothouse.mcp.transports.underway import Underway
 from pilothouse.types import limits
 from pilothouse.types.enclosing import Enclosed
 
@@ -66,6 +67,7 @@ class Stdio(asyncio.SubprocessProtocol):
         self.started_at = 0.0
         # Bytes that were handed to the pipe so far.
         self._written = 0
+        self._underway = Underway()
 
     @property
     def closed(self) -> asyncio.Future[ChannelError | None]:
@@ -123,13 +125,17 @@ class Stdio(asyncio.SubprocessProtocol):
             error = await asyncio.shield(self._closed)
             raise ChannelError(error.message if error else "The server is not running.", sent=False)
         pipe.write(message.body + b"\n")
+        self._underway.sent(message)
         self._written += len(message.body) + 1
         complete = self._written - 1
-        if self._blocked is not None:
+        while self._blocked is not None:
             try:
                 async with asyncio.timeout(limits.STDIO_WRITE):
                     await asyncio.shield(self._blocked)
             except TimeoutError:
+                # The call that it works on may be what keeps it from reading.
+                if self._underway.besides(message.id):
+                    continue
                 # What is not out yet never goes out: a message that is not whole cannot be carried out.
                 sent = self._written - pipe.get_write_buffer_size() >= complete
                 self._close_input()
@@ -138,7 +144,8 @@ class Stdio(asyncio.SubprocessProtocol):
                 raise error from None
 
     def abandon(self, request_id: RequestId) -> None:
-        """Nothing to close: all answers come over one pipe."""
+        """Remember that nobody waits for this answer; all of them come over one pipe."""
+        self._underway.over(request_id)
 
     async def close(self) -> None:
         """End the process and all that descends from it."""
@@ -273,6 +280,7 @@ class Stdio(asyncio.SubprocessProtocol):
             text = line[: limits.GARBAGE_BYTES].decode("utf-8", "replace")
             arrived = [_addressed(Garbage(text, f"not JSON: {error}"), line)]
         for incoming in arrived:
+            self._underway.came(incoming)
             self._deliver(incoming)
         self._go_on()
 
@@ -280,7 +288,9 @@ class Stdio(asyncio.SubprocessProtocol):
         """Deliver a line; return how much of it was no message."""
         arrived = arrivals(line)
         for incoming in arrived:
-            self._deliver(_addressed(incoming, line))
+            addressed = _addressed(incoming, line)
+            self._underway.came(addressed)
+            self._deliver(addressed)
         return sum(isinstance(incoming, Garbage) for incoming in arrived)
 
     def _end(self, error: ChannelError | None) -> None:

@@ -11,6 +11,7 @@ from pilothouse.mcp.channel import ChannelError, Deliver, Outgoing, Refusal, Req
 from pilothouse.mcp.transports.arrivals import arrivals_in_steps
 from pilothouse.mcp.transports.problems import from_net, from_status
 from pilothouse.mcp.transports.target import Found, Target
+from pilothouse.mcp.transports.underway import Underway
 from pilothouse.net.addresses import place_of
 from pilothouse.net.errors import NetError
 from pilothouse.net.websocket import NotUpgraded, Upgrade, WebSocket, open_websocket
@@ -45,7 +46,8 @@ class WebSocketChannel:
         self.found = Found("websocket", target.url)
         self._closed: asyncio.Future[ChannelError | None] = asyncio.get_running_loop().create_future()
         self._socket: WebSocket | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._underway = Underway()
 
     @property
     def closed(self) -> asyncio.Future[ChannelError | None]:
@@ -67,7 +69,8 @@ class WebSocketChannel:
                 raise await from_net(error, url) from None
             else:
                 self.found = Found("websocket", url)
-                self._reading = asyncio.create_task(self._read(self._socket))
+                work = (self._read(self._socket), self._attend(self._socket))
+                self._tasks = [asyncio.create_task(each) for each in work]
                 return
         raise self._refused(failures[0])
 
@@ -75,13 +78,15 @@ class WebSocketChannel:
         """Send one message."""
         if self._closed.done() or self._socket is None:
             raise ChannelError("The connection is closed.", sent=False)
+        self._underway.sent(message)
         try:
             await self._socket.send(message.body)
         except NetError as error:
             raise await from_net(error, self.found.url) from None
 
     def abandon(self, request_id: RequestId) -> None:
-        """Do nothing: the answer shares the connection with all others."""
+        """Remember that nobody waits for this answer; it shares the connection with all others."""
+        self._underway.over(request_id)
 
     async def close(self) -> None:
         """Say goodbye and close."""
@@ -90,8 +95,9 @@ class WebSocketChannel:
             self._closed.set_result(None)
         if socket is not None:
             await socket.aclose()
-        if self._reading is not None:
-            await asyncio.gather(self._reading, return_exceptions=True)
+        for task in self._tasks[1:]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _connect(self, url: str) -> WebSocket:
         subprotocols = self._target.subprotocols or SUBPROTOCOLS
@@ -102,9 +108,7 @@ class WebSocketChannel:
             log.debug("WebSocket at %s://%s:%d as %s with headers %s", *place_of(url), subprotocols, sorted(headers))
             try:
                 return await open_websocket(
-                    Upgrade(
-                        url, headers, subprotocols, self._target.certificate, self._target.connect_timeout, self._ping
-                    )
+                    Upgrade(url, headers, subprotocols, self._target.certificate, self._target.connect_timeout)
                 )
             except NotUpgraded as error:
                 if attempt >= limits.ACCESS_ROUNDS or not await self._let_in(error, url, granted, attempt):
@@ -133,8 +137,20 @@ class WebSocketChannel:
         try:
             while True:
                 for arrived in await arrivals_in_steps(await socket.receive()):
+                    self._underway.came(arrived)
                     self._deliver(arrived)
         except NetError as error:
-            problem = await from_net(error, self.found.url)
+            await self._broke(error)
+
+    async def _attend(self, socket: WebSocket) -> None:
+        """Ask for a sign of life again and again; a tool at work may keep its server from giving one."""
+        while True:
+            await asyncio.sleep(self._ping)
+            if not await socket.answers(self._ping) and not self._underway.besides():
+                await self._broke(NetError("broken", "it does not answer pings", sent=True))
+                return
+
+    async def _broke(self, error: NetError) -> None:
+        problem = await from_net(error, self.found.url)
         if not self._closed.done():
             self._closed.set_result(problem)

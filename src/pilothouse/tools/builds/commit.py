@@ -31,7 +31,7 @@ class GitCommit(BuildOperation):
     name = "git_commit"
     doing = "Committing"
     effects: frozenset[Effect] = frozenset({"writes", "runs"})
-    times = CallTimes(idle=2 * limits.COMMIT_TIME, total=2 * limits.COMMIT_TIME)
+    times = CallTimes(2 * limits.COMMIT_TIME)
     properties: ClassVar[JsonObject] = {
         "message": {"type": "string", "description": "The commit's message."},
         "files": {

@@ -79,7 +79,7 @@ class _Running(BuildOperation):
     def times(self) -> CallTimes:
         """Return the longest that a command may take here."""
         most = max(self._terminals.sandbox.settings.timeout, limits.COMMAND_TIME) + limits.COMMAND_SLACK
-        return CallTimes(idle=most, total=most)
+        return CallTimes(most)
 
     async def command(self, task: Task, context: CallContext) -> CommandUse:
         """Return a task's command as a decision sees it."""

@@ -95,7 +95,7 @@ class ReadOperation(FileOperation):
     """Reads files or folders."""
 
     effects: frozenset[Effect] = frozenset({"reads"})
-    times = CallTimes(idle=limits.FILE_READ_TIME, total=limits.FILE_READ_TIME)
+    times = CallTimes(limits.FILE_READ_TIME)
     _effect: PathEffect = "reads"
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
@@ -116,7 +116,7 @@ class WriteOperation(FileOperation):
     """Changes files: planned from what they are, then carried out as a whole."""
 
     effects: frozenset[Effect] = frozenset({"writes"})
-    times = CallTimes(idle=limits.FILE_WRITE_TIME, total=limits.FILE_WRITE_TIME)
+    times = CallTimes(limits.FILE_WRITE_TIME)
     icon = "pencil"
     _effect: PathEffect = "writes"
     _lane = "files"

@@ -40,7 +40,7 @@ class GetErrors(FileOperation):
     doing = "Checking for errors"
     icon = "check"
     effects: frozenset[Effect] = frozenset({"reads", "runs"})
-    times = CallTimes(idle=limits.CHECK_TIME, total=limits.CHECK_TIME)
+    times = CallTimes(limits.CHECK_TIME)
     properties: ClassVar[JsonObject] = {
         "filePaths": {
             "type": "array",

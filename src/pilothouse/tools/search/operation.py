@@ -56,7 +56,7 @@ class SearchOperation(FileOperation):
     """Searches a folder."""
 
     effects: frozenset[Effect] = frozenset({"reads"})
-    times = CallTimes(idle=limits.SEARCH_CALL_TIME, total=limits.SEARCH_CALL_TIME)
+    times = CallTimes(limits.SEARCH_CALL_TIME)
     icon = "search"
     _effect: PathEffect = "reads"
 

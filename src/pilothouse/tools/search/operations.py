@@ -31,7 +31,7 @@ class GetSearchResults(FileOperation):
     doing = "Reading search results"
     icon = "search"
     effects: frozenset[Effect] = frozenset({"reads"})
-    times = CallTimes(idle=limits.SEARCH_CALL_TIME, total=limits.SEARCH_CALL_TIME)
+    times = CallTimes(limits.SEARCH_CALL_TIME)
     properties: ClassVar[JsonObject] = {
         "page": {"type": "integer", "description": "Which page of the last search, counted from 1."}
     }

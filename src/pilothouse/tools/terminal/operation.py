@@ -45,7 +45,7 @@ class TerminalOperation(ABC):
     def times(self) -> CallTimes:
         """Return how long it may take: looking is quick."""
         time = limits.TERMINAL_READ_TIME if self.effects <= {"reads"} else limits.TOOL_TIME
-        return CallTimes(idle=time, total=time)
+        return CallTimes(time)
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
         """Return what a call would touch."""

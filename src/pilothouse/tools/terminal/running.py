@@ -48,7 +48,7 @@ class RunCommand(TerminalOperation):
     def times(self) -> CallTimes:
         """Return the longest that a command may take here; its own time ends it before."""
         most = max(self._terminals.sandbox.settings.timeout, limits.COMMAND_TIME) + limits.COMMAND_SLACK
-        return CallTimes(idle=most, total=most)
+        return CallTimes(most)
 
     def about(self, arguments: Mapping[str, object]) -> str:
         """Return the command."""

@@ -78,7 +78,7 @@ class _Operation:
     """What all four have in common: they touch nothing but the list, one after the other."""
 
     effects: frozenset[Effect] = frozenset()
-    times = CallTimes(idle=limits.TOOL_TIME, total=limits.TOOL_TIME)
+    times = CallTimes(limits.TOOL_TIME)
 
     def __init__(self, lists: TodoLists, name: str, words: str, properties: JsonObject) -> None:
         self._lists = lists

@@ -12,7 +12,7 @@ PEER_IDLE = 15
 PEER_PROBE = 10
 PEER_PROBES = 3
 PEER_GONE = 45
-# A ping and its answer: after twice this a WebSocket is given up.
+# A ping and its answer: after twice this a WebSocket is given up, unless it works on a call.
 SOCKET_PING = 15.0
 SOCKET_GOODBYE = 2.0
 # What is told without an answer is taken within this, or not at all.
@@ -98,9 +98,12 @@ PARKED_RETRY = 60.0
 # Failures in a row after which calls are refused at once, and for how long.
 BREAKER_FAILURES = 5
 BREAKER_OPEN = 30.0
-# A call without progress, and in all.
-MCP_IDLE = 30.0
+# A call that nobody gave another time: as long as a command has. Builds and page loads are done by then, most servers
+# tell nothing on the way, and one that hangs does not hold a run that nobody watches for hours.
 MCP_TOTAL = 600.0
+# A server at work that sent nothing for this long is asked for a sign; after NO_SIGN people are told that none came.
+SIGN_ASKED = 10.0
+NO_SIGN = 30.0
 # What is kept in memory of each server for the person to look at.
 SERVER_LOG_LINES = 1_000
 SERVER_LOG_CHARS = 4_000
@@ -149,8 +152,7 @@ SERVERS_RUNNING = 10
 INSTALL_TIMEOUT = 120.0
 # Most servers end when their input does; the others are told so after this, and are not waited for at the end.
 STOP_POLITELY = 0.5
-# A call that waits for its server to start, or to let it in, says so this often, well within any tool's time without
-# progress.
+# A call that waits for a busy server says so this often.
 STARTING_TOLD = 5.0
 
 # --- MCP servers as pages see them --------------------------------------------------------------
