@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settled } from "../src/calls/answers";
 import { spelledOut } from "../src/calls/given";
-import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts } from "../src/calls/call";
+import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts, silentFor, toolOf } from "../src/calls/call";
 import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
 import { holds, rowsOf } from "../src/chat/rows";
 import { choose, chooseNative, chosen, toggleTool, unset } from "../src/shell/selection";
@@ -46,6 +46,17 @@ describe("a call under way", () => {
     expect(secondsLeft(item, 980_000)).toBeNull();
     expect(secondsLeft(item, 992_000)).toBe(8);
     expect(secondsLeft(item, 1_005_000)).toBe(0);
+  });
+
+  it("says for how long nothing was heard, while it executes", () => {
+    expect(silentFor(call({ phase: "executing" }), 1_000_000)).toBeNull();
+    expect(silentFor(call({ phase: "executing", quietSince: 966 }), 1_000_000)).toBe(34);
+    expect(silentFor(call({ phase: "input_required", quietSince: 966 }), 1_000_000)).toBeNull();
+  });
+
+  it("knows which tool of which server it is of", () => {
+    expect(toolOf(call({ definition: "abc:fetch:pages:0f" }))).toEqual({ serverId: "abc", tool: "fetch:pages" });
+    expect(toolOf(call({}))).toBeNull();
   });
 
   it("shows progress as far as the server tells it", () => {

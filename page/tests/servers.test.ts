@@ -58,7 +58,7 @@ describe("the form of a server", () => {
       off_tools: ["write"],
       roots: ["/a"],
       always_on: true,
-      times: { idle: 5 },
+      times: { total: 5 },
     };
     const input = toInput(draftOf(aServer({ settings, address: "npx -y server-files '/my folder'" })));
     expect(input).toMatchObject({
@@ -68,7 +68,7 @@ describe("the form of a server", () => {
       offTools: ["write"],
       roots: ["/a"],
       alwaysOn: true,
-      times: { idle: 5, total: null },
+      times: { total: 5 },
     });
     expect(input.url).toBeUndefined();
   });
@@ -109,8 +109,7 @@ describe("the form of a server", () => {
       line: "npx x",
       cwd: "relative",
       env: [newPair({ name: "A-B", value: "1" })],
-      idle: 10,
-      total: 5,
+      total: 100_000,
     } as const;
     expect(Object.keys(check({ ...draft, env: [...draft.env] }))).toEqual(["env", "cwd", "total"]);
     expect(check({ ...newDraft(), line: "" }).line).toBe("Write a command or an address.");

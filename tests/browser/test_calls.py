@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +22,13 @@ from tests.browser.desk import (
     wait_until_connected,
 )
 from tests.browser.leave import agree, button
+from tests.browser.rooms import server_of
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 from tests.support.waiting import eventually
 
 PHONE = {"width": 360, "height": 740}
-# The time without progress that the quick server is given: the last half of it is told, and can be put off.
+# The time that calls of the quick server are given: the last half of it is told, and can be put off.
 QUICK = 8
 PAST_ITS_TIME_MS = 3 * QUICK * 1_000
 CANCEL = re.compile("^Cancel(ling…)?$")
@@ -45,7 +48,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, record: Path) -> Iterator[S
     folder = tmp_path_factory.mktemp("calls")
     studio = Studio(folder / "home", models={"plain": {**plain, "model": str(folder / "script.json")}})
     add_server(studio, "Scripted", ["--record", record])
-    add_server(studio, "Quick", times={"idle": QUICK, "total": 60})
+    add_server(studio, "Quick", times={"total": QUICK})
     add_server(studio, "Modern", ["--era", "modern"])
     wait_until_connected(studio, "Scripted", "Quick", "Modern")
     yield studio
@@ -242,6 +245,60 @@ async def test_a_timeout_is_foretold_can_be_put_off_and_looks_different_from_a_f
     await expect(kept).to_contain_text("Completed", timeout=PAST_ITS_TIME_MS)
     card = await desk.opened(f"seconds: {QUICK + 1}")
     await expect(card.get_by_label("Result", exact=True)).to_contain_text("awake")
+    # From the card to the time of its tool.
+    await late.get_by_role("button", name="Give this tool more time").click()
+    await late.get_by_label("A call may take").fill("90")
+    await late.get_by_role("button", name="Save").click()
+    await expect(late).to_contain_text("Calls of sleep may take 90 s from now on.")
+    assert server_of(desk.studio, "Quick")["settings"]["tool_times"] == {"sleep": {"total": 90}}
+
+
+# Longer than what a person is told after.
+UNTIL_TOLD_MS = 45_000
+
+
+@pytest.mark.case("TMO-11", "PRF-03")
+@pytest.mark.slow
+async def test_a_call_of_which_nothing_is_heard_says_so_and_goes_on(desk: Desk) -> None:
+    await desk.begin("Quiet")
+    body = {"serverId": server_of(desk.studio, "Scripted")["id"], "tool": "pid", "arguments": {}}
+    pid = int(desk.studio.server.post("/api/tools/try", body)["text"])
+    await desk.say("Quiet", [call("sleep", seconds=4)], "Done.")
+    card = desk.card("seconds: 4")
+    await _phase(card, "executing")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        await expect(card).to_contain_text(re.compile(r"No sign for 3\d s"), timeout=UNTIL_TOLD_MS)
+        await expect(card.get_by_role("button", name="Cancel")).to_be_visible()
+        assert await serious_problems(desk.page) == []
+        await card.get_by_role("button", name="Keep waiting").click()
+        await expect(card).not_to_contain_text("No sign")
+        await _phase(card, "executing")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    await expect(card).to_contain_text("Completed")
+    await desk.chat.finished()
+
+
+@pytest.mark.case("TMO-01", "TMO-03")
+async def test_a_tools_own_time_is_set_where_it_is_listed(desk: Desk) -> None:
+    page = desk.page
+    await page.goto(f"{desk.studio.url}/tools")
+    tool = page.get_by_role("listitem", name="modern.sleep", exact=True)
+    await tool.get_by_role("button", expanded=False).first.click()
+    field = tool.get_by_label("A call may take")
+    await expect(field).to_have_attribute("placeholder", "600")
+    await field.fill("100000")
+    await tool.get_by_role("button", name="Save").click()
+    await expect(tool).to_contain_text("A number of seconds from 1 to 86400.")
+    await field.fill("1800")
+    await tool.get_by_role("button", name="Save").click()
+    await expect(tool).to_contain_text("Calls of sleep may take 1800 s from now on.")
+    assert server_of(desk.studio, "Modern")["settings"]["tool_times"] == {"sleep": {"total": 1800}}
+    await field.fill("")
+    await tool.get_by_role("button", name="Save").click()
+    await expect(tool).to_contain_text("Calls of sleep may take 600 s from now on.")
+    assert "tool_times" not in server_of(desk.studio, "Modern")["settings"]
 
 
 @pytest.mark.case("TCL-10", "TCL-14", "TCL-17")

@@ -21,7 +21,7 @@ from tests.support.listener import listening
 
 PAGE = {"/page": (200, b"<html><body><p>a page of ours</p></body></html>")}
 # What the servers that need the network are given before their answer counts as none.
-AWAY = {"idle": 8, "total": 8}
+AWAY = {"total": 8}
 SLOWEST_MS = 30_000
 THOUGHT = {"thought": "one", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1}
 

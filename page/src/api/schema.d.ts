@@ -2503,6 +2503,10 @@ export interface components {
             enabled?: boolean | null;
             offTools?: string[] | null;
             readOnly?: boolean | null;
+            times?: components["schemas"]["ToolTimes"] | null;
+            toolTimes?: {
+                [key: string]: components["schemas"]["ToolTimes"] | null;
+            } | null;
         };
         /**
          * ServerSettings
@@ -2609,6 +2613,8 @@ export interface components {
             qualifiedName: string;
             /** @default  */
             reason: string;
+            /** @default 600 */
+            seconds: number;
             server: string;
             serverId: string;
             /** @enum {unknown} */
@@ -2884,10 +2890,9 @@ export interface components {
         };
         /**
          * ToolTimes
-         * @description How long a call may go without progress, and in all, in seconds.
+         * @description How long a call may take, in seconds.
          */
         ToolTimes: {
-            idle?: number | null;
             total?: number | null;
         };
         /**

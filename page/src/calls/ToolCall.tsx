@@ -9,9 +9,10 @@ import { duration } from "../chat/words";
 import { CallChanges } from "../diff/CallChanges";
 import { changesOf } from "../diff/changes";
 import { tell } from "../shell/messages";
-import { failedCode, fraction, inOneLine, progressOf, secondsLeft, toolName } from "./call";
+import { failedCode, fraction, inOneLine, progressOf, secondsLeft, silentFor, toolName } from "./call";
 import classes from "./Calls.module.css";
 import { CallDetails } from "./CallDetails";
+import { MoreTime } from "./MoreTime";
 import { canCancel, isTimeless, phaseIcons, phaseNote, phaseOf, phaseText, toneOf, type Phase } from "./phases";
 import { shownOf, ToolPicture } from "./shown";
 
@@ -41,16 +42,26 @@ function AskOnce({ label, asked, wasAsked = false, ask }: AskOnceProps) {
   );
 }
 
-function TimeLeft({ item }: { item: Item }) {
-  const left = secondsLeft(item, useNow(500));
-  if (left === null) return null;
+/** What a call at work is near: its end, or a server of which nothing is heard. Cancel stands above. */
+function Waiting({ item }: { item: Item }) {
+  const now = useNow(500);
+  const left = secondsLeft(item, now);
+  const silent = silentFor(item, now);
   if (left === 0) return <p className={classes.timeLeft}>Giving up…</p>;
+  if (left === null && silent === null) return null;
   return (
     <p className={classes.timeLeft}>
-      <span role="status">{`Times out in ${Math.ceil(left)} s`}</span>
+      {left !== null ? (
+        <span role="status">{`Times out in ${Math.ceil(left)} s`}</span>
+      ) : (
+        <span>
+          <span role="status">No sign</span>
+          {` for ${silent} s`}
+        </span>
+      )}
       <AskOnce
         // Once more time was given, it may be asked for again.
-        key={String(item.data.deadlineAt)}
+        key={`${String(item.data.deadlineAt)} ${String(item.data.quietSince)}`}
         label="Keep waiting"
         asked="Waiting…"
         ask={() => api.keepWaiting(item.id)}
@@ -149,7 +160,8 @@ export function ToolCall({ item }: { item: Item }) {
       {note && <p className={classes.note}>{note}</p>}
       {changes.length > 0 && <CallChanges item={item} changes={changes} />}
       {phase === "executing" && <ProgressLine item={item} />}
-      {phase === "executing" && <TimeLeft item={item} />}
+      {phase === "executing" && <Waiting item={item} />}
+      {phase === "timed_out" && <MoreTime item={item} />}
     </div>
   );
 }

@@ -24,8 +24,8 @@ export function fraction(progress: Progress): number | null {
   return Math.min(1, Math.max(0, progress.done / progress.total));
 }
 
-/** Seconds before its limit at which a call offers more time. */
-const OFFER_BEFORE = 10;
+/** Seconds before its limit at which a call offers more time: enough to look up and decide. */
+const OFFER_BEFORE = 30;
 
 /** Return the seconds left before a call is given up, or null while that is not worth saying. */
 export function secondsLeft(item: Item, nowMs: number): number | null {
@@ -34,6 +34,18 @@ export function secondsLeft(item: Item, nowMs: number): number | null {
   if (deadline === null || item.data.phase !== "executing") return null;
   const left = deadline - nowMs / 1000;
   return left <= Math.min(OFFER_BEFORE, (limit ?? OFFER_BEFORE) * 0.5) ? Math.max(0, left) : null;
+}
+
+/** Return for how many seconds nothing was heard of a call at work, or null while that is not worth saying. */
+export function silentFor(item: Item, nowMs: number): number | null {
+  const since = number(item.data.quietSince);
+  return since === null || item.data.phase !== "executing" ? null : Math.max(0, Math.floor(nowMs / 1000 - since));
+}
+
+/** Return which tool of which server a call was of: its definition names both. */
+export function toolOf(item: Item): { serverId: string; tool: string } | null {
+  const [serverId, ...rest] = text(item.data.definition).split(":");
+  return serverId && rest.length > 1 ? { serverId, tool: rest.slice(0, -1).join(":") } : null;
 }
 
 export interface ResultPart {

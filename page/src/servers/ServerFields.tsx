@@ -6,6 +6,7 @@ import { understand, type Understood } from "./commandLine";
 import classes from "./Dialogs.module.css";
 import { PairFields } from "./PairFields";
 import type { DraftErrors, ServerDraft } from "./serverDraft";
+import { USUAL_SECONDS } from "./words";
 
 interface FieldsProps {
   draft: ServerDraft;
@@ -129,26 +130,15 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
 
 function Times({ draft, errors, onChange }: FieldsProps) {
   return (
-    <div className={classes.pair}>
-      <NumberInput
-        label="A call may go without progress"
-        description="Seconds"
-        placeholder="30"
-        min={1}
-        value={draft.idle}
-        error={errors.idle}
-        onChange={(value) => onChange({ ...draft, idle: numberOrNothing(value) })}
-      />
-      <NumberInput
-        label="A call may take in all"
-        description="Seconds"
-        placeholder="600"
-        min={1}
-        value={draft.total}
-        error={errors.total}
-        onChange={(value) => onChange({ ...draft, total: numberOrNothing(value) })}
-      />
-    </div>
+    <NumberInput
+      label="A call may take"
+      description="Seconds. Single tools may have another time: it is set where its tools are listed."
+      placeholder={String(USUAL_SECONDS)}
+      min={1}
+      value={draft.total}
+      error={errors.total}
+      onChange={(value) => onChange({ ...draft, total: numberOrNothing(value) })}
+    />
   );
 }
 
@@ -190,7 +180,7 @@ function Behaviour({ draft, onChange }: FieldsProps) {
   );
 }
 
-const folded = ["env", "headers", "cwd", "certificate", "idle", "total"] as const;
+const folded = ["env", "headers", "cwd", "certificate", "total"] as const;
 
 /** All fields of a server; what is rarely needed is folded away. */
 export function ServerFields(props: FieldsProps) {

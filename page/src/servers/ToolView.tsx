@@ -7,7 +7,9 @@ import { CopyButton } from "../shell/CopyButton";
 import { ChevronIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { definitionText, difference } from "./diff";
+import { useApp } from "../store/store";
 import { Seen } from "./Plain";
+import { ToolTime } from "./ToolTime";
 import classes from "./Tools.module.css";
 
 const states = { offered: "", off: "Off", changed: "Changed", quarantined: "Quarantined" } as const;
@@ -77,6 +79,7 @@ function SchemaPart({ title, schema }: { title: string; schema: Record<string, u
 
 /** Everything a tool says about itself, and what is wrong with it. */
 export function ToolDetails({ tool, onChanged }: { tool: ServerTool; onChanged: () => void }) {
+  const server = useApp((state) => state.servers.servers.find(({ id }) => id === tool.serverId));
   return (
     <>
       {tool.state === "changed" && <Changed tool={tool} onChanged={onChanged} />}
@@ -97,6 +100,7 @@ export function ToolDetails({ tool, onChanged }: { tool: ServerTool; onChanged: 
           <Seen text={tool.description} prose />
         </p>
       )}
+      {server && tool.state !== "quarantined" && <ToolTime server={server} tool={tool.name} />}
       <SchemaPart title="Input schema" schema={tool.inputSchema} />
       {tool.outputSchema && <SchemaPart title="Output schema" schema={tool.outputSchema} />}
       {Object.keys(tool.annotations).length > 0 && <SchemaPart title="Annotations" schema={tool.annotations} />}

@@ -29,7 +29,6 @@ export interface ServerDraft {
   certificate: string;
   wire: NonNullable<ServerInput["wire"]>;
   era: NonNullable<ServerInput["era"]>;
-  idle: number | "";
   total: number | "";
   alwaysOn: boolean;
   perConversation: boolean;
@@ -42,7 +41,7 @@ export interface ServerDraft {
   rest: Pick<ServerInput, "enabled" | "offTools" | "toolTimes" | "roots" | "subprotocols">;
 }
 
-export type DraftErrors = Partial<Record<"name" | "line" | "env" | "headers" | "token" | "cwd" | "certificate" | "idle" | "total", string>>;
+export type DraftErrors = Partial<Record<"name" | "line" | "env" | "headers" | "token" | "cwd" | "certificate" | "total", string>>;
 
 let keys = 0;
 
@@ -67,7 +66,6 @@ export function newDraft(): ServerDraft {
     certificate: "",
     wire: "auto",
     era: "auto",
-    idle: "",
     total: "",
     alwaysOn: false,
     perConversation: false,
@@ -106,7 +104,6 @@ export function draftOf(server: ServerView): ServerDraft {
     certificate: settings.trusted_certificate ?? "",
     wire: settings.wire ?? "auto",
     era: settings.era ?? "auto",
-    idle: settings.times?.idle ?? "",
     total: settings.times?.total ?? "",
     alwaysOn: settings.always_on ?? false,
     perConversation: settings.per_conversation ?? false,
@@ -150,13 +147,12 @@ function certificateError(typed: string): string | undefined {
   return !digits || /^[0-9a-f]{64}$/i.test(digits) ? undefined : "A SHA-256 fingerprint has 64 digits from 0 to f.";
 }
 
-function secondsError(value: number | ""): string | undefined {
-  return value === "" || value > 0 ? undefined : "A number of seconds above 0.";
-}
+/** A day: what takes longer is no call any more. */
+const MOST_SECONDS = 86_400;
 
-function totalError({ idle, total }: ServerDraft): string | undefined {
-  if (idle !== "" && total !== "" && total < idle) return "In all cannot be less than without progress.";
-  return secondsError(total);
+/** Return what is wrong with a call's time. */
+export function secondsError(value: number | ""): string | undefined {
+  return value === "" || (value > 0 && value <= MOST_SECONDS) ? undefined : `A number of seconds from 1 to ${MOST_SECONDS}.`;
 }
 
 /** Return one sentence for each field that cannot stay as it is. */
@@ -170,8 +166,7 @@ export function check(draft: ServerDraft): DraftErrors {
     token: isUrl && /\s/.test(draft.token.trim()) ? "A token has no spaces or line breaks in it." : undefined,
     cwd: isUrl || !draft.cwd.trim() || /^([/~]|[A-Za-z]:[\\/])/.test(draft.cwd.trim()) ? undefined : "Write the whole path of the folder.",
     certificate: isUrl ? certificateError(draft.certificate) : undefined,
-    idle: secondsError(draft.idle),
-    total: totalError(draft),
+    total: secondsError(draft.total),
   };
   return Object.fromEntries(Object.entries(found).filter(([, sentence]) => sentence)) as DraftErrors;
 }
@@ -225,6 +220,6 @@ export function toInput(draft: ServerDraft): ServerInput {
     perConversation: draft.perConversation,
     readOnly: draft.readOnly,
     cannotSend: draft.cannotSend,
-    times: { idle: draft.idle === "" ? null : draft.idle, total: draft.total === "" ? null : draft.total },
+    times: { total: draft.total === "" ? null : draft.total },
   } as ServerInput;
 }

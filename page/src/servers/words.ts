@@ -76,3 +76,6 @@ export function waiting({ changedTools, quarantinedTools }: Pick<ServerView, "ch
   const parts = [changedTools && `${changedTools} changed`, quarantinedTools && `${quarantinedTools} quarantined`];
   return parts.filter(Boolean).join(", ");
 }
+
+/** How long a call may take, in seconds, when nobody said otherwise. */
+export const USUAL_SECONDS = 600;

@@ -49,7 +49,7 @@ class CallLines:
         if phase == "started" and item.data.get("argumentBytes"):
             words = f"{words} {item.data['argumentBytes']:,} bytes"
         if phase == "executing":
-            words = f"{words} {_progress(item)}{time.monotonic() - self._began[item.id]:.1f} s"
+            words = f"{words} {_progress(item)}{time.monotonic() - self._began[item.id]:.1f} s{_silence(item)}"
         return f"· {item.data.get('serverTool') or item.data.get('tool', 'a tool')}: {words}"
 
 
@@ -77,6 +77,17 @@ def title(item: Item) -> str:
     name = str(item.data.get("serverTool") or "")
     display = str(item.data.get("display") or item.data.get("tool") or "a tool")
     return display if name in display else f"{name} {display}"
+
+
+def no_sign(item: Item) -> str:
+    """Return one line about a call of which nothing was heard for a while; empty when something was."""
+    silence = _silence(item)
+    return f"· {title(item)} — {silence.removeprefix(', ')}" if silence else ""
+
+
+def _silence(item: Item) -> str:
+    since = item.data.get("quietSince")
+    return f", no sign for {max(0.0, time.time() - since):.0f} s; Ctrl+C stops" if since else ""
 
 
 def _progress(item: Item) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pilothouse.cli.call_lines import CallLines, title
+from pilothouse.cli.call_lines import CallLines, no_sign, title
 from pilothouse.cli.markdown import MarkdownStyler
 from pilothouse.cli.terminal import Terminal
 from pilothouse.cli.wrapping import Wrapper
@@ -125,6 +125,8 @@ class Transcript:
 
     def _updated(self, item: Item, data: JsonObject) -> None:
         item.data.update(data)
+        if data.get("quietSince") and not self._aside.styled:
+            self._say(no_sign(item), "yellow")
         if item.kind == "tool_call" and data.get("phase") == "executing":
             if item.data.get("server"):
                 # From now on its time counts, not what the person took to decide.

@@ -11,7 +11,7 @@ import msgspec
 
 from pilothouse.mcp import importing, trial, views
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.entries import entry_id, parse_entry, same_slug, secret_origin, secret_refs, written
+from pilothouse.mcp.entries import checked, entry_id, parse_entry, same_slug, secret_origin, secret_refs, written
 from pilothouse.mcp.forms import Draft, drafted
 from pilothouse.mcp.names import slug
 from pilothouse.mcp.server import SHARED, Server
@@ -38,6 +38,7 @@ from pilothouse.types.servers import (
     StatusReport,
     ToolConfirmed,
     ToolList,
+    ToolTimes,
     ToolTrial,
     ToolTry,
     TrafficPage,
@@ -88,16 +89,21 @@ class McpAdmin:
         return await self._view(before.id)
 
     async def patch(self, server_id: str, body: ServerPatch) -> ServerView:
-        """Switch it on or off, or single tools of it."""
+        """Switch it on or off, or single tools of it; give it, or them, another time."""
         entry = self._supervisor.find(server_id).entry
         config = msgspec.structs.replace(
             entry.config,
             off_tools=entry.config.off_tools if body.off_tools is None else body.off_tools,
             read_only=entry.config.read_only if body.read_only is None else body.read_only,
             cannot_send=entry.config.cannot_send if body.cannot_send is None else body.cannot_send,
+            times=entry.config.times if body.times is None else body.times,
+            tool_times=_merged(entry.config.tool_times, body.tool_times or {}),
         )
         enabled = entry.enabled if body.enabled is None else body.enabled
-        changed = msgspec.structs.replace(entry, enabled=enabled, config=config)
+        try:
+            changed = checked(msgspec.structs.replace(entry, enabled=enabled, config=config))
+        except BadField as error:
+            raise PilothouseError("bad_request", error.message) from None
         await self._supervisor.file.change(with_entry(written(changed, self._raw(entry.id))))
         return await self._view(entry.id)
 
@@ -326,6 +332,12 @@ class McpAdmin:
         # An entry written by hand may name a secret that is not its own.
         if name.startswith(f"mcp_{server_id[:40]}_"):
             self._around.secrets.delete(name)
+
+
+def _merged(now: Mapping[str, ToolTimes], changes: Mapping[str, ToolTimes | None]) -> dict[str, ToolTimes]:
+    """Return the times of single tools with some of them changed; one without a number is taken back."""
+    times = {**now, **changes}
+    return {name: each for name, each in times.items() if each is not None and each.total is not None}
 
 
 def _names(server: Server) -> set[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.mcp.entries import command_of, connecting
+from pilothouse.mcp.entries import command_of, connecting, seconds_of
 from pilothouse.mcp.fingerprints import definition, differences, fingerprint
 from pilothouse.mcp.names import qualified_name, wire_name
 from pilothouse.types import limits
@@ -270,4 +270,5 @@ def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, others: tup
         reason=reason,
         warnings=tuple(warnings),
         approved=approved.definition if approved is not None else None,
+        seconds=seconds_of(entry, name),
     )

@@ -106,7 +106,23 @@ def checked(entry: ServerEntry) -> ServerEntry:
         raise BadField(("package", "identifier"), "The name of a package does not begin with a dash.")
     _check_sandbox(entry)
     _check_values(entry)
+    _check_times(entry)
     return entry
+
+
+def seconds_of(entry: ServerEntry, tool: str) -> float:
+    """Return how long a call of a tool may take."""
+    own = entry.config.tool_times.get(tool)
+    return (own.total if own else None) or entry.config.times.total or limits.MCP_TOTAL
+
+
+def _check_times(entry: ServerEntry) -> None:
+    times: dict[tuple[str, ...], ToolTimes] = {("config", "times"): entry.config.times}
+    times |= {("config", "tool_times", tool): each for tool, each in entry.config.tool_times.items()}
+    for where, each in times.items():
+        if each.total is not None and not 0 < each.total <= limits.CALL_TIME_MOST:
+            hours = f"{limits.CALL_TIME_MOST / 3600:g} hours"
+            raise BadField(where, f"A call's time is a number of seconds above 0, up to {hours}.")
 
 
 def _check_sandbox(entry: ServerEntry) -> None:

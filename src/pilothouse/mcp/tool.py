@@ -61,7 +61,7 @@ class McpTool:
         self.server = server.name
         self.qualified_name = listed.qualified_name
         self.grant_key = f"{listed.server_id}:{listed.name}:{listed.fingerprint}"
-        self.times = _times(server, listed.name)
+        self.times = CallTimes(listed.seconds, limits.NO_SIGN)
 
     def limited(self, allowed: frozenset[Effect]) -> McpTool | None:
         """Return itself where everything is allowed, or where the person set its server to read only and it reads."""
@@ -370,12 +370,6 @@ def _outdated(server: Server, tool: ServerTool) -> ToolOutput | None:
         message = f"The definition of {tool.qualified_name} changed; the person must look at it first."
         return _failure("TOOL_CHANGED", message)
     return None
-
-
-def _times(server: Server, name: str) -> CallTimes:
-    config = server.entry.config
-    own = config.tool_times.get(name)
-    return CallTimes((own.total if own else None) or config.times.total or limits.MCP_TOTAL, limits.NO_SIGN)
 
 
 def _perhaps(refused: ToolOutput) -> ToolOutput:

@@ -25,10 +25,9 @@ async def try_tool(server: Server, body: ToolTry) -> ToolTrial:
     ok, text = False, ""
     result: JsonObject = {}
     try:
-        async with asyncio.timeout(limits.TRY_TIMEOUT):
-            ok, text, result = await _call(server, tool, body.arguments)
+        ok, text, result = await _call(server, tool, body.arguments)
     except TimeoutError:
-        text = f"Tool call timed out after {limits.TRY_TIMEOUT:g}s"
+        text = f"Tool call timed out after {tool.seconds:g}s"
     except (RpcError, BadAnswer, ChannelError) as error:
         text = str(error) or "The call failed."
     seconds = time.monotonic() - began
@@ -48,7 +47,8 @@ async def _call(server: Server, tool: ServerTool, arguments: JsonObject) -> tupl
     session = await server.session(SHARED)
     try:
         with server.connection(SHARED).using():
-            reply = await session.call_tool(tool.name, arguments)
+            async with asyncio.timeout(tool.seconds):
+                reply = await session.call_tool(tool.name, arguments)
     except CannotAsk as refused:
         return False, _ASKS if server.fall_back() else refused.message, {}
     if isinstance(reply, InputRequired):

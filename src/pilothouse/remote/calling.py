@@ -36,10 +36,17 @@ class Calling:
         return address.url if address is not None else ""
 
     async def ask(
-        self, method: Method, path: str, reply: type[T], *, body: object = None, query: Query | None = None
+        self,
+        method: Method,
+        path: str,
+        reply: type[T],
+        *,
+        body: object = None,
+        query: Query | None = None,
+        wait: float = limits.SERVER_ANSWER,
     ) -> T:
         """Make a request and return its answer as a record."""
-        return msgspec.json.decode(await self._bytes(method, path, body, query), type=reply)
+        return msgspec.json.decode(await self._bytes(method, path, body, query, wait), type=reply)
 
     async def file(self, path: str) -> PartData:
         """Fetch a file, with the type and the name that the server sends it under."""
@@ -62,13 +69,15 @@ class Calling:
                 await reply.aclose()
         return reply
 
-    async def _bytes(self, method: Method, path: str, body: object, query: Query | None) -> bytes:
+    async def _bytes(
+        self, method: Method, path: str, body: object, query: Query | None, wait: float = limits.SERVER_ANSWER
+    ) -> bytes:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         if given:
             path = f"{path}?{urlencode(given)}"
         content = None if body is None else encode(body)
         headers = {} if content is None else {"content-type": "application/json"}
-        return await self._whole(await self._send(method, path, headers, content))
+        return await self._whole(await self._send(method, path, headers, content, wait))
 
     async def _whole(self, reply: Reply) -> bytes:
         try:
@@ -79,13 +88,20 @@ class Calling:
             raise _problem(reply.status, answer)
         return answer
 
-    async def _send(self, method: Method, path: str, headers: Mapping[str, str], content: bytes | None) -> Reply:
+    async def _send(
+        self,
+        method: Method,
+        path: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        wait: float = limits.SERVER_ANSWER,
+    ) -> Reply:
         address = self._locate()
         if address is None:
             raise server_away()
         sent = {"authorization": f"Bearer {address.token}", **headers}
         try:
-            return await send(method, address.url + path, headers=sent, content=content, timeout=limits.SERVER_ANSWER)
+            return await send(method, address.url + path, headers=sent, content=content, timeout=wait)
         except NetError as error:
             raise server_away(error) from None
 

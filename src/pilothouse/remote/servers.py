@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.remote.calling import Calling, at
+from pilothouse.types import limits
 from pilothouse.types.servers import (
     ConsentGiven,
     ImportQuestions,
@@ -74,7 +75,8 @@ class RemoteServers:
 
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
         """Call a tool by hand."""
-        return await self._calling.ask("POST", "/api/tools/try", ToolTrial, body=body)
+        wait = limits.SERVER_ANSWER + limits.CALL_TIME_MOST
+        return await self._calling.ask("POST", "/api/tools/try", ToolTrial, body=body, wait=wait)
 
     async def server_log(self, owner: str, server_id: str) -> ServerLog:
         """Return what a server wrote."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.models import FileProblem
 
@@ -217,6 +218,8 @@ class ServerTool(Frozen, frozen=True):
     warnings: tuple[str, ...] = ()
     # The definition that was approved, while a changed one waits.
     approved: JsonObject | None = None
+    # How long a call of it may take, in seconds, by its own setting, its server's, or the usual.
+    seconds: float = limits.MCP_TOTAL
 
 
 class ToolList(Frozen, frozen=True):
@@ -417,6 +420,9 @@ class ServerPatch(_Body, frozen=True):
     off_tools: tuple[str, ...] | None = None
     read_only: bool | None = None
     cannot_send: bool | None = None
+    times: ToolTimes | None = None
+    # By a tool's name; others stay, and null takes one back.
+    tool_times: dict[str, ToolTimes | None] | None = None
 
 
 class ConsentGiven(_Body, frozen=True):

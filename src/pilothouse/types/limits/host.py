@@ -135,7 +135,8 @@ MODEL_LIST_TIMEOUT = 10.0
 MASKER_REACH = 512
 
 # --- commands beside a server -------------------------------------------------------------------
-# The longest a server takes for one answer: it may be testing a slow model, or trying a tool (TRY_TIMEOUT).
+# The longest a server takes for one answer: it may be testing a slow model, or a server (TRY_TIMEOUT).
+# Trying a tool has the time of that tool beside it.
 SERVER_ANSWER = 150.0
 # A server on this machine says at once that it is up; one that does not is as good as gone.
 SERVER_HEALTH = 2.0

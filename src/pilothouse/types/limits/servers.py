@@ -101,6 +101,8 @@ BREAKER_OPEN = 30.0
 # A call that nobody gave another time: as long as a command has. Builds and page loads are done by then, most servers
 # tell nothing on the way, and one that hangs does not hold a run that nobody watches for hours.
 MCP_TOTAL = 600.0
+# The longest that anyone may set: what takes longer is no call any more.
+CALL_TIME_MOST = 24 * 3600.0
 # A server at work that sent nothing for this long is asked for a sign; after NO_SIGN people are told that none came.
 SIGN_ASKED = 10.0
 NO_SIGN = 30.0
@@ -142,7 +144,7 @@ IMPORT_BYTES = 1024 * 1024
 IMPORT_SERVERS = 500
 # A file of variables that such an entry names.
 ENV_FILE_BYTES = 64 * 1024
-# A person waits for a tool tried by hand, or for a server's test, at most this long.
+# A person waits for a server's test at most this long.
 TRY_TIMEOUT = 120.0
 # A server that says all the time that its tools changed is asked this often at most.
 RELIST_EVERY = 1.0
