@@ -8,7 +8,8 @@ import time
 import pytest
 
 from pilothouse.agent.deadline import Deadline, Silence, aligned, call_times
-from pilothouse.types.ports import CallTimes, ToolTimeouts
+from pilothouse.types.ports import CallTimes
+from pilothouse.types.timeouts import ToolTimeouts
 from tests.support.tools import ToolOf
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,82 +17,21 @@ from pilothouse.runs import messages
 from pilothouse.types import limits
 from pilothouse.types.api import NewMessage
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import Event, ItemCreated, ItemUpdated, event_decoder
-from pilothouse.types.items import Item
+from pilothouse.types.events import Event, ItemCreated, ItemUpdated
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ResultBlock
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Part, ToolError, ToolOutput, ToolRequest
+from pilothouse.types.ports import CallContext, CallFeedback, Part, ToolError, ToolOutput, ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.digging import ALLOWED, Mine, digging, heard, the_call
 from tests.support.tools import Box, ToolOf, give_tools
 
-DIG: list[Any] = [[{"call": "mine__dig", "arguments": {"depth": 3}}], "Dug."]
-ALLOWED = ("mine.*",)
 # A time that can be told from none.
 LAPSE = 0.05
 
 
-class Mine:
-    """A server's tool that works until it is told to stop, and remembers how it ended."""
-
-    def __init__(
-        self, *, total: float = 600.0, quiet: float | None = 30.0, stubborn: bool = False, server: str = "Mine"
-    ) -> None:
-        self.begun, self.go, self.told = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.feedback: CallFeedback | None = None
-        self.tool = ToolOf("mine__dig", server=server)
-        self.tool.times = CallTimes(total, quiet)
-        self.tool.reporting = self.dig
-        self.stubborn = stubborn
-
-    async def dig(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        self.feedback = feedback
-        self.begun.set()
-        try:
-            await self.go.wait()
-        except asyncio.CancelledError:
-            self.told.set()
-            if not self.stubborn:
-                raise
-            await self.go.wait()
-        return ToolOutput(text="coal")
-
-
-@asynccontextmanager
-async def digging(home: Path, mine: Mine, turns: list[Any] | None = None) -> AsyncIterator[tuple[Chat, str]]:
-    """Open a chat whose model has just called the tool, and give the run."""
-    async with chatting(home, turns or DIG) as chat:
-        give_tools(chat.host, mine.tool)
-        sent = await chat.send(allow=ALLOWED)
-        async with asyncio.timeout(PATIENCE):
-            await mine.begun.wait()
-        try:
-            yield chat, sent.run_id
-        finally:
-            mine.go.set()
-
-
-async def the_call(chat: Chat) -> Item:
-    return (await chat.items("tool_call"))[0]
-
-
-async def heard(chat: Chat, wanted: Callable[[Event], bool], after: int = 0) -> Event:
-    """Read the feed until an event is the wanted one."""
-    async with asyncio.timeout(PATIENCE), aclosing(await chat.api.events(ME, chat.id, after)) as feed:
-        async for batch in feed:
-            for sent in batch:
-                event: Event = event_decoder.decode(sent.json)
-                if wanted(event):
-                    return event
-    raise AssertionError("the feed ended")
-
-
 def _has_text(text: str, event: Event) -> bool:
     return getattr(event, "text", "") == text
-
-
-def _deadline(event: Event) -> float:
-    return float(event.data.get("deadlineAt") or 0) if isinstance(event, ItemUpdated) else 0.0
 
 
 # --- phases, progress ---
@@ -162,118 +100,6 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
         assert [item.text for item in calls] == ["a", "b", "c", "a"]
         first, second, third, later = (item.data["elapsedMs"] for item in calls)
         assert 1000 * LAPSE <= third < first < second > later
-
-
-# --- time ---
-
-
-@pytest.mark.case("TMO-08", "TMO-11", "TMO-12", "F-04", "TCL-07", "ERR-01", "ERR-02", "ERR-03")
-async def test_a_call_whose_time_is_over_times_out_and_its_server_is_told(home: Path) -> None:
-    mine = Mine(total=0.08)
-    async with digging(home, mine) as (chat, run_id):
-        assert (await chat.settled(run_id)).status == "completed"
-        assert mine.told.is_set()
-        call = await the_call(chat)
-        assert call.status == "timed_out"
-        assert call.data["error"] == {
-            "code": "TIMEOUT",
-            "message": "Tool call timed out after 0.08s",
-            "retryable": True,
-        }
-        assert call.text.startswith("Tool call timed out after 0.08s")
-        assert (call.data["cancellation"], call.data["deadlineAt"]) == ("asked", None)
-        assert call.data["elapsedMs"] >= 80
-
-
-@pytest.mark.case("TMO-09")
-async def test_a_built_in_tool_times_out_in_its_own_words(home: Path) -> None:
-    mine = Mine(total=0.05, quiet=None, server="")
-    async with digging(home, mine) as (chat, run_id):
-        await chat.settled(run_id)
-        call = await the_call(chat)
-        assert (call.text, call.data["cancellation"]) == ("Operation timed out after 0.05s", "acknowledged")
-
-
-@pytest.mark.case("F-04", "TMO-13")
-async def test_progress_does_not_move_the_end_of_a_calls_time(home: Path) -> None:
-    mine = Mine(total=0.5)
-    async with digging(home, mine) as (chat, run_id):
-        began = time.monotonic()
-        settled = asyncio.ensure_future(chat.settled(run_id))
-        while not settled.done():
-            assert mine.feedback is not None
-            mine.feedback.progress(None, None, "still digging")
-            await asyncio.wait([settled], timeout=0.03)
-        call = await the_call(chat)
-        assert time.monotonic() - began >= 0.45
-        assert call.data["error"]["message"] == "Tool call timed out after 0.5s"
-
-
-@pytest.mark.case("TMO-13")
-async def test_a_person_may_keep_waiting(home: Path) -> None:
-    mine = Mine(total=0.4)
-    async with digging(home, mine) as (chat, run_id):
-        began = time.monotonic()
-        await asyncio.sleep(mine.tool.times.total / 2)
-        call = await the_call(chat)
-        await chat.api.keep_waiting(ME, call.id)
-        await heard(chat, lambda event: _deadline(event) > call.data["deadlineAt"])
-        await chat.settled(run_id)
-        assert time.monotonic() - began >= 0.55
-        with pytest.raises(PilothouseError):
-            await chat.api.keep_waiting(ME, call.id)
-
-
-@pytest.mark.case("TMO-11", "TMO-13", "PRF-03")
-async def test_a_call_of_which_nothing_is_heard_goes_on_and_readers_are_told(home: Path) -> None:
-    mine = Mine(quiet=0.05)
-    async with digging(home, mine) as (chat, run_id):
-        quiet = await heard(chat, lambda event: isinstance(event, ItemUpdated) and bool(event.data.get("quietSince")))
-        assert isinstance(quiet, ItemUpdated)
-        assert quiet.data["quietSince"] <= time.time() - 0.05
-        # Whoever comes later is told too, and a person who waits is not told of it again.
-        call = await the_call(chat)
-        await heard(chat, lambda event: isinstance(event, ItemUpdated) and bool(event.data.get("quietSince")))
-        await chat.api.keep_waiting(ME, call.id)
-        await heard(chat, lambda event: isinstance(event, ItemUpdated) and event.data.get("quietSince", 0) is None)
-        assert mine.feedback is not None
-        mine.feedback.sign()
-        await heard(chat, lambda event: isinstance(event, ItemUpdated) and bool(event.data.get("quietSince")))
-        mine.go.set()
-        assert (await chat.settled(run_id)).status == "completed"
-        call = await the_call(chat)
-        assert (call.status, call.text, call.data["quietSince"]) == ("completed", "coal", None)
-
-
-@pytest.mark.case("TMO-04", "PRF-03")
-async def test_the_time_in_which_a_call_cannot_begin_is_not_its_own(home: Path) -> None:
-    mine = Mine(total=0.3, quiet=0.05)
-    async with digging(home, mine) as (chat, run_id):
-        assert mine.feedback is not None
-        mine.feedback.waits("Starting Mine...")
-        held = await heard(chat, lambda event: isinstance(event, ItemUpdated) and "progress" in event.data)
-        assert isinstance(held, ItemUpdated)
-        assert (held.data["progress"]["message"], held.data["deadlineAt"]) == ("Starting Mine...", None)
-        await asyncio.sleep(0.4)
-        call = await the_call(chat)
-        assert (call.status, call.data.get("quietSince")) == ("streaming", None)
-        mine.feedback.begins()
-        await heard(chat, lambda event: _deadline(event) > time.time())
-        await chat.settled(run_id)
-        assert (await the_call(chat)).status == "timed_out"
-
-
-@pytest.mark.case("TMO-10")
-async def test_streaming_arguments_does_not_count_as_the_tools_time(home: Path) -> None:
-    async def write(arguments: JsonObject, context: CallContext) -> ToolOutput:
-        await asyncio.sleep(LAPSE)
-        return ToolOutput(text=f"{len(arguments['text'].splitlines())} lines")
-
-    slow = [{"call": "write", "arguments": {"text": "line\n" * 1000}, "pieces": 500, "every": 0.03}]
-    async with chatting(home, [slow, "Done."]) as chat:
-        give_tools(chat.host, ToolOf("write", write, timeout=0.2))
-        await chat.say()
-        assert (await the_call(chat)).text == "1000 lines"
 
 
 # --- stopping ---

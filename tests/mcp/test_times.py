@@ -8,8 +8,9 @@ from pilothouse.agent.deadline import call_times
 from pilothouse.mcp.toolbox import Toolbox
 from pilothouse.tools.think import Think
 from pilothouse.types import limits
-from pilothouse.types.ports import CallTimes, ToolRequest, ToolTimeouts
+from pilothouse.types.ports import CallTimes, ToolRequest
 from pilothouse.types.servers import ServerInput, ToolTimes
+from pilothouse.types.timeouts import ToolTimeouts
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import forever
 from tests.support.mcp_hosting import Hosted

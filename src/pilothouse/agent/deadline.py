@@ -10,7 +10,8 @@ import msgspec
 
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallTimes, Tool, ToolTimeouts
+from pilothouse.types.ports import CallTimes, Tool
+from pilothouse.types.timeouts import ToolTimeouts
 
 
 def call_times(tool: Tool, arguments: JsonObject, wanted: ToolTimeouts, context_window: int) -> CallTimes:

@@ -31,8 +31,8 @@ from pilothouse.types.ports import (
     Tool,
     ToolError,
     ToolOutput,
-    ToolTimeouts,
 )
+from pilothouse.types.timeouts import ToolTimeouts
 
 # Of a call that had begun before it asked something.
 _PERHAPS = "It may have been carried out; check before you repeat it."

@@ -26,9 +26,10 @@ from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource, ToolTimeouts
+from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource
 from pilothouse.types.records import Records
 from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
+from pilothouse.types.timeouts import ToolTimeouts
 from pilothouse.types.todos import Reminder, Reminders
 
 _log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from pilothouse.types.api import ConfigPatch, ConfigView, Profile
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, convert
-from pilothouse.types.ports import ToolTimeouts
 from pilothouse.types.terminals import SHELLS, TerminalSettings
+from pilothouse.types.timeouts import ToolTimeouts
 
 VERSION = "1.0"
 
