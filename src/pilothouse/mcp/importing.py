@@ -238,7 +238,7 @@ class _Entry:
             return ToolTimes()
         # Cline and Roo count seconds and say whom they trust; others count thousandths.
         counts_seconds = given < _THOUSANDTHS or (given <= _SECONDS and any(key in self._raw for key in _TRUST))
-        seconds = max(1.0, float(given) if counts_seconds else given / _THOUSANDTHS)
+        seconds = min(max(1.0, float(given) if counts_seconds else given / _THOUSANDTHS), limits.CALL_TIME_MOST)
         self._notes.append(f"A call may take {seconds:g} s in all, as its “timeout” says.")
         return ToolTimes(total=seconds)
 
