@@ -235,8 +235,8 @@ async def test_halves_of_characters_and_control_characters_do_no_harm(pipeline: 
     )
     done = await pipeline.process(output, "i_1", "c_1")
     clean = "a?b?c\x00d\re\u2028f😀"
-    assert done.text == clean
-    assert msgspec.json.decode(msgspec.json.encode(done))["text"] == clean
+    assert done.text == clean.replace("\x00", "")
+    assert msgspec.json.decode(msgspec.json.encode(done))["text"] == done.text
     assert shelf.kept[0].parts[0].text == clean * 1000
 
 
@@ -246,3 +246,44 @@ def test_what_is_told_beside_a_result_is_masked_and_withheld_when_that_fails(pip
     masked = pipeline.masked(told)
     assert masked == {"done": 1.0, "message": "key [redacted]", "changes": [{"diff": "+[redacted]"}]}
     assert Pipeline(Broken(), shelf).masked(told) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("\x1b[1;31mred\x1b[0m and \x1b[38;2;1;2;3mtrue\x1b[m", "red and true"),
+        ("\x1b]8;;https://example.com\x1b\\link\x1b]8;;\x1b\\ \x1b]0;title\x07x", "link x"),
+        ("\x9b31meight bits\x9b0m \x9d0;title\x9cx", "eight bits x"),
+        ("\x1bPq#0;2;0;0;0\x1b\\a\x1b(Bb\x1b7c\x1bMd", "abcd"),
+        ("N\x08NA\x08AM\x08ME\x08E", "NAME"),
+        ("\x1b\x1b[0m[31mnested", "[31mnested"),
+        ("bell\x07 nul\x00 del\x7f", "bell nul del"),
+        ("tab\there\r\nline\x0cpage ünï 🚀", "tab\there\r\nline\x0cpage ünï 🚀"),
+    ],
+)
+async def test_the_model_reads_words_without_orders_to_a_terminal(pipeline: Pipeline, given: str, read: str) -> None:
+    done = await pipeline.process(ToolOutput(given, ToolError("TOOL_ERROR", given)), "i_1", "c_1")
+    assert done.text == read
+    assert done.error is not None
+    assert done.error.message == read
+
+
+async def test_a_secret_with_colours_in_its_midst_is_masked_all_the_same(pipeline: Pipeline) -> None:
+    coloured = f"{SECRET[:8]}\x1b[1m{SECRET[8:]}"
+    for text in (coloured, coloured + "\x1b[0m." * 50_000 + coloured):
+        assert SECRET not in (await pipeline.process(ToolOutput(text), "i_1", "c_1")).text
+
+
+@pytest.mark.parametrize(
+    "piece", ["\x1b", "\x1b[", "\x1b]", "\x9d", "\x90a", "\x1b[0;", "\x1b[0 ", "\x1b]8;;", "\x1bP", "a\x08", "\x9b0"]
+)
+async def test_no_orders_to_a_terminal_hold_anyone_up(pipeline: Pipeline, piece: str) -> None:
+    hostile = piece * (2 * 1024 * 1024 // len(piece))
+    for text in (hostile, f"\x1b]{hostile}", "a" * len(hostile) + hostile):
+        assert min([await longest_turn(pipeline.process(ToolOutput(text), "i_1", "c_1")) for _ in range(2)]) < MOST
+
+
+async def test_what_the_person_looks_at_keeps_its_colours(pipeline: Pipeline, shelf: Shelf) -> None:
+    text = "\x1b[31mred\x1b[0m " * 10_000
+    await pipeline.process(ToolOutput(text, parts=(Part(kind="text", text=text),)), "i_1", "c_1")
+    assert shelf.kept[0].parts[0].text == text

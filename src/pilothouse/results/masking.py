@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from pilothouse.types.invisible import whole
 from pilothouse.types.ports import Redactor
+
+# How much more of a long text is cleaned than is kept of it.
+_AHEAD = 4
+
+
+def _as_it_is(text: str) -> str:
+    return text
 
 
 class Bounded(msgspec.Struct, frozen=True):
@@ -21,17 +30,22 @@ class Masking:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
 
-    def text(self, text: str, room: int) -> Bounded:
-        """Return the text, or its beginning and end with a note of what is missing."""
+    def text(self, text: str, room: int, clean: Callable[[str], str] = _as_it_is) -> Bounded:
+        """Return the text, or its beginning and end with a note of what is missing.
+
+        What `clean` takes out is gone before secrets are looked for, so that nothing in their midst hides them.
+        """
         # A secret that a cut goes through ends within `reach` of it: what is masked goes so much further, and that
         # much is left out again, so no half of a secret stays. Twice, because a mark may be longer than its secret.
         margin = 2 * self._redactor.reach
         if len(text) <= room + 2 * margin:
-            masked = whole(self._redactor.redact(text))
+            masked = whole(self._redactor.redact(clean(text)))
             return Bounded(bounded(masked, room), len(masked) > room)
         head, tail = _shares(room)
-        first = self._redactor.redact(text[: head + margin])
-        last = self._redactor.redact(text[len(text) - tail - margin :])
+        # Of a text that is mostly orders to a terminal, some words are left all the same.
+        first = clean(text[: _AHEAD * (head + margin)])[: head + margin]
+        last = clean(text[max(0, len(text) - _AHEAD * (tail + margin)) :])
+        first, last = (self._redactor.redact(part) for part in (first, last[max(0, len(last) - tail - margin) :]))
         first, last = first[: max(0, len(first) - margin)], last[margin:]
         return Bounded(_joined(whole(first), whole(last), len(text), room), True)
 

@@ -14,7 +14,7 @@ import msgspec
 from pilothouse.results import parts
 from pilothouse.results.masking import Masking
 from pilothouse.types import limits
-from pilothouse.types.invisible import whole, without_hidden
+from pilothouse.types.invisible import whole, without_escapes, without_hidden
 from pilothouse.types.json import JsonObject
 from pilothouse.types.plugins import MaskerFailed
 from pilothouse.types.ports import KeptResult, Redactor, ResultKeeper, ToolError, ToolOutput
@@ -64,9 +64,9 @@ class Pipeline:
     def _processed(self, output: ToolOutput, room: int) -> _Processed:
         try:
             masking = Masking(self._redactor)
-            text, hidden = without_hidden(masking.text(output.text, room).text)
+            text, hidden = without_hidden(masking.text(output.text, room, without_escapes).text)
             kept = parts.kept(output.parts or parts.of_text(output.text, room), masking)
-            error, data = (_masked(self._redactor, part) for part in (output.error, output.data))
+            error, data = _told(output.error, masking), _masked(self._redactor, output.data)
         except Exception as failure:
             _log.exception("masking a result failed")
             said = f"{_WITHHELD} {failure}" if isinstance(failure, MaskerFailed) else _WITHHELD
@@ -84,6 +84,14 @@ def _size(output: ToolOutput) -> int:
     return len(output.text) + sum(len(part.text) + len(part.data) for part in output.parts)
 
 
+def _told(error: ToolError | None, masking: Masking) -> ToolError | None:
+    """Return why a call failed, as the model is told where there is nothing else to tell."""
+    if error is None:
+        return None
+    message = masking.text(error.message, limits.RESULT_CHARS, without_escapes).text
+    return msgspec.structs.replace(error, message=message)
+
+
 def _masked(redactor: Redactor, part: Any) -> Any:
     """Return the part with every text in it masked."""
     match part:
@@ -93,7 +101,5 @@ def _masked(redactor: Redactor, part: Any) -> Any:
             return {_masked(redactor, key): _masked(redactor, value) for key, value in part.items()}
         case list() | tuple():
             return [_masked(redactor, value) for value in part]
-        case ToolError():
-            return msgspec.structs.replace(part, message=_masked(redactor, part.message))
         case _:
             return part

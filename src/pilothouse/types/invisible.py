@@ -1,4 +1,4 @@
-"""Characters that no honest text has: a hidden alphabet that only a model reads, and halves that no JSON takes."""
+"""Characters that nobody reads: a hidden alphabet, halves that no JSON takes, and orders to a terminal."""
 
 from __future__ import annotations
 
@@ -15,6 +15,17 @@ FLAGS = re.compile(
     "|".join(f"\N{WAVING BLACK FLAG}{_hidden(country)}\U000e007f" for country in ("gbeng", "gbsct", "gbwls"))
 )
 _TAGS = re.compile(f"(?P<flag>{FLAGS.pattern})|[\U000e0000-\U000e007f]")
+
+# What a terminal obeys and does not show. No body of a sequence reaches past what may begin another one, and nothing
+# is given back once it was taken, so that any text is looked at once.
+ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # what moves the cursor or sets a colour
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x80-\x9f]*+(?:\x07|\x1b\\|\x9c)"  # titles, links
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f]*+(?:\x1b\\|\x9c)"
+    r"|\x1b[ -/]*+[0-~]"
+)
+# All but tab, the ends of lines and of pages.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
 def whole(text: str) -> str:
@@ -41,6 +52,26 @@ def without_hidden(text: str) -> tuple[str, int]:
         return text, 0
     clean = _TAGS.sub(lambda found: found["flag"] or "", text)
     return clean, len(text) - len(clean)
+
+
+def without_escapes(text: str) -> str:
+    """Return the text without colours, titles and other orders to a terminal, and without what it took back."""
+    if _CONTROL.search(text) is None:
+        return text
+    return _CONTROL.sub("", _taken_back(ESCAPES.sub("", text)))
+
+
+def _taken_back(text: str) -> str:
+    """Return the text without the characters that a backspace follows, as overstriking programs write them."""
+    if "\x08" not in text:
+        return text
+    left: list[str] = []
+    for character in text:
+        if character != "\x08":
+            left.append(character)
+        elif left and left[-1] != "\n":
+            left.pop()
+    return "".join(left)
 
 
 def plain(value: Any) -> Any:

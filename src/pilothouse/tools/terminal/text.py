@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections import deque
 
 from pilothouse.tools.terminal.covering import Ends
 from pilothouse.types import limits
-
-_SEQUENCE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # what moves the cursor or sets a colour
-    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
-    r"|\x1b[PX^_][^\x1b]*\x1b\\"
-    r"|\x1b[ -/]*[0-~]"
-)
-_CONTROL = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
-_ERASED = re.compile(r"[^\n\x08]\x08")
+from pilothouse.types.invisible import ESCAPES, without_escapes
 
 
 def _as_cp437(error: UnicodeError) -> tuple[str, int]:
@@ -54,11 +45,8 @@ def _whole_characters(data: bytes) -> bytes:
 
 def plain(text: str) -> str:
     """Return what a terminal's output says, line by line, without colours, titles and overwritten progress."""
-    said = _SEQUENCE.sub("", text.replace("\r\n", "\n"))
-    while (shorter := _ERASED.sub("", said)) != said:
-        said = shorter
-    lines = (line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n"))
-    return _CONTROL.sub("", "\n".join(lines).replace("\x08", "").replace("\x1b", ""))
+    said = without_escapes(text.replace("\r\n", "\n")).replace("\x0c", "")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in said.split("\n"))
 
 
 def for_model(ends: Ends) -> str:
@@ -101,7 +89,7 @@ class TypedLine:
 
     def typed(self, data: bytes) -> None:
         """Take what was typed."""
-        for character in _SEQUENCE.sub("", data.decode("utf-8", "replace")):
+        for character in ESCAPES.sub("", data.decode("utf-8", "replace")):
             if character in "\r\n":
                 self.entered = "".join(self._line).strip() or self.entered
                 self._line.clear()
