@@ -131,7 +131,10 @@ async def test_a_model_that_refuses_tools_is_asked_by_text_from_then_on(home: Pa
         systems = [sent["messages"][0]["content"] for sent in bodies]
         assert systems[0] == "Be brief."
         assert all(system.startswith("Be brief.\n\n# Tools") for system in systems[1:])
-        assert bodies[2]["messages"][-1]["content"] == 'TOOL_RESULT: {"name":"files__read","result":"It says hi."}'
+        assert (
+            bodies[2]["messages"][-1]["content"]
+            == 'TOOL_RESULT: {"server":"files","name":"read","result":"It says hi."}'
+        )
         assert (await chat.snapshot()).conversation.settings.system_prompt == "Be brief."
 
 

@@ -210,6 +210,32 @@ async def test_a_dotted_name_of_a_built_in_tool_names_its_operation(home: Path) 
         assert (await the_call(chat)).data["tool"] == "file_operations"
 
 
+@pytest.mark.parametrize("server", ["Mine", ""])
+async def test_a_required_argument_with_a_default_is_filled_in_and_shown(home: Path, server: str) -> None:
+    depth: JsonObject = {"type": "integer", "default": 3}
+    place: JsonObject = {"type": "object", "properties": {"north": depth}, "required": ["north"]}
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"depth": depth, "place": place, "name": {"type": "string", "default": None}, "wide": depth},
+        "required": ["depth", "place"],
+    }
+    tool = ToolOf("mine__dig", schema=schema, server=server)
+    async with chatting(home, [[{"call": "mine__dig", "arguments": {"place": {}}}], "Done."]) as chat:
+        give_tools(chat.host, tool)
+        await chat.say(allow=ALLOWED)
+        sent = {"place": {"north": 3}, "depth": 3}
+        assert [arguments for arguments, _ in tool.calls] == [sent]
+        assert (await the_call(chat)).data["arguments"] == sent
+
+
+async def test_a_required_argument_without_a_default_is_still_missing(home: Path) -> None:
+    schema: JsonObject = {"properties": {"name": {"type": "string", "default": None}}, "required": ["name"]}
+    async with chatting(home, [[{"call": "mine__dig", "arguments": {}}], "Dug."]) as chat:
+        give_tools(chat.host, ToolOf("mine__dig", schema=schema, server="Mine"))
+        await chat.say(allow=ALLOWED)
+        assert (await the_call(chat)).text == "Missing required parameter: name"
+
+
 @pytest.mark.case("ERR-18", "ERR-17")
 @pytest.mark.parametrize("name", ["file_operations.fly", "file_operations"])
 async def test_an_unknown_operation_is_told_with_those_there_are(home: Path, name: str) -> None:

@@ -86,6 +86,25 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
     assert echo.called() == []
 
 
+def test_a_server_that_was_edited_is_tried(home: Path, echo: Echo) -> None:
+    consented(home, echo)
+    edited = pilothouse(home, "mcp", "edit", "echo", "--total-timeout", "60")
+    assert edited.code == 0, edited
+    assert "“Echo” answers and offers" in edited.out
+    broken = pilothouse(home, "mcp", "edit", "echo", "--url", "http://127.0.0.1:9/mcp")
+    assert_told(broken, 1, "nothing listens there")
+    assert pilothouse(home, "mcp", "disable", "echo").code == 0
+    assert_told(pilothouse(home, "mcp", "edit", "echo", "--total-timeout", "61"), 0, "mcp enable echo")
+
+
+def test_the_list_of_tools_has_their_descriptions(home: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    tool = {"name": "dig", "title": "Dig", "description": "Digs a hole as deep as one wants it.", "inputSchema": {}}
+    tools.write_text(json.dumps([tool]))
+    consented(home, Echo(tmp_path, "--tools", str(tools)))
+    assert "Digs a hole as deep as one wants it." in pilothouse(home, "mcp", "tools", "echo").out
+
+
 def test_a_name_may_stand_before_the_command_or_the_url(home: Path, echo: Echo) -> None:
     added = pilothouse(home, "mcp", "add", "My Echo", "--", *echo.command)
     assert (added.code, added.out) == (3, "my_echo\n"), added

@@ -139,3 +139,16 @@ async def test_tools_are_listed_for_one_server_or_all_and_the_servers_are_asked_
         assert [tool.name for tool in (await hosted.admin.tools("two")).tools] == ["only_two"]
         assert {"one.only_one", "two.only_two"} <= (await hosted.tools()).keys()
     assert [record.read_text().count('"tools/list"') for record in records.values()] == [1, 1]
+
+
+async def test_a_tool_that_needs_tasks_is_set_aside_with_the_reason(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    listed = tmp_path / "tools.json"
+    kinds = {"plain": None, "either": {"taskSupport": "optional"}, "slow": {"taskSupport": "required"}}
+    listed.write_text(json.dumps([{"name": name, "inputSchema": {}, "execution": kinds[name]} for name in kinds]))
+    view = await hosted.add(scripted("--tools", str(listed)))
+    await hosted.tools_when_known("scripted.plain")
+    found = {tool.name: (tool.state, tool.reason) for tool in (await hosted.admin.tools(view.id)).tools}
+    assert found["plain"] == found["either"] == ("offered", "")
+    assert found["slow"] == ("quarantined", "It can only be called as a task, and tasks are not there yet.")

@@ -386,6 +386,19 @@ async def test_an_import_adds_and_starts_nothing(hosted: Hosted, scripted: Scrip
     assert [each.outcome for each in again.servers] == ["known", "known", "refused"]
 
 
+async def test_each_address_of_a_host_gets_a_name_of_its_own(hosted: Hosted) -> None:
+    urls = ("/mcp", "/github/mcp", "/v1/mcp", "/v1/sse", "/github/sse")
+    names = [(await hosted.admin.add(ServerInput(url=f"https://example.com{url}", enabled=False))).name for url in urls]
+    assert names == ["example.com", "example.com github", "example.com 2", "example.com 3", "example.com 4"]
+    there = await hosted.admin.add(ServerInput(url="http://127.0.0.1:9/mcp", enabled=False))
+    beside = await hosted.admin.add(ServerInput(url="http://127.0.0.1:10/mcp", enabled=False))
+    assert (there.name, beside.name) == ("127.0.0.1", "127.0.0.1 10")
+    with pytest.raises(PilothouseError, match=r"already a server “127\.0\.0\.1 10”"):
+        await hosted.admin.add(ServerInput(url="http://127.0.0.1:10/mcp", name="127.0.0.1 10"))
+    with pytest.raises(PilothouseError, match=r"already a server “example\.com”"):
+        await hosted.admin.add(ServerInput(url="https://example.com/mcp"))
+
+
 @pytest.mark.case("SRV-14", "SRV-24")
 async def test_two_servers_may_not_share_a_name_and_a_name_may_change(hosted: Hosted, scripted: Scripted) -> None:
     view = await hosted.add(scripted(name="Files"))

@@ -102,7 +102,7 @@ def test_tools_go_into_the_prompt_and_calls_and_results_become_lines() -> None:
     )
     assert answered.content == (
         TextBlock(
-            text='TOOL_RESULT: {"name":"fs__read_file","result":"It says \\"hi\\"."}\n'
+            text='TOOL_RESULT: {"server":"fs","name":"read_file","result":"It says \\"hi\\"."}\n'
             'TOOL_RESULT: {"name":"think","error":"Too deep."}'
         ),
     )

@@ -219,6 +219,15 @@ async def test_an_operation_that_does_not_exist_is_answered_with_those_that_do(g
     assert SUMS.display(given) == "sums"
 
 
+async def test_an_argument_of_another_operation_is_named_and_not_ignored() -> None:
+    given: JsonObject = {"operation": "add", "a": 1, "where": "drawer"}
+    refused = await SUMS.access(given, CONTEXT)
+    assert isinstance(refused, ToolOutput)
+    assert refused.text == "add does not take `where`; it takes `a`, `b`."
+    # Models fill in every argument of a tool; what says nothing asks for nothing.
+    assert isinstance(await SUMS.access({**given, "where": ""}, CONTEXT), Access)
+
+
 @pytest.mark.case("FWK-07")
 def test_a_tool_is_offered_with_what_may_be_done_only() -> None:
     reading = SUMS.limited(frozenset({"reads"}))
@@ -280,6 +289,15 @@ async def test_thoughts_are_recorded_and_shown_as_progress(home: Path) -> None:
         assert call.data["arguments"] == thought
         assert (call.data["display"], call.data["shown"]["icon"]) == ("Thinking: First look, then leap.", "brain")
         assert call.text == "Noted. Now act. Available: todo_operations. Not available: magic."
+
+
+async def test_an_argument_that_no_built_in_tool_knows_is_named(home: Path) -> None:
+    turns = [[{"call": "think", "arguments": {"thoughts": "Hm.", "mood": "good"}}], "Done."]
+    async with chatting(home, turns) as chat:
+        await chat.say()
+        (call,) = await chat.items("tool_call")
+        assert call.text == "Invalid parameters: there is no mood; known are thoughts, requested_tools"
+        assert call.data["error"]["code"] == "INVALID_ARGUMENTS"
 
 
 @pytest.mark.case("UTL-02")

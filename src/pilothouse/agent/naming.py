@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from pilothouse.types.defaults import with_defaults
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Tool
 
@@ -17,8 +18,9 @@ class Meant(msgspec.Struct, frozen=True):
     operation: str = ""
 
     def arguments(self, given: JsonObject) -> JsonObject:
-        """Return the arguments with the operation that the name said."""
-        return {**given, "operation": self.operation} if self.operation else given
+        """Return the arguments with the operation that the name said, and the defaults of what is required."""
+        named = {**given, "operation": self.operation} if self.operation else given
+        return with_defaults(self.tool.spec.input_schema, named)
 
 
 class Names:

@@ -83,10 +83,19 @@ class _Checker:
         error = exceptions.best_match(self._validator.iter_errors(value))
         if error is None:
             return None
+        if error.validator == "additionalProperties" and not error.absolute_path:
+            return "", _unknown(self._schema, value)
         if error.validator == "enum" and list(error.absolute_path) == ["operation"]:
             known = ", ".join(str(name) for name in error.validator_value)
             return "operation", f"there is no operation {error.instance}; there are {known}"
         return ".".join(str(part) for part in error.absolute_path), _short(error.message)
+
+
+def _unknown(schema: JsonObject, value: JsonObject) -> str:
+    known = list(schema.get("properties") or {})
+    unknown = [name for name in value if name not in known]
+    listed = f"known are {', '.join(known)}" if known else "it takes none"
+    return _short(f"there is no {', '.join(unknown)}; {listed}")
 
 
 def _short(text: str) -> str:

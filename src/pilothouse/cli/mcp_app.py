@@ -91,7 +91,7 @@ def add(
 @mcp_app.command()
 @with_form(ServerForm, FORM)
 def edit(server: ServerName, *, form: ServerForm) -> None:
-    """Change what is given of a server, and keep the rest.
+    """Change what is given of a server, keep the rest, and try it.
 
     A changed command needs your consent again.
     """

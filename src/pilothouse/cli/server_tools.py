@@ -34,7 +34,7 @@ async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
     if as_json:
         out.json(listed)
         return 0
-    rows = [(tool.qualified_name, _state(tool), tool.title or tool.description) for tool in listed.tools]
+    rows = [(tool.qualified_name, _state(tool), tool.description or tool.title) for tool in listed.tools]
     if rows:
         show_table(out, ("tool", "", "what it does"), rows)
     else:

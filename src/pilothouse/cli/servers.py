@@ -73,14 +73,17 @@ async def add(target: Sequence[str] | None, form: ServerForm) -> int:
 
 
 async def edit(name: str, form: ServerForm) -> int:
-    """Change what was given and keep the rest."""
+    """Change what was given, keep the rest, and try the server as it is now."""
     require_change(form, "pilothouse mcp edit")
     async with connect_host() as api:
         now = await find(api, name)
         changed = await api.update_server(LOCAL_OWNER, now.id, changed_server(now, form))
         output().line(f"{changed.slug}: {one_line(changed.address)}")
-        await agreed(api, changed)
-    return 0
+        changed = await agreed(api, changed)
+        if not changed.enabled:
+            messages().line(f"It is switched off. Switch it on: pilothouse mcp enable {changed.slug}")
+            return 0
+        return await _try(api, changed)
 
 
 async def remove(name: str) -> int:

@@ -10,8 +10,18 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from pilothouse.mcp import importing, trial, views
+from pilothouse.mcp.catalogue import source_of
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.entries import checked, entry_id, parse_entry, same_slug, secret_origin, secret_refs, written
+from pilothouse.mcp.entries import (
+    checked,
+    entry_id,
+    own_name,
+    parse_entry,
+    same_slug,
+    secret_origin,
+    secret_refs,
+    written,
+)
 from pilothouse.mcp.forms import Draft, drafted
 from pilothouse.mcp.names import slug
 from pilothouse.mcp.server import SHARED, Server
@@ -72,6 +82,8 @@ class McpAdmin:
     async def add(self, body: ServerInput) -> ServerView:
         """Add a server; a local command starts only after consent."""
         draft = drafted(body, str(uuid.uuid4()))
+        if not body.name.strip():
+            draft = self._named(draft)
         self._check_name(draft.entry)
         await self._keep(draft, None)
         return await self._view(draft.entry.id)
@@ -290,6 +302,15 @@ class McpAdmin:
 
     def _raw(self, server_id: str) -> JsonObject | None:
         return next((each for each in self._supervisor.file.entries() if entry_id(each) == server_id), None)
+
+    def _named(self, draft: Draft) -> Draft:
+        """Give a server without a name one that no other has; the same server twice keeps it, and is refused."""
+        self._supervisor.reconcile()
+        others = [server.entry for server in self._supervisor.servers.values()]
+        if source_of(draft.entry) in map(source_of, others):
+            return draft
+        entry = msgspec.structs.replace(draft.entry, name=own_name(draft.entry, others))
+        return msgspec.structs.replace(draft, entry=entry)
 
     def _check_name(self, entry: ServerEntry) -> None:
         twin = same_slug(entry.name, (each.entry for each in self._supervisor.servers.values()), entry.id)

@@ -21,7 +21,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import Era, ServerEntry, ServerTool, ToolState, Wire
 
 # Of the checks that a kept list went through; another number makes it go through them again.
-CHECKS = 1
+CHECKS = 2
 
 
 class Approved(msgspec.Struct, frozen=True):

@@ -18,7 +18,9 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.entries import SECRET, command_of
 from pilothouse.mcp.programs import (
     INTERPRETERS,
+    Download,
     FileFacts,
+    download_of,
     facts_of,
     find_program,
     may_be_changed_by_others,
@@ -272,18 +274,28 @@ def _word_warnings(word: str) -> Iterator[str]:
 
 
 def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str], rights: str) -> Iterator[str]:
-    kinds = {"npm": "npm", "pypi": "PyPI"}
-    if where := kinds.get(entry.package.type):
-        yield f"Downloads a package from {where} and runs it {rights}."
+    download = download_of((program, *args))
+    if entry.package.type in ("npm", "pypi"):
+        yield f"Downloads a package from {'npm' if entry.package.type == 'npm' else 'PyPI'} and runs it {rights}."
         if not re.search(r".@[\d]|==\d", entry.package.identifier):
             yield "No version is given: what runs may change from start to start."
         return
+    if download is not None:
+        yield from _download_warnings(download, rights)
     runner = program in {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "env", "xargs", "sudo"}
     flagged = any(word.partition("=")[0] in _CODE_FLAGS for word in args)
     if (INTERPRETERS.fullmatch(program.lower()) and flagged) or runner:
         yield f"Runs arbitrary code: what its arguments say is executed {rights}."
     elif INTERPRETERS.fullmatch(program.lower()):
         yield f"Runs a script {rights}."
+
+
+def _download_warnings(download: Download, rights: str) -> Iterator[str]:
+    if not download.named:
+        yield f"Downloads a package from {download.registry} and runs it {rights}."
+    for package in download.named:
+        where = "" if "://" in package else f" from {download.registry}"
+        yield f"Downloads a package{where} and runs it {rights}: {visible(package)}."
 
 
 def _container_warnings(args: Sequence[str]) -> Iterator[str]:

@@ -34,6 +34,8 @@ SECRET = "secret:"  # noqa: S105
 SLOT = re.compile(r"\$\{secret:([^{}]+)\}")
 AUTHORIZATION = "Authorization"
 _SCHEMES = ("http", "https", "ws", "wss")
+# Path segments that say nothing about what is there.
+_USUAL_PATHS = {"mcp", "sse", "ws", "message", "messages", "api", "v1"}
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _STARTERS: dict[PackageType, tuple[str, ...]] = {
     "npm": ("npx", "-y"),
@@ -314,6 +316,17 @@ def derived_name(package: Package, args: Sequence[str] = ()) -> str:
         script = next((each for each in args if not each.startswith("-")), "").rpartition("/")[2]
         plain = script.rpartition(".")[0] or script or plain
     return re.sub(r"(?<=.)[@:=].*$", "", plain).removesuffix(".exe") or "server"
+
+
+def own_name(entry: ServerEntry, others: Sequence[ServerEntry]) -> str:
+    """Return a name for a server whose derived one another has: with what tells them apart, else with a number."""
+    host = entry.name
+    parts = urlsplit(entry.config.url)
+    words = [word for word in parts.path.split("/") if word and word.lower() not in _USUAL_PATHS]
+    telling = [f"{host} {' '.join(words)}"] if words else []
+    telling += [f"{host} {parts.port}"] if parts.port else []
+    numbered = (f"{host} {number}" for number in range(2, len(others) + 3))
+    return next(name for name in (host, *telling, *numbered) if same_slug(name, others, entry.id) is None)
 
 
 def _called(raw: Mapping[str, object], number: int) -> str:

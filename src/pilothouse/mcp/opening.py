@@ -17,11 +17,11 @@ from pilothouse import __version__
 from pilothouse.mcp.channel import Access, ChannelError
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.consent import Agreed
-from pilothouse.mcp.entries import is_address
+from pilothouse.mcp.entries import command_of, is_address
 from pilothouse.mcp.eras import ExitedOnProbe
 from pilothouse.mcp.last_words import local_failure, wrong_language
 from pilothouse.mcp.processes import Ledger, memory_of
-from pilothouse.mcp.programs import whole_path
+from pilothouse.mcp.programs import download_of, whole_path
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.mcp.transports.stdio import Launch, Stdio
@@ -252,6 +252,6 @@ def _patience(server: Server) -> float:
         return chosen
     if not server.local:
         return limits.MCP_HANDSHAKE
-    downloads = server.entry.package.type in ("npm", "pypi", "docker")
+    downloads = server.entry.package.type == "docker" or download_of(command_of(server.entry)) is not None
     first = downloads and not server.around.catalogue.known(server.entry)
     return limits.INSTALL_TIMEOUT if first else limits.MCP_CONNECT

@@ -17,6 +17,18 @@ from pilothouse.types import limits
 # Programs that run whatever their arguments say.
 INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|sh|bash|dash|zsh|fish|ksh|pwsh)[\d.]*")
 _CHUNK = 1024 * 1024
+# Programs that download what they run, from where, and the options that name it; of some only these commands do so.
+_PYTHON_OPTIONS, _NODE_OPTIONS = ("--from", "--with", "-w", "--spec"), ("--package", "-p")
+_LAUNCHERS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "uvx": ("PyPI", _PYTHON_OPTIONS, ()),
+    "uv": ("PyPI", _PYTHON_OPTIONS, ("tool",)),
+    "pipx": ("PyPI", _PYTHON_OPTIONS, ("run",)),
+    "npx": ("npm", _NODE_OPTIONS, ()),
+    "bunx": ("npm", _NODE_OPTIONS, ()),
+    "npm": ("npm", _NODE_OPTIONS, ("exec", "x")),
+    "pnpm": ("npm", _NODE_OPTIONS, ("dlx",)),
+    "yarn": ("npm", _NODE_OPTIONS, ("dlx",)),
+}
 
 
 class FileFacts(msgspec.Struct, frozen=True):
@@ -26,6 +38,13 @@ class FileFacts(msgspec.Struct, frozen=True):
     owner: str
     sha256: str
     stamp: tuple[int, ...]
+
+
+class Download(msgspec.Struct, frozen=True):
+    """What a command downloads before it runs it: from where, and what its options name."""
+
+    registry: str
+    named: tuple[str, ...]
 
 
 # Many servers are started by the same few programs.
@@ -69,6 +88,21 @@ def script_of(argv: Sequence[str], cwd: str | None) -> Path | None:
     path = Path(os.path.expanduser(first))
     path = path if path.is_absolute() else whole_path(cwd or str(Path.home())) / path
     return path if path.is_file() else None
+
+
+def download_of(argv: Sequence[str]) -> Download | None:
+    """Return what a command downloads before it runs it; None for one that runs what is there."""
+    launcher = _LAUNCHERS.get(Path(argv[0]).name.lower().removesuffix(".exe"))
+    if launcher is None:
+        return None
+    registry, options, commands = launcher
+    named = []
+    for word, following in zip(argv[1:], (*argv[2:], ""), strict=True):
+        option, equals, value = word.partition("=")
+        if option in options:
+            named.append(value if equals else following)
+    first = next((word for word in argv[1:] if not word.startswith("-")), "")
+    return Download(registry, tuple(named)) if named or not commands or first in commands else None
 
 
 def whole_path(path: str) -> Path:

@@ -37,6 +37,7 @@ def reasons(tools: Sequence[JsonObject]) -> list[str]:
         try:
             check_name(tool.get("name"), seen)
             check_schema(tool.get("inputSchema"))
+            check_execution(tool.get("execution"))
             found.append("")
         except Unusable as error:
             found.append(str(error))
@@ -72,6 +73,12 @@ def check_schema(schema: object) -> None:
         _check_piece(schema, piece)
     if why := mirroring.objection(schema):
         raise Unusable(why)
+
+
+def check_execution(execution: object) -> None:
+    """Raise Unusable for a tool that can only be called as a task."""
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+        raise Unusable("It can only be called as a task, and tasks are not there yet.")
 
 
 def _pieces(schema: JsonObject) -> Iterator[JsonObject]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,6 +20,9 @@ from pilothouse.types.messages import (
     ToolSpec,
 )
 
+# From a tool's name to what a call and its result say of it.
+Named = Callable[[str], JsonObject]
+
 _HERE = Path(__file__).parent
 _TEXT_APPENDIX = (_HERE / "text_protocol_appendix.md").read_text(encoding="utf-8")
 _CONSTRAINED_APPENDIX = (_HERE / "constrained_appendix.md").read_text(encoding="utf-8")
@@ -30,13 +33,13 @@ _LAST_RESULT = (_HERE / "constrained_last_result.md").read_text(encoding="utf-8"
 def in_text(request: ModelRequest) -> ModelRequest:
     """Return the request for a model that calls tools by lines of text."""
     tools = [_listed(spec) for spec in request.tools]
-    return _lowered(request, _TEXT_APPENDIX if tools else "", tools)
+    return _lowered(request, _TEXT_APPENDIX if tools else "", tools, _apart)
 
 
 def in_json(request: ModelRequest, schema: JsonObject) -> ModelRequest:
     """Return the request for a model whose whole answer is JSON of this schema: a call, or words."""
     tools = [f"- {spec.name}: {spec.description} Arguments: {encode_text(spec.input_schema)}" for spec in request.tools]
-    return msgspec.structs.replace(_lowered(request, _CONSTRAINED_APPENDIX, tools), answer_schema=schema)
+    return msgspec.structs.replace(_lowered(request, _CONSTRAINED_APPENDIX, tools, _in_one), answer_schema=schema)
 
 
 def in_words(request: ModelRequest, schema: JsonObject) -> ModelRequest:
@@ -49,7 +52,7 @@ def in_words(request: ModelRequest, schema: JsonObject) -> ModelRequest:
         if blocks:
             messages.append(Message(message.role, blocks))
     plain = msgspec.structs.replace(request, messages=tuple(messages))
-    return msgspec.structs.replace(_lowered(plain, _LAST_APPENDIX, ()), answer_schema=schema)
+    return msgspec.structs.replace(_lowered(plain, _LAST_APPENDIX, (), _in_one), answer_schema=schema)
 
 
 def _in_words(block: Block) -> Block:
@@ -58,20 +61,29 @@ def _in_words(block: Block) -> Block:
     return block
 
 
-def _lowered(request: ModelRequest, appendix: str, tools: Sequence[str]) -> ModelRequest:
+def _apart(name: str) -> JsonObject:
+    """Return a tool's name as models that write lines are taught it."""
+    server, name = split(name)
+    return {"server": server, "name": name} if server else {"name": name}
+
+
+def _in_one(name: str) -> JsonObject:
+    """Return a tool's name as models that answer in JSON are taught it."""
+    return {"name": name}
+
+
+def _lowered(request: ModelRequest, appendix: str, tools: Sequence[str], named: Named) -> ModelRequest:
     # Only what is sent has the appendix; what is stored never does.
     system = f"{request.system}\n\n{appendix}".strip() + ("\n\n" + "\n".join(tools) if tools else "")
-    messages = tuple(lowered for message in request.messages if (lowered := _message(message)) is not None)
+    messages = tuple(lowered for message in request.messages if (lowered := _message(message, named)) is not None)
     return msgspec.structs.replace(request, system=system, messages=messages, tools=(), call_style="native")
 
 
 def _listed(spec: ToolSpec) -> str:
-    server, name = split(spec.name)
-    about: JsonObject = {"server": server, "name": name} if server else {"name": name}
-    return encode_text({**about, "description": spec.description, "args": spec.input_schema})
+    return encode_text({**_apart(spec.name), "description": spec.description, "args": spec.input_schema})
 
 
-def _message(message: Message) -> Message | None:
+def _message(message: Message, named: Named) -> Message | None:
     lines: list[str] = []
     images: list[Block] = []
     for block in message.content:
@@ -81,9 +93,10 @@ def _message(message: Message) -> Message | None:
             case TextBlock():
                 lines.append(block.text)
             case CallBlock():
-                lines.append(_call(block))
+                lines.append("TOOL_CALL: " + encode_text({**named(block.name), "args": block.arguments}))
             case ResultBlock():
-                lines.append(_result(block))
+                outcome = {"error" if block.is_error else "result": block.text}
+                lines.append("TOOL_RESULT: " + encode_text({**named(block.name), **outcome}))
                 images += _pictures(block)
             case _:
                 # Thinking and a provider's own blocks belong to another way of calling.
@@ -94,13 +107,3 @@ def _message(message: Message) -> Message | None:
 
 def _pictures(block: ResultBlock) -> list[Block]:
     return [ImageBlock(media_type=media.media_type, data=media.data) for media in block.media if media.is_image]
-
-
-def _call(block: CallBlock) -> str:
-    server, name = split(block.name)
-    about: JsonObject = {"server": server, "name": name} if server else {"name": name}
-    return "TOOL_CALL: " + encode_text({**about, "args": block.arguments})
-
-
-def _result(block: ResultBlock) -> str:
-    return "TOOL_RESULT: " + encode_text({"name": block.name, "error" if block.is_error else "result": block.text})

@@ -40,6 +40,7 @@ _SPEC = ToolSpec(
             "authorize_operation": {"type": "string", "description": "tool.operation to ask leave for."},
         },
         "required": ["prompt"],
+        "additionalProperties": False,
     },
 )
 

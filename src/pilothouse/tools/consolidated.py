@@ -83,7 +83,9 @@ class Consolidated:
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
         """Return what the operation would touch, or what is wrong with its arguments."""
         try:
-            return await self._meant(arguments).access(arguments, context)
+            operation = self._meant(arguments)
+            _check_names(operation, arguments)
+            return await operation.access(arguments, context)
         except BadArgument as error:
             return failed(error.message, error.code)
 
@@ -121,4 +123,17 @@ class Consolidated:
         properties: JsonObject = {"operation": {"type": "string", "enum": list(self._operations)}}
         for operation in self._operations.values():
             properties |= operation.properties
-        return {"type": "object", "properties": properties, "required": ["operation"]}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": ["operation"],
+            "additionalProperties": False,
+        }
+
+
+def _check_names(operation: Operation, arguments: JsonObject) -> None:
+    """Raise BadArgument for what another operation takes: whoever gives it expects that it does something."""
+    foreign = [name for name, value in arguments.items() if name not in operation.properties and value]
+    if unknown := [f"`{name}`" for name in foreign if name != "operation"]:
+        known = ", ".join(f"`{name}`" for name in operation.properties) or "nothing"
+        raise BadArgument(f"{operation.name} does not take {', '.join(unknown)}; it takes {known}.")

@@ -23,6 +23,7 @@ _SPEC = ToolSpec(
             "reason": {"type": "string", "description": "What they are for."},
         },
         "required": ["additional_iterations", "reason"],
+        "additionalProperties": False,
     },
 )
 

@@ -27,6 +27,7 @@ _SPEC = ToolSpec(
             },
         },
         "required": ["thoughts"],
+        "additionalProperties": False,
     },
 )
 

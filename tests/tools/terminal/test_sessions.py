@@ -100,12 +100,14 @@ async def test_sessions_are_listed_with_their_id_and_folder_and_belong_to_one_co
     assert (listed.shell, listed.running, listed.sandbox) == ("bash", True, "bubblewrap")
     assert (await terminal.terminals.terminals("c-of-another")).sessions == ()
     for operation in ("send_input", "get_output", "get_history", "get_terminal_buffer", "close_session"):
-        assert "no terminal session" in await terminal.fails(operation, session_id="c-of-another", input="id\r\n")
+        typed = {"input": "id\r\n"} if operation == "send_input" else {}
+        assert "no terminal session" in await terminal.fails(operation, session_id="c-of-another", **typed)
 
 
 async def test_a_session_that_does_not_exist_is_told_in_one_sentence(terminal: AtTerminal) -> None:
     for operation in ("send_input", "get_output", "get_history", "get_terminal_buffer", "close_session"):
-        assert "no terminal session" in await terminal.fails(operation, input="x")
+        typed = {"input": "x"} if operation == "send_input" else {}
+        assert "no terminal session" in await terminal.fails(operation, **typed)
 
 
 @pytest.mark.case("TRM-12")
