@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,37 @@ async def test_a_server_of_another_protocol_is_told() -> None:
         server.close()
         await server.wait_closed()
     assert error.message == "The connection to 127.0.0.1 broke: its answer is not HTTP."
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"error": {"code": 7, "message": "The key\\u001b[31m is\\n too old"}}', "The key is too old"),
+        (b'{"error": "invalid_token", "error_description": "It ended yesterday"}', "It ended yesterday"),
+        (b'{"detail": [{"msg": "no such tenant"}]}', "no such tenant"),
+        (b"No route /some/secret-path?token=t0ken here", "No route …?… here"),
+        (b"word " * 200, "word word"),
+    ],
+)
+async def test_what_a_server_says_about_a_failure_is_told_to_the_person_alone(body: bytes, said: str) -> None:
+    async with TinyHttp(lambda request: Answer(403, body, {"Content-Type": "application/json"})) as server:
+        error = await failure(f"{server.url}/some/secret-path?token=t0ken")
+    assert f"It says: “{said}" in error.message
+    assert "It says" not in error.outline
+    assert "t0ken" not in error.message
+    assert len(error.message) < 450
+    assert error.message.isprintable()
+
+
+async def test_a_name_server_that_does_not_answer_is_no_typing_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(*args: object, **more: object) -> list[object]:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(problems, "is_offline", lambda host: False)
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", silent)
+    error = await failure("https://mcp.example/mcp")
+    assert error.message.startswith("The name mcp.example cannot be looked up at the moment")
+    assert "typing" not in error.fix
 
 
 @pytest.mark.case("F-23")

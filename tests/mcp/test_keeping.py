@@ -137,6 +137,102 @@ def test_recorded_messages_are_bounded_in_number_and_size() -> None:
             "“GitHub” does not start: there is no file /opt/mine/server.py.",
             "whole path",
         ),
+        (
+            local(),
+            2,
+            ["usage: srv [-h] --root ROOT [--on-error MODE]", "srv: error: argument --mode: invalid choice: 'c'"],
+            "“GitHub” ended with exit code 2: srv: error: argument --mode: invalid choice: 'c'",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ["error: unknown option '--foo'", "Usage: srv [options]", "Options:", "  --on-error <mode>  error mode"],
+            "“GitHub” ended with exit code 1: error: unknown option '--foo'",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ["Options:", "  --root  [string] [required]", "", "Missing required argument: root"],
+            "“GitHub” ended with exit code 1: Missing required argument: root",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ["Need a folder to serve", "Usage: srv FOLDER", "  -v  verbose", "Try 'srv --help' for help."],
+            "“GitHub” ended with exit code 1: Need a folder to serve",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ["[2026-01-01 10:00:00] ERROR no database", "[2026-01-01 10:00:01] ERROR could not clean up"],
+            "“GitHub” ended with exit code 1: [2026-01-01 10:00:00] ERROR no database",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            [
+                *("Traceback (most recent call last):", '  File "s.py", line 3', "KeyError: 'x'", ""),
+                *("The above exception was the direct cause of the following exception:", ""),
+                *("Traceback (most recent call last):", '  File "s.py", line 5', "RuntimeError: cannot read config"),
+            ],
+            "“GitHub” ended with exit code 1: RuntimeError: cannot read config",
+            "log",
+        ),
+        (
+            local("npm", "x"),
+            1,
+            ['npm warn Unknown user config "nodedir".', "Error: connect ECONNREFUSED 127.0.0.1:5432", "    at x"],
+            "“GitHub” ended with exit code 1: Error: connect ECONNREFUSED 127.0.0.1:5432",
+            "log",
+        ),
+        (
+            local("npm", "x"),
+            1,
+            ["npm warn deprecated y@1: use z", "(node:7) [DEP0040] DeprecationWarning: The `punycode` module"],
+            "“GitHub” ended with exit code 1 and said nothing.",
+            "Check the command.",
+        ),
+        (
+            local("pypi", "x"),
+            1,
+            ["Installed 30 packages in 12ms", "error: 404 Not Found from the API"],
+            "“GitHub” ended with exit code 1: error: 404 Not Found from the API",
+            "log",
+        ),
+        (
+            local("npm", "x"),
+            1,
+            ["node:events:502", "      throw er;", "", "Error: listen EADDRINUSE: address already in use :::3000"],
+            "“GitHub” ended with exit code 1: Error: listen EADDRINUSE: address already in use :::3000",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ['TypeError [ERR_INVALID_ARG_TYPE]: The "path" argument must be a string. Received undefined'],
+            "“GitHub” ended with exit code 1: TypeError [ERR_INVALID_ARG_TYPE]: "
+            'The "path" argument must be a string. Received undefined',
+            "log",
+        ),
+        (
+            local("npm", "x"),
+            127,
+            ["env: ‘node’: No such file or directory"],
+            "“GitHub” does not start: there is no program node here.",
+            "Install it",
+        ),
+        (
+            local("docker", "x"),
+            1,
+            ["Unable to find image 'x:latest' locally", "Status: Downloaded newer image for x:latest", "Error: no key"],
+            "“GitHub” ended with exit code 1: Error: no key",
+            "log",
+        ),
         (local(), -9, [], "“GitHub” ended by signal 9 and said nothing.", "Check the command."),
         (local("npm", "x"), 1, ["npm ERR! code ENOTFOUND"], "Failed to install GitHub. Check network.", ""),
         (
@@ -174,10 +270,20 @@ def test_the_end_of_a_local_server_is_told_in_one_sentence(
     assert fix in told.fix
 
 
+def test_a_variable_that_was_given_is_not_told_to_be_missing() -> None:
+    entry = local()
+    given = msgspec.structs.replace(entry, config=msgspec.structs.replace(entry.config, env={"MY_TOKEN": "x"}))
+    told = local_failure(given, ChannelError("It ended."), 1, ["Error: MY_TOKEN was not found on the server"])
+    assert told.message == "“GitHub” ended with exit code 1: Error: MY_TOKEN was not found on the server"
+
+
 @pytest.mark.case("PRC-08")
-@pytest.mark.parametrize("words", ["npm error code ENOTCACHED", "hint: unavailable because the network was disabled."])
-def test_a_package_that_was_never_downloaded_does_not_start_off_the_network(words: str) -> None:
-    entry = local("npm", "x")
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("npm", "npm error code ENOTCACHED"), ("pypi", "hint: unavailable because the network was disabled.")],
+)
+def test_a_package_that_was_never_downloaded_does_not_start_off_the_network(kind: str, words: str) -> None:
+    entry = local(kind, "x")
     held = msgspec.structs.replace(entry, config=msgspec.structs.replace(entry.config, sandbox=True, network=False))
     told = local_failure(held, ChannelError("It ended."), 1, [words])
     assert told.message == "“GitHub” was never downloaded, and may not use the network."
@@ -188,4 +294,4 @@ def test_some_failures_stay_until_the_person_does_something() -> None:
     assert is_hopeless(ChannelError("x", status=401))
     assert not is_hopeless(ChannelError("x", status=503))
     assert not is_hopeless(ChannelError("x"))
-    assert is_hopeless(local_failure(local("npm", "x"), ChannelError("x"), 1, ["E404"]))
+    assert is_hopeless(local_failure(local("npm", "x"), ChannelError("x"), 1, ["npm error code E404"]))

@@ -40,7 +40,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> list[Look]:
 
 
 def unknown() -> list[str]:
-    raise socket.gaierror(socket.EAI_AGAIN, "try again")
+    raise socket.gaierror(socket.EAI_NONAME, "try again")
 
 
 async def status(link: Link, url: str) -> int:
@@ -98,6 +98,16 @@ async def test_a_name_that_takes_its_time_is_given_up(resolver: list[Look], monk
         end.set()
         await link.aclose()
         await asyncio.get_running_loop().shutdown_default_executor()
+
+
+async def test_a_name_that_nobody_could_look_up_is_not_called_unknown(resolver: list[Look]) -> None:
+    def silent() -> list[str]:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    resolver.append(silent)
+    with pytest.raises(NetError, match=r"mcp\.example cannot be looked up at the moment") as caught:
+        await addresses.resolve(NAME, 80)
+    assert caught.value.problem == "unresolved"
 
 
 @pytest.mark.case("F-23", "NET-03")

@@ -108,8 +108,9 @@ class Blanks:
             return f"${{secret:{blank.slot}}}"
         if self.looking:
             return whole
-        why = "needs a value for" if value is None else "cannot hold the secret"
-        raise BadField((), f"Its “{where}” {why} {whole}.")
+        if value is None:
+            raise BadField((), f"Its “{where}” needs a value for {whole}; import it again and give one.")
+        raise BadField((), f"Its “{where}” cannot hold the secret {whole}.")
 
     def _is_secret(self, blank: Blank) -> bool:
         kind, _, name = blank.id.partition(":")

@@ -214,16 +214,17 @@ class _Entry:
         named = self._raw.get("envFile")
         if not named:
             return {}
-        path = Path(self._text(named, "envFile")).expanduser()
-        if self._blanks.looking:
-            return {}
+        path = Path(str(named))
         try:
+            path = Path(self._text(named, "envFile")).expanduser()
+            if self._blanks.looking:
+                return {}
             if not path.is_absolute():
                 raise BadField((), "it is half a path")
             found = _variables(path)
         except (OSError, UnicodeDecodeError, BadField) as error:
             why = error.message if isinstance(error, BadField) else getattr(error, "strerror", None) or "no text"
-            self._notes.append(f"The variables of its envFile {path} are missing: {why.lower()}.")
+            self._notes.append(f"The variables of its envFile {path} are missing: {why.rstrip('.')}.")
             return {}
         count = "One variable was" if len(found) == 1 else f"{len(found)} variables were"
         self._notes.append(f"{count} taken from {path} and kept as secrets; later changes of that file do not count.")

@@ -14,6 +14,12 @@ _OLD_SDK = re.compile(
     r"has no attribute '(list_tools|call_tool|list_resources|request_handlers)'"
     r"|No module named 'mcp\.server\.fastmcp'|cannot import name '\w+' from 'mcp[.'\w]*"
 )
+# Lines that npm and uv write by themselves; what the server says when it runs is another matter.
+_INSTALLER = {
+    "npm": re.compile(r"npm (?:error|ERR!)"),
+    "pypi": re.compile(r"\s*(?:error:|hint:|[×╰├│]|Caused by:|Because |\d*\s*╰)"),
+}
+_INSTALLED = re.compile(r"Installed \d+ packages?|Traceback \(most recent call last\)")
 _NO_NETWORK = re.compile(
     r"(?i)ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|getaddrinfo|dns error|network (error|is un)"
     r"|error sending request|failed to (fetch|download)|could not connect|temporary failure in name resolution"
@@ -23,25 +29,44 @@ _NO_PACKAGE = re.compile(
     r"(?i)\bE404\b|404 not found|was not found in the package registry|no solution found|not in this registry"
 )
 _NO_DOCKER = re.compile(r"(?i)cannot connect to the docker daemon|error during connect")
-_NO_IMAGE = re.compile(r"(?i)unable to find image|pull access denied|manifest unknown|not found: manifest")
+_NO_IMAGE = re.compile(r"(?i)pull access denied|manifest unknown|not found: manifest|manifest for \S+ not found")
+_NOT_PULLED = re.compile(r"(?i)unable to find image")
+# The exit codes of docker itself, and of a shell that found no program.
+_DOCKER_FAILED = 125
+_NO_PROGRAM_CODE = 127
+_NO_PROGRAM = re.compile(
+    r"env: [‘'\"]?([^‘’'\":\n]+)[’'\"]?: No such file|(?:^|[:\s])([\w./@-]+): (?:command )?not found", re.M
+)
 _VARIABLE = re.compile(
     r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b[^\n]{0,60}?\b(?:required|not set|must be set|missing|not found|undefined)\b"
     r"|\b(?:required|missing|set|provide|define)\b[^\n]{0,60}?\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 )
 # A script that is not where the command looks for it.
 _NO_FILE = re.compile(r"Cannot find module '((?:\w:)?[/\\][^'\n]+)'|can't open file '([^'\n]+)'")
-# What an interpreter or npm writes below an error.
-_NO_NEWS = re.compile(r"Node\.js v[\d.]+$|npm (?:error|ERR!).*(?:A complete log|_logs[/\\])")
-_ERROR = re.compile(r"(?i:fatal|error|panic)\b|[\w.]*(?:Error|Exception)\b")
+# What an interpreter, npm or a package writes around an error.
+_NO_NEWS = re.compile(
+    r"Node\.js v[\d.]+$|npm (?:error|ERR!)(?:.*(?:A complete log|_logs[/\\])|\s*$| (?:code|syscall|errno|path|dest)\b)"
+    r"|(?i:npm (?:warn|notice)\b)|\(node:\d+\)|\(Use `node --trace|.*(?:Deprecation|Experimental|User|Future)Warning\b"
+)
+_USAGE = re.compile(
+    r"(?i)\s*(?:usage|options|commands|(?:positional )?arguments|examples?)\s*:|\s*-|(?:run|try) .*--?help"
+)
+_TRACEBACK = "Traceback (most recent call last)"
+# What begins with a word for a failure, perhaps behind a time, a level's brackets or a program's name.
+_ERROR = re.compile(
+    r"(?:[\d\[][^a-z]*|[\w./@-]+: |npm |[^\w\s]+ )?(?:(?i:fatal|error|panic|critical)\b|[\w.]*(?:Error|Exception)\b)"
+)
+_SAYS_ERROR = re.compile(
+    r"(?i)(?<![\w-])(?:error|fatal|exception|failed|cannot|can't|missing|invalid|unknown|required)\b"
+)
 _LINE_CHARS = 300
 
 
 def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None, words: Sequence[str]) -> ChannelError:
     """Return what a local server's end means, from its exit code and its last words."""
-    said = "\n".join(words)
     if isinstance(error, Hopeless):
         return error
-    known = _known_words(entry, said)
+    known = _known_words(entry, words, exit_code)
     if known is not None:
         return known
     if exit_code is None:
@@ -57,10 +82,21 @@ def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None
 
 
 def _telling(words: Sequence[str]) -> str:
-    """Return the last line that says what went wrong, else the last one; what is indented only says where."""
+    """Return the first line that says what went wrong, else the last that is no usage; indented lines say only where.
+
+    What follows an error is how a program is used, or what failed because of it. Python puts the reason last.
+    """
     lines = [line.rstrip() for line in words if line.strip() and not _NO_NEWS.match(line)]
-    errors = [line for line in lines if _ERROR.match(line)]
-    return next(iter((errors or lines)[-1:]), "").strip()
+    traces = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
+    if traces:
+        lines = lines[traces[-1] + 1 :]
+        return next((line for line in lines if not line.startswith(" ")), lines[-1] if lines else "").strip()
+    bare = [line for line in lines if not line.startswith((" ", "\t"))]
+    telling = [line for line in bare if not _USAGE.match(line)]
+    for says in (_ERROR.match, _SAYS_ERROR.search):
+        if errors := [line for line in telling if says(line)]:
+            return errors[0].strip()
+    return next(iter((telling or bare or lines)[-1:]), "").strip()
 
 
 def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
@@ -77,38 +113,64 @@ def _quoting(error: ChannelError, outline: str) -> ChannelError:
     return error
 
 
-def _known_words(entry: ServerEntry, said: str) -> ChannelError | None:
-    name, kind = entry.name, entry.package.type
+def _known_words(entry: ServerEntry, words: Sequence[str], exit_code: int | None) -> ChannelError | None:
+    name, kind, said = entry.name, entry.package.type, "\n".join(words)
     if _OLD_SDK.search(said):
         package = entry.package.identifier
         fix = "Start it with the older mcp package"
         fix += f": uvx --with 'mcp<2' {package}" if kind == "pypi" else ", mcp<2."
         return Hopeless(f"“{name}” does not work with the mcp package it was installed with.", fix=fix, sent=False)
-    if kind in ("npm", "pypi"):
-        if not entry.config.network and _NOT_KEPT.search(said):
-            fix = "Let it use the network for its first start, and switch that off again."
-            return Hopeless(f"“{name}” was never downloaded, and may not use the network.", fix=fix, sent=False)
-        if _NO_PACKAGE.search(said):
-            where = "npm" if kind == "npm" else "PyPI"
-            message = f"There is no package {entry.package.identifier} on {where}."
-            return Hopeless(message, fix="Check its name and version.", sent=False)
-        if _NO_NETWORK.search(said):
-            return Hopeless(f"Failed to install {name}. Check network.", sent=False)
-    if "docker" in (kind, entry.package.identifier) and (trouble := _docker_words(name, said)):
+    if kind in _INSTALLER and (trouble := _installer_words(entry, words)):
         return trouble
+    if "docker" in (kind, entry.package.identifier) and (trouble := _docker_words(name, said, exit_code)):
+        return trouble
+    if exit_code == _NO_PROGRAM_CODE and (program := _NO_PROGRAM.search(said)):
+        return _no_program(name, program[1] or program[2])
     if file := _NO_FILE.search(said):
         return _no_file(name, file[1] or file[2])
-    if variable := _VARIABLE.search(said):
-        return missing_value(name, "--secret-env", variable[1] or variable[2])
+    return _missing_variable(entry, said)
+
+
+def _missing_variable(entry: ServerEntry, said: str) -> ChannelError | None:
+    for found in _VARIABLE.finditer(said):
+        variable = found[1] or found[2]
+        # Codes of errors look like variables; and one that was given is not what is missing.
+        if not variable.startswith("ERR_") and variable not in entry.config.env:
+            return missing_value(entry.name, "--secret-env", variable)
     return None
 
 
-def _docker_words(name: str, said: str) -> ChannelError | None:
+def _installer_words(entry: ServerEntry, words: Sequence[str]) -> ChannelError | None:
+    """Return why a package could not be installed; None where its server has started and speaks for itself."""
+    name, kind = entry.name, entry.package.type
+    if any(_INSTALLED.match(line) for line in words):
+        return None
+    said = "\n".join(line for line in words if _INSTALLER[kind].match(line))
+    if not entry.config.network and _NOT_KEPT.search(said):
+        fix = "Let it use the network for its first start, and switch that off again."
+        return Hopeless(f"“{name}” was never downloaded, and may not use the network.", fix=fix, sent=False)
+    if _NO_PACKAGE.search(said):
+        where = "npm" if kind == "npm" else "PyPI"
+        message = f"There is no package {entry.package.identifier} on {where}."
+        return Hopeless(message, fix="Check its name and version.", sent=False)
+    if _NO_NETWORK.search(said):
+        return Hopeless(f"Failed to install {name}. Check network.", sent=False)
+    return None
+
+
+def _docker_words(name: str, said: str, exit_code: int | None) -> ChannelError | None:
     if _NO_DOCKER.search(said):
         return Hopeless("Docker is not running.", fix="Start Docker and try again.", sent=False)
-    if _NO_IMAGE.search(said):
+    # An image that is not here is pulled, which docker tells too when that went well.
+    if _NO_IMAGE.search(said) or (exit_code == _DOCKER_FAILED and _NOT_PULLED.search(said)):
         return Hopeless(f"Failed to install {name}. Check network.", fix="Check the image's name too.", sent=False)
     return None
+
+
+def _no_program(name: str, program: str) -> ChannelError:
+    fix = "Install it, or give its whole path in the command."
+    told = Hopeless(f"“{name}” does not start: there is no program {program[:_LINE_CHARS]} here.", fix=fix, sent=False)
+    return _quoting(told, f"“{name}” does not start: a program is missing.")
 
 
 def _no_file(name: str, path: str) -> ChannelError:

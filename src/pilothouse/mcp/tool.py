@@ -287,9 +287,9 @@ class _Attempt:
         server.breaker.failed()
         server.history.error(f"{self._name}: {error.message}")
         if error.status in (401, 403, 429):
-            return self._output(_failure("SERVER_REFUSED", error.message, retryable=error.status == 429))
+            return self._output(_failure("SERVER_REFUSED", error.outline, retryable=error.status == 429))
         after = _PERHAPS if error.sent else "It was not carried out."
-        return self._output(_failure("SERVER_LOST", f"{error.message} {after}", retryable=not error.sent))
+        return self._output(_failure("SERVER_LOST", f"{error.outline} {after}", retryable=not error.sent))
 
     def _output(self, output: ToolOutput) -> ToolOutput:
         if self._attempts == 1:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pilothouse.net.errors import NetError
+from pilothouse.net.errors import NetError, lookup_failed
 from pilothouse.types import limits
 from pilothouse.types.origins import is_loopback_host
 
@@ -130,8 +130,8 @@ async def resolve(host: str, port: int) -> list[str]:
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except TimeoutError:
         raise NetError("unreachable", f"looking up {host} took too long") from None
-    except (OSError, UnicodeError):
-        raise NetError("unknown", f"the name {host} is not known") from None
+    except (OSError, UnicodeError) as error:
+        raise lookup_failed(error, host) from None
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 

@@ -8,9 +8,12 @@ import sys
 from collections.abc import Iterator
 from typing import Literal
 
-# "url": not an address; "refused": we do not go there; "unknown": no such name; "certificate": nobody vouches for it;
-# "unreachable": no connection; "silent": nothing came in time; "broken": it broke off; "large": more than allowed.
-NetProblem = Literal["url", "refused", "unknown", "certificate", "unreachable", "silent", "broken", "large"]
+# "url": not an address; "refused": we do not go there; "unknown": no such name; "unresolved": nobody could say whether
+# there is such a name; "certificate": nobody vouches for it; "unreachable": no connection; "silent": nothing came in
+# time; "broken": it broke off; "large": more than allowed.
+NetProblem = Literal[
+    "url", "refused", "unknown", "unresolved", "certificate", "unreachable", "silent", "broken", "large"
+]
 
 CLOSED = "the other side closed the connection"
 
@@ -33,8 +36,9 @@ def fault(error: Exception, host: str, *, sent: bool = False) -> NetError:
 
     causes = list(_causes(error))
     why = reason(error)
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NetError("unknown", f"the name {host} is not known")
+    for cause in causes:
+        if isinstance(cause, socket.gaierror):
+            return lookup_failed(cause, host)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return NetError("certificate", why)
     if any(isinstance(cause, TimeoutError) for cause in causes) and not sent:
@@ -42,6 +46,17 @@ def fault(error: Exception, host: str, *, sent: bool = False) -> NetError:
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError | OSError) and not sent:
         return NetError("unreachable", why)
     return NetError("broken", why, sent=sent)
+
+
+def lookup_failed(error: Exception, host: str) -> NetError:
+    """Return why a name has no address: there is none, or nobody answered who would know."""
+    if _nobody_knows(error):
+        return NetError("unresolved", f"the name {host} cannot be looked up at the moment")
+    return NetError("unknown", f"the name {host} is not known")
+
+
+def _nobody_knows(error: Exception) -> bool:
+    return isinstance(error, socket.gaierror) and error.errno in (socket.EAI_AGAIN, socket.EAI_FAIL)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -63,7 +78,7 @@ def _words(error: BaseException) -> str:
         case ConnectionRefusedError():
             return "nothing listens there"
         case socket.gaierror():
-            return "the name is not known"
+            return "the name cannot be looked up at the moment" if _nobody_knows(error) else "the name is not known"
         case ssl.SSLCertVerificationError():
             return f"its certificate is not trusted: {error.verify_message}"
         case ssl.SSLError():

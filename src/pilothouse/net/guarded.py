@@ -82,7 +82,7 @@ async def _address(url: str, place: Place, near: Place) -> str | None:
     try:
         return await checked(place, near=near, ask=resolve)
     except NetError as error:
-        if error.problem == "unknown" and proxy_for(url) and not literal(place.host):
+        if error.problem in ("unknown", "unresolved") and proxy_for(url) and not literal(place.host):
             return None
         raise
 

@@ -6,9 +6,14 @@ Of an address only the host is named: paths and queries of hosted servers often 
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import msgspec
 
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.troubles import rate_limited
@@ -17,11 +22,16 @@ from pilothouse.net.certificates import shown_by
 from pilothouse.net.errors import NetError
 from pilothouse.net.reachability import is_offline
 from pilothouse.types import limits
+from pilothouse.types.invisible import without_hidden
 
 _PATHS = "Many servers answer at an address that ends in /mcp or /sse."
 _TRUST = "trust its certificate by this SHA-256 fingerprint, in its settings or with `--trust-certificate`"
 _AUTHENTICATE = "Enter the key that it expects in its settings, or with `pilothouse mcp edit NAME --token`."
 _AWAY = {502, 503, 504}
+# Where JSON answers say what is wrong, the most telling first.
+_SAYING = ("error_description", "error", "message", "detail", "msg", "title", "reason", "errors")
+_NO_TEXT = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f]")
+_WORDS_CHARS = 300
 
 
 async def from_net(error: NetError, url: str) -> ChannelError:
@@ -29,7 +39,7 @@ async def from_net(error: NetError, url: str) -> ChannelError:
     if error.problem == "url":
         return ChannelError(f"The address cannot be used: {error.why}.", fix="Correct it.", sent=False)
     place = place_of(url)
-    if error.problem in ("unknown", "unreachable") and is_offline(place.host):
+    if error.problem in ("unknown", "unresolved", "unreachable") and is_offline(place.host):
         return ChannelError("Network unavailable. Check connection.", sent=False)
     if error.problem == "certificate":
         return await _certificate(error, place)
@@ -42,6 +52,9 @@ def _words(error: NetError, place: Place) -> tuple[str, str]:
     match error.problem:
         case "unknown":
             return f"The name {host} is not known.", "Check the address for a typing mistake."
+        case "unresolved":
+            message = f"The name {host} cannot be looked up at the moment: the network's name server does not answer."
+            return message, "Check your connection, and try again."
         case "unreachable":
             return (
                 f"No connection to {host} on port {place.port}: {error.why}.",
@@ -70,9 +83,14 @@ async def _certificate(error: NetError, place: Place) -> ChannelError:
 def from_status(status: int, headers: Mapping[str, str], body: bytes, url: str) -> ChannelError:
     """Return what an answer means that is not MCP."""
     wait = _retry_after(headers.get("retry-after", ""))
-    message, fix = _status_words(status, place_of(url).host, wait, looks_like_a_page(headers, body))
+    is_page = looks_like_a_page(headers, body)
+    outline, fix = _status_words(status, place_of(url).host, wait, is_page)
+    said = "" if is_page else _own_words(body, url)
+    message = f"{outline} It says: “{said}”." if said else outline
     # What was refused at the door was not carried out.
     error = ChannelError(message, fix=fix, sent=status not in (401, 403, 404, 405, 429, 503), status=status)
+    # A stranger's words are for the person, not for a model.
+    error.outline = outline
     error.retry_after = wait
     return error
 
@@ -93,6 +111,39 @@ def _status_words(status: int, host: str, wait: float | None, page: bool) -> tup
     if status >= 500:
         return f"{host} failed ({status}).", "Try again, or ask whoever runs the server."
     return f"{host} answers {status} and not as an MCP server does.", f"Check the address. {_PATHS}"
+
+
+def _own_words(body: bytes, url: str) -> str:
+    """Return what a server says about a failure, on one line and cut; empty when that is nothing readable."""
+    text = body.decode("utf-8", "replace")
+    with suppress(msgspec.DecodeError, RecursionError):
+        text = next(_sentences(msgspec.json.decode(body)), "")
+    if "\ufffd" in text:
+        return ""
+    # Many answers repeat what was asked for.
+    for private in sorted(_private(url), key=len, reverse=True):
+        text = text.replace(private, "…")
+    plain = " ".join(without_hidden(_NO_TEXT.sub(" ", text))[0].split())
+    return plain if len(plain) <= _WORDS_CHARS else f"{plain[:_WORDS_CHARS]}…"
+
+
+def _private(url: str) -> Iterator[str]:
+    """Yield the pieces of an address that may hold a token."""
+    parts = urlsplit(url)
+    values = [each.partition("=")[2] for each in parts.query.split("&")]
+    pieces = [parts.path, parts.query, *parts.path.split("/"), *values]
+    return (piece for piece in pieces if len(piece) > 3)
+
+
+def _sentences(value: object) -> Iterator[str]:
+    """Yield the texts of a JSON answer in which servers say what is wrong."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key in _SAYING:
+            yield from _sentences(value.get(key))
+    elif isinstance(value, list) and value:
+        yield from _sentences(value[0])
 
 
 def looks_like_a_page(headers: Mapping[str, str], body: bytes) -> bool:
