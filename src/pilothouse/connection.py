@@ -1,11 +1,11 @@
-"""The way to a host: the server that runs on the data folder, else one of our own for as long as it is needed."""
+"""The way to a host: the process that has the data folder, else this one, which then has it for the others as well."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING
 from pilothouse.runs.address import read_address
 from pilothouse.settings.home import home_path
 from pilothouse.types import limits
+from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import ClientApi
 
 # The core and the HTTP client are imported by whoever turns out to need them: each takes a while.
 if TYPE_CHECKING:
     from pilothouse.remote.host import RemoteHost
+    from pilothouse.wiring import Role
+
+# Says a sentence to the person, beside the answers.
+Tell = Callable[[str], None]
 
 
 def data_folder() -> Path:
@@ -26,60 +31,118 @@ def data_folder() -> Path:
     return home_path()
 
 
+def _quietly(sentence: str) -> None:
+    """Say nothing: whoever uses the library has no terminal of ours."""
+
+
 @asynccontextmanager
-async def connect_host(home: Path | None = None, database_url: str | None = None) -> AsyncGenerator[ClientApi, None]:
-    """Give the running server's core, or open one; several processes may share a PostgreSQL, a folder only one has."""
+async def connect_host(
+    home: Path | None = None, database_url: str | None = None, *, tell: Tell = _quietly, brief: bool = False
+) -> AsyncGenerator[ClientApi, None]:
+    """Give the core that is open on the folder, or open one; several processes may share a PostgreSQL.
+
+    A `brief` command ends with its answer.
+    """
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
-    folder = home or home_path()
     async with AsyncExitStack() as stack:
-        yield await _first_free(stack, folder, url)
-
-
-async def _first_free(stack: AsyncExitStack, folder: Path, url: str | None) -> ClientApi:
-    """Wait out another command on the folder, and a server that is just starting or stopping."""
-    end = time.monotonic() + limits.FOLDER_PATIENCE
-    while True:
-        if url is None and (server := await _running(folder)) is not None:
-            await stack.enter_async_context(_closing_clients())
-            return server
-        try:
+        if url is not None:
             from pilothouse.wiring import open_host  # noqa: PLC0415
 
-            return (await stack.enter_async_context(open_host(folder, url, role="once"))).api
-        except PilothouseError as error:
-            if error.code != "data_locked":
-                raise
-            if time.monotonic() > end:
-                fix = "Wait for it, or start `pilothouse serve`: any number of commands can work beside a server."
-                raise PilothouseError("data_locked", error.message, fix=fix) from None
-        await asyncio.sleep(limits.FOLDER_RETRY)
+            yield (await stack.enter_async_context(open_host(home, url, brief=brief))).api
+        else:
+            yield await _Place(stack, home or home_path(), tell, brief=brief).connect()
+
+
+class _Place:
+    """A process's place at a folder: its owner, or a client that becomes the owner when that one is gone."""
+
+    def __init__(self, stack: AsyncExitStack, folder: Path, tell: Tell, *, brief: bool) -> None:
+        self._stack = stack
+        self._folder = folder
+        self._tell = tell
+        self._brief = brief
+        self._reviving = asyncio.Lock()
+
+    async def connect(self) -> ClientApi:
+        """Return the owner's core, wherever it is."""
+        own = await self._settle("once")
+        if own is not None:
+            return own
+        from pilothouse.remote.host import RemoteHost  # noqa: PLC0415
+
+        await self._stack.enter_async_context(_closing_clients())
+        return RemoteHost(lambda: read_address(self._folder), self._revive)
+
+    async def _settle(self, role: Role, port: int = 0) -> ClientApi | None:
+        """Take the folder and return its core, None when someone else has it; who comes or goes is waited for."""
+        end = time.monotonic() + limits.FOLDER_PATIENCE
+        while await _answering(self._folder) is None:
+            try:
+                return await self._own(role, port)
+            except PilothouseError as error:
+                if error.code != "data_locked":
+                    raise
+                if time.monotonic() > end:
+                    raise _no_answer(error) from None
+            await asyncio.sleep(limits.FOLDER_RETRY)
+        return None
+
+    async def _own(self, role: Role, port: int) -> ClientApi:
+        """Open the folder here, and let others in."""
+        from pilothouse.wiring import open_host, receiving  # noqa: PLC0415
+
+        host = await self._stack.enter_async_context(open_host(self._folder, role=role, brief=self._brief))
+        await self._stack.enter_async_context(receiving(host, port, self._tell))
+        return host.api
+
+    async def _revive(self, gone: ServerAddress | None) -> None:
+        """Find who took the folder over, or take it over: then this client goes on as a client of its own process."""
+        async with self._reviving:
+            now = read_address(self._folder)
+            if now is not None and now != gone:
+                return
+            if await self._settle("heir", gone.port if gone is not None else 0) is not None:
+                self._tell("The process that had the data folder has ended; this one goes on in its place.")
 
 
 @asynccontextmanager
 async def connect_server(home: Path | None = None) -> AsyncGenerator[RemoteHost | None, None]:
-    """Give the server that runs on the data folder, None when none does."""
-    server = await _running(home or home_path())
-    if server is None:
+    """Give the process that listens on the data folder, None when none does."""
+    folder = home or home_path()
+    if await _answering(folder) is None:
         yield None
         return
+    from pilothouse.remote.host import RemoteHost  # noqa: PLC0415
+
     async with _closing_clients():
-        yield server
+        yield RemoteHost(lambda: read_address(folder))
 
 
-async def _running(folder: Path) -> RemoteHost | None:
-    """Return the folder's server if it answers; a process that died may have left its address behind."""
+async def wait_until_gone(other: ServerAddress) -> None:
+    """Return when that process does not listen on the folder any more."""
+    folder = home_path()
+    while read_address(folder) == other:  # noqa: ASYNC110 - another process cannot set an event here
+        await asyncio.sleep(limits.SERVER_RETRY)
+
+
+async def _answering(folder: Path) -> ServerAddress | None:
+    """Return who listens, if it answers; a process that died may have left its address behind."""
     address = read_address(folder)
     if address is None:
         return None
     from pilothouse.net.client import fetch  # noqa: PLC0415
     from pilothouse.net.errors import NetError  # noqa: PLC0415
-    from pilothouse.remote.host import RemoteHost  # noqa: PLC0415
 
     try:
         health = await fetch(f"{address.url}/api/health", timeout=limits.SERVER_HEALTH, limit=1024)
     except NetError:
         return None
-    return RemoteHost(lambda: read_address(folder)) if health.status == 200 else None
+    return address if health.status == 200 else None
+
+
+def _no_answer(error: PilothouseError) -> PilothouseError:
+    fix = "If it was suspended with Ctrl-Z, `fg` brings it back; else end it. What it had accepted is kept."
+    return PilothouseError("data_locked", f"{error.message.removesuffix('.')} and does not answer.", fix=fix)
 
 
 @asynccontextmanager

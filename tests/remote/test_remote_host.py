@@ -298,7 +298,7 @@ async def test_a_running_server_is_found_and_a_held_folder_is_waited_for(
         with pytest.raises(PilothouseError, match="Another Pilothouse") as held:
             async with connect_host(home):
                 pass
-        assert "pilothouse serve" in held.value.fix
+        assert "`fg`" in held.value.fix
         monkeypatch.setattr(limits, "FOLDER_PATIENCE", PATIENCE)
         waiting = asyncio.ensure_future(_connected_kind(home))
         async with reach(host.api, ServerOptions(home=home)), asyncio.timeout(PATIENCE):

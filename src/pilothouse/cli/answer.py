@@ -9,7 +9,7 @@ import msgspec
 from pilothouse.cli import questions
 from pilothouse.cli.asking import ask, converse, tell_changes, verdict
 from pilothouse.cli.prompting import someone_is_there
-from pilothouse.cli.terminal import messages, one_line, output
+from pilothouse.cli.terminal import aside_only, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.runs.following import Following
 from pilothouse.types import limits
@@ -32,7 +32,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 async def answer(item_id: str | None, given: GivenAnswer, *, as_json: bool) -> int:
     """Answer and follow the run; without an id, say what waits."""
-    async with connect_host() as api:
+    async with connect_host(tell=aside_only, brief=True) as api:
         waiting = await api.approvals(LOCAL_OWNER)
         if item_id is None:
             if as_json:

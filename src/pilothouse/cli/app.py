@@ -47,13 +47,13 @@ def serve(
 ) -> None:
     """Start the server and open its page.
 
-    It prints one line: its address, and a link that opens the page once, signed in.
+    It prints one line: its address, and a link that opens the page once, signed in. Beside a running server it
+    opens that one's page; beside another command it takes over when that ends.
     """
     from pilothouse.cli import serve as command
 
-    perform(
-        lambda: command.serve(host, port, browser=not no_browser, expose_to_network=expose_to_network), for_long=True
-    )
+    wish = command.Wish(host=host, port=port, expose_to_network=expose_to_network, browser=not no_browser)
+    perform(lambda: command.serve(wish), for_long=True)
 
 
 @app.command("open")

@@ -15,7 +15,7 @@ from pilothouse.cli.command import complain
 from pilothouse.cli.run import measures
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.talk_form import TalkForm
-from pilothouse.cli.terminal import one_line, output
+from pilothouse.cli.terminal import aside_only, one_line, output
 from pilothouse.connection import connect_host, data_folder
 from pilothouse.runs.beginning import MODES, begin_conversation, check_folder, check_model, chosen, model_name
 from pilothouse.runs.modes import harmless
@@ -56,7 +56,7 @@ async def chat(form: TalkForm) -> int:
     """Talk until the person leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise PilothouseError("bad_request", "A chat needs a terminal.", fix='Without one, use: pilothouse run "…"')
-    async with connect_host() as api:
+    async with connect_host(tell=aside_only) as api:
         talk = Talk(api, form)
         if form.conversation is not None:
             talk.conversation = await open_conversation(api, form.conversation, _settings(form))

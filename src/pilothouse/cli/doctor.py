@@ -127,7 +127,10 @@ async def _server() -> Finding:
     async with connect_server() as running:
         if running is None:
             return Finding("fact", "No server runs on this data folder", "Start one with: pilothouse serve")
-        return Finding("good", f"A server runs at {running.url}")
+        where = running.address
+        if where is not None and where.kind == "command":
+            return Finding("good", f"Another command (process {where.pid}) has the data folder, and serves it")
+        return Finding("good", f"A server runs at {where.url if where is not None else 'no address now'}")
 
 
 async def _host(api: ClientApi) -> AsyncIterator[Finding]:

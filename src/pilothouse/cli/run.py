@@ -9,7 +9,7 @@ import msgspec
 
 from pilothouse.cli.asking import Told, converse, open_conversation, send, tell_changes, verdict
 from pilothouse.cli.prompting import read_piped
-from pilothouse.cli.terminal import Terminal, messages, output
+from pilothouse.cli.terminal import Terminal, aside_only, messages, output
 from pilothouse.connection import connect_host
 from pilothouse.runs.beginning import begin_conversation, chosen, model_name
 from pilothouse.types import limits
@@ -41,7 +41,7 @@ async def run(request: RunRequest) -> int:
     """Send the message, show the answer, return the exit code."""
     text = _message(request.message)
     model = model_name(request.model)
-    async with connect_host() as api:
+    async with connect_host(tell=aside_only, brief=True) as api:
         out = output()
         message = NewMessage(
             text=text,

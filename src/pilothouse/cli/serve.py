@@ -2,43 +2,116 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
+import time
+
+import msgspec
 
 from pilothouse.cli.terminal import messages, output
-from pilothouse.connection import connect_server
+from pilothouse.connection import connect_server, wait_until_gone
+from pilothouse.types import limits
+from pilothouse.types.address import ServerAddress
 from pilothouse.types.errors import PilothouseError
 
 # A browser that runs already takes the link within this; the command then ends without it.
 _BROWSER_START = 5.0
 
 
-async def serve(host: str, port: int | None, *, browser: bool, expose_to_network: bool) -> int:
-    """Serve until told to stop; being told is not a failure."""
-    if not os.environ.get("PILOTHOUSE_DATABASE_URL"):
-        await _refuse_a_second()
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a server is wanted, and whether a browser is."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    expose_to_network: bool = False
+    browser: bool = True
+
+    def met_by(self, address: ServerAddress) -> bool:
+        """Return whether a server at this address is one."""
+        elsewhere = self.host != "127.0.0.1" or self.expose_to_network
+        return not elsewhere and self.port in (None, 0, address.port)
+
+
+async def serve(wish: Wish) -> int:
+    """Serve until told to stop, which is not a failure; beside a server, show the way to that one."""
+    if os.environ.get("PILOTHOUSE_DATABASE_URL"):
+        # Several may share it.
+        await _serve_here(wish, None)
+        return 0
+    before: ServerAddress | None = None
+    end = time.monotonic() + limits.FOLDER_PATIENCE
+    from pilothouse.wiring import unless_stopped
+
+    while True:
+        waiting = asyncio.ensure_future(_let_go_first(wish, before))
+        if not await unless_stopped(waiting):
+            return 0
+        if (other := waiting.result()) is not None:
+            if other.kind == "server":
+                return 0
+            before, end = other, time.monotonic() + limits.FOLDER_PATIENCE
+        try:
+            await _serve_here(wish, before)
+        except PilothouseError as error:
+            # Someone is just coming or going.
+            if error.code != "data_locked" or time.monotonic() > end:
+                raise
+            await asyncio.sleep(limits.FOLDER_RETRY)
+        else:
+            return 0
+
+
+async def _let_go_first(wish: Wish, before: ServerAddress | None) -> ServerAddress | None:
+    """Return who has the folder, None when nobody does; a command is waited for, a server stays."""
+    other = await _show_the_other(wish, before)
+    if other is not None and other.kind == "command":
+        await wait_until_gone(other)
+    return other
+
+
+async def _show_the_other(wish: Wish, before: ServerAddress | None) -> ServerAddress | None:
+    """Say where the page is if someone has the folder, and return who that is."""
+    async with connect_server() as running:
+        other = running.address if running is not None else None
+        if running is None or other is None:
+            return None
+        if other.kind == "server" and not wish.met_by(other):
+            raise PilothouseError(
+                "data_locked",
+                f"A Pilothouse server runs on this data folder already, at {other.url}.",
+                fix="Open it with `pilothouse open`, stop it first, or set PILOTHOUSE_HOME for a second one.",
+            )
+        if before is not None and before.url == other.url:
+            # Another took over in the same place; an open page does not notice.
+            return other
+        _say_where(other.url, await running.new_link(), browser=wish.browser)
+        if other.kind == "command":
+            messages().line(f"Another command (process {other.pid}) serves it; when that ends, this one does.")
+        return other
+
+
+async def _serve_here(wish: Wish, before: ServerAddress | None) -> None:
     from pilothouse.wiring import bind, run_server
 
     def ready(url: str, link: str, note: str) -> None:
+        if before is not None and before.url == url:
+            messages().line(f"The other command has ended; the server at {url} is this one now.")
+            return
         if note:
             messages().line(note)
-        output().line(f"Pilothouse is at {url} — open {link}")
-        if browser:
-            open_browser(link)
+        _say_where(url, link, browser=wish.browser)
 
-    await run_server(bind(host, port, expose_to_network=expose_to_network), ready)
-    return 0
+    # An open page finds us where whoever was here before has been.
+    rather = before.port if before is not None and wish.met_by(before) else None
+    await run_server(bind(wish.host, wish.port, expose_to_network=wish.expose_to_network, rather=rather), ready)
 
 
-async def _refuse_a_second() -> None:
-    async with connect_server() as running:
-        if running is not None:
-            raise PilothouseError(
-                "data_locked",
-                f"A Pilothouse server runs on this data folder already, at {running.url}.",
-                fix="Open it with `pilothouse open`, or set PILOTHOUSE_HOME to another folder for a second one.",
-            )
+def _say_where(url: str, link: str, *, browser: bool) -> None:
+    output().line(f"Pilothouse is at {url} — open {link}")
+    if browser:
+        open_browser(link)
 
 
 async def open_page(*, browser: bool) -> int:

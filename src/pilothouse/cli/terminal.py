@@ -146,3 +146,8 @@ def output() -> Terminal:
 def messages() -> Terminal:
     """Return where everything about the answers goes."""
     return Terminal(sys.stderr)
+
+
+def aside_only(sentence: str) -> None:
+    """Say a sentence beside the answers."""
+    messages().line(sentence, "dim")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 from urllib.parse import quote, unquote, urlencode
 
@@ -21,19 +21,18 @@ T = TypeVar("T")
 Query = Mapping[str, str | int | None]
 # Where the server is now: it may have been restarted on another port, with another token.
 Locate = Callable[[], ServerAddress | None]
+# Sees to it that someone listens again after whoever was asked has ended; given who that was.
+Revive = Callable[[ServerAddress | None], Awaitable[None]]
 
 
 class Calling:
     """Asks the server, wherever it is at the moment."""
 
-    def __init__(self, locate: Locate) -> None:
-        self._locate = locate
-
-    @property
-    def url(self) -> str:
-        """Return where the server is, empty when it is away."""
-        address = self._locate()
-        return address.url if address is not None else ""
+    def __init__(self, locate: Locate, revive: Revive | None = None) -> None:
+        self.locate = locate
+        self._revive = revive
+        # Who was asked last.
+        self.address: ServerAddress | None = None
 
     async def ask(
         self,
@@ -47,6 +46,15 @@ class Calling:
     ) -> T:
         """Make a request and return its answer as a record."""
         return msgspec.json.decode(await self._bytes(method, path, body, query, wait), type=reply)
+
+    async def ask_surely(self, path: str, reply: type[T], body: object) -> T:
+        """Post what may be posted twice: it holds a key by which the second is known to be the first."""
+        try:
+            return await self.ask("POST", path, reply, body=body)
+        except PilothouseError as error:
+            if error.code != "server_away":
+                raise
+        return await self.ask("POST", path, reply, body=body)
 
     async def file(self, path: str) -> PartData:
         """Fetch a file, with the type and the name that the server sends it under."""
@@ -96,14 +104,27 @@ class Calling:
         content: bytes | None,
         wait: float = limits.SERVER_ANSWER,
     ) -> Reply:
-        address = self._locate()
-        if address is None:
-            raise server_away()
-        sent = {"authorization": f"Bearer {address.token}", **headers}
         try:
-            return await send(method, address.url + path, headers=sent, content=content, timeout=wait)
+            return await self._send_once(method, path, headers, content, wait)
+        except NetError as error:
+            # What may have been done is not asked for again.
+            if self._revive is None or error.problem == "silent" or (error.sent and method != "GET"):
+                raise server_away(error) from None
+        await self._revive(self.address)
+        try:
+            return await self._send_once(method, path, headers, content, wait)
         except NetError as error:
             raise server_away(error) from None
+
+    async def _send_once(
+        self, method: Method, path: str, headers: Mapping[str, str], content: bytes | None, wait: float
+    ) -> Reply:
+        address = self.locate()
+        if address is None:
+            raise NetError("unreachable", "its process has ended")
+        self.address = address
+        sent = {"authorization": f"Bearer {address.token}", **headers}
+        return await send(method, address.url + path, headers=sent, content=content, timeout=wait)
 
     async def _read(self, reply: Reply) -> bytes:
         try:
@@ -123,7 +144,7 @@ def server_away(error: NetError | None = None) -> PilothouseError:
     return PilothouseError(
         "server_away",
         f"The Pilothouse server does not answer{why}.",
-        fix="Start it again with `pilothouse serve`; what it had accepted is kept.",
+        fix="Try again, or start it with `pilothouse serve`; what it had accepted is kept.",
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+import msgspec
 
 from pilothouse.net.errors import NetError
 from pilothouse.net.reply import Reply
 from pilothouse.remote.authority import RemoteAuthority
-from pilothouse.remote.calling import Calling, Locate, at
+from pilothouse.remote.calling import Calling, Locate, Revive, at
 from pilothouse.remote.changes import RemoteChanges
 from pilothouse.remote.indexes import RemoteIndexes
 from pilothouse.remote.servers import RemoteServers
@@ -17,6 +20,7 @@ from pilothouse.remote.sse import EventReader
 from pilothouse.remote.terminals import RemoteTerminals
 from pilothouse.remote.todos import RemoteTodos
 from pilothouse.types import limits
+from pilothouse.types.address import ServerAddress
 from pilothouse.types.api import (
     Answer,
     Answers,
@@ -42,20 +46,23 @@ from pilothouse.types.api import (
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import FeedBatch
+from pilothouse.types.ids import new_id
 from pilothouse.types.models import ModelList, ModelTest, ModelView
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import ENDED, Run
 
 
 class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, RemoteTerminals, RemoteIndexes):
     """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
 
-    def __init__(self, locate: Locate) -> None:
-        super().__init__(Calling(locate))
+    def __init__(self, locate: Locate, revive: Revive | None = None) -> None:
+        super().__init__(Calling(locate, revive))
+        # The runs that were begun from here, and on whose behalf.
+        self._begun: dict[str, str] = {}
 
     @property
-    def url(self) -> str:
-        """Return the server's address."""
-        return self._calling.url
+    def address(self) -> ServerAddress | None:
+        """Return where the server is, None when it is away."""
+        return self._calling.locate()
 
     async def new_link(self) -> str:
         """Return a link that opens the page once, signed in."""
@@ -133,11 +140,23 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
         end = time.monotonic() + limits.SERVER_AWAY
         while True:
             try:
+                await self._go_on()
                 return await self._open(path, cursor)
             except PilothouseError as error:
                 if error.code != "server_away" or time.monotonic() > end:
                     raise
             await asyncio.sleep(limits.SERVER_RETRY)
+
+    async def _go_on(self) -> None:
+        """Take up what was begun from here and stopped because the process ended that executed it."""
+        for run_id, owner in list(self._begun.items()):
+            status = (await self.run(owner, run_id)).status
+            if status == "interrupted" and (await self.config(owner)).resume_after_restart == "auto":
+                # A server that came back may have been faster.
+                with suppress(PilothouseError):
+                    await self.resume_run(owner, run_id)
+            elif status in ENDED:
+                del self._begun[run_id]
 
     # --- runs ---
 
@@ -148,7 +167,10 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         """Keep a message and start its answer; the same idempotency key gives the same answer."""
         path = at("conversations", conversation_id, "messages")
-        return await self._calling.ask("POST", path, MessageAccepted, body=body)
+        sure = msgspec.structs.replace(body, idempotency_key=body.idempotency_key or new_id("u"))
+        accepted = await self._calling.ask_surely(path, MessageAccepted, sure)
+        self._begun[accepted.run_id] = owner
+        return accepted
 
     async def run(self, owner: str, run_id: str) -> Run:
         """Return a run."""
@@ -180,7 +202,9 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
-        return await self._calling.ask("POST", at("questions", item_id, "answer"), Run, body=body)
+        run = await self._calling.ask("POST", at("questions", item_id, "answer"), Run, body=body)
+        self._begun[run.id] = owner
+        return run
 
     async def answer_many(self, owner: str, body: Answers) -> AnswersTaken:
         """Give several questions the same answer; each is taken or not by itself."""

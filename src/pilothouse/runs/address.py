@@ -1,4 +1,4 @@
-"""The file that says where the running server is."""
+"""The file that says where the process is that has the data folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pilothouse.types.json import encode
 
 
 def write_address(home: Path, address: ServerAddress) -> None:
-    """Say where the server is, to this account only."""
+    """Say where this process listens, to this account only."""
     target, draft = home / ADDRESS_FILE, home / f".{ADDRESS_FILE}.{os.getpid()}"
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -23,7 +23,7 @@ def write_address(home: Path, address: ServerAddress) -> None:
 
 
 def read_address(home: Path) -> ServerAddress | None:
-    """Return where the server is, or None when none runs."""
+    """Return who listens, or None when nobody does."""
     try:
         address = msgspec.json.decode((home / ADDRESS_FILE).read_bytes(), type=ServerAddress)
     except (OSError, msgspec.DecodeError):

@@ -39,11 +39,16 @@ class Ended(NamedTuple):
 class Executor:
     """Claims runs and drives them, one per conversation."""
 
-    def __init__(self, parts: Parts, process: str) -> None:
+    def __init__(self, parts: Parts, process: str, *, titles: bool = True) -> None:
         self._parts = parts
         self.process = process
+        # Whether a model is asked for titles: a process that ends with its answer would cut the request off.
+        self._titles = titles
         # By claim, which is a run and its epoch: a run may be claimed anew while the last of it is being put away.
         self._active: dict[tuple[str, int], ActiveRun] = {}
+        # Set while no run is at work here.
+        self.idle = asyncio.Event()
+        self.idle.set()
         self._stopping = False
 
     @property
@@ -59,12 +64,15 @@ class Executor:
         if claimed is None or (claim := (run_id, claimed.epoch)) in self._active:
             return None
         active = self._active[claim] = ActiveRun(self._parts, claimed)
+        self.idle.clear()
         if self._closing():
             active.stop("shutdown")
         try:
             run = await active.drive()
         finally:
             del self._active[claim]
+            if not self._active:
+                self.idle.set()
         return Ended(run, active.opened) if run is not None else None
 
     async def _claim(self, run_id: str) -> Run | None:
@@ -82,7 +90,7 @@ class Executor:
     async def title(self, ended: Ended) -> None:
         """Give the conversation a better title after its first exchange."""
         run, opened = ended
-        if opened is None or run.status != "completed" or self._closing():
+        if not self._titles or opened is None or run.status != "completed" or self._closing():
             return
         try:
             conversation = await self._parts.records.conversation(run.owner, run.conversation_id)

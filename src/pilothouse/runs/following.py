@@ -40,11 +40,18 @@ class Following:
                         for sent in batch:
                             yield sent, self._take(sent)
                         # Not before: a run that was interrupted may be taken up again in the same breath.
-                        if self._over:
+                        if self._over and not await self._taken_up():
                             return
             except Lagged:
                 # The store has everything; reading goes on from where it was.
                 continue
+
+    async def _taken_up(self) -> bool:
+        """Return whether a run whose process ended goes on in another already; what it does there comes next."""
+        if self.run.status != "interrupted":
+            return False
+        self._over = (await self._api.run(self.run.owner, self.run.id)).status in ENDED
+        return not self._over
 
     def _take(self, sent: FeedEvent) -> Event:
         self._cursor = sent.seq or self._cursor

@@ -43,6 +43,8 @@ class ServerOptions:
 
     # Where the commands of this account find the server; None leaves no trace.
     home: Path | None = None
+    # The token of this account's commands, when someone has said where we are already; else there is a new one.
+    local_token: str = field(default="", repr=False)
     # PILOTHOUSE_TOKEN: a fixed bearer token for scripts.
     token: str = field(default="", repr=False)
     # PILOTHOUSE_ALLOWED_HOSTS: further names this server answers to, behind a proxy for example.
@@ -70,7 +72,7 @@ async def serve(host: HostApi, listener: Listener, options: ServerOptions, stop:
     """Serve until asked to stop; streams end at once, requests get a moment to finish."""
     with closing(listener), watching():
         origins = _origins(listener, options)
-        local_token = secrets.token_urlsafe(32)
+        local_token = options.local_token or secrets.token_urlsafe(32)
         access = Access(host, port=listener.port, tokens=tuple(filter(None, (options.token, local_token))))
         server = _Server(_configure(make_app(host, access, origins, load_page(options.page))))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))

@@ -8,6 +8,18 @@ from pilothouse.wiring.host import (
     open_host,
     page_is_built,
     run_server,
+    unless_stopped,
 )
+from pilothouse.wiring.visitors import receiving
 
-__all__ = ["OpenHost", "Role", "bind", "embedded_is_installed", "open_host", "page_is_built", "run_server"]
+__all__ = [
+    "OpenHost",
+    "Role",
+    "bind",
+    "embedded_is_installed",
+    "open_host",
+    "page_is_built",
+    "receiving",
+    "run_server",
+    "unless_stopped",
+]

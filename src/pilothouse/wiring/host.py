@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -60,8 +60,9 @@ if TYPE_CHECKING:
     from pilothouse.server.listening import Listener
 
 _log = logging.getLogger(__name__)
-# A server takes up what died with other processes; a one-shot command minds its own run.
-Role = Literal["server", "once"]
+# A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
+# a one-shot command minds its own run.
+Role = Literal["server", "heir", "once"]
 
 
 class OpenHost:
@@ -131,9 +132,9 @@ class _Finder:
 
 @asynccontextmanager
 async def open_host(
-    home: Path | None = None, database_url: str | None = None, *, role: Role = "once"
+    home: Path | None = None, database_url: str | None = None, *, role: Role = "once", brief: bool = False
 ) -> AsyncGenerator[OpenHost, None]:
-    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it again."""
+    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it again; a `brief` one begins no titles."""
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url)
@@ -157,7 +158,7 @@ async def open_host(
             reminders=Several(plugins.reminders()),
         )
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
-        executor = Executor(parts, process)
+        executor = Executor(parts, process, titles=not brief)
         engine = DirectEngine(executor, parts)
         admins = Admins(
             models,
@@ -178,7 +179,7 @@ async def open_host(
         if url is not None:
             await _share(stack, url, feed, todos)
         recovery = Recovery(parts.records, engine, process, lambda: config.config.resume_after_restart)
-        await recovery.begin(alone=url is None, take_over=role == "server")
+        await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
         stack.push_async_callback(engine.stop)
         if role == "server":
@@ -219,11 +220,26 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
             await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
 
 
-def bind(host: str, port: int | None, *, expose_to_network: bool) -> Listener:
-    """Take a port for a server."""
+def bind(host: str, port: int | None, *, expose_to_network: bool, rather: int | None = None) -> Listener:
+    """Take a port for a server: the one that it should rather have, if that is free."""
     from pilothouse.server.listening import listen
 
+    if rather is not None:
+        with suppress(PilothouseError):
+            return listen(host, rather, expose_to_network=expose_to_network)
     return listen(host, port, expose_to_network=expose_to_network)
+
+
+async def unless_stopped(work: asyncio.Future[Any]) -> bool:
+    """Wait for some work and return True, or give it up and return False when a signal ends the program."""
+    from pilothouse.server.stopping import stop_on_signals
+
+    with stop_on_signals() as stop:
+        stopping = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for one in (work, stopping):
+            one.cancel()
+    return work.done() and not work.cancelled()
 
 
 def page_is_built() -> bool:

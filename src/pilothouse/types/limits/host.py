@@ -145,9 +145,11 @@ SERVER_ANSWER_BYTES = 256 * 1024 * 1024
 # A server that is being restarted comes back within this; until then a reader keeps trying this often.
 SERVER_AWAY = 15.0
 SERVER_RETRY = 0.25
-# Another command on the same folder is waited for this long: most are done by then.
+# A process that is just taking the folder, or leaving it, is waited for this long.
 FOLDER_PATIENCE = 10.0
 FOLDER_RETRY = 0.05
+# A command that is done lets others finish what they began through it; after this they go on by themselves.
+VISITORS_PATIENCE = 60.0
 
 # --- in a terminal ------------------------------------------------------------------------------
 # How often the line about tool calls at work moves: it looks alive, and costs nothing.

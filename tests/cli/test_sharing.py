@@ -1,0 +1,192 @@
+"""Several processes on one data folder: the first has it, the others are its clients, and one of them is its heir."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pilothouse.runs.address import read_address
+from tests.cli.conftest import Script
+from tests.support.commands import COMMAND, Screen, Started, environment, pilothouse, server
+from tests.support.waiting import until
+
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
+SLOW = "- [{text: 'Slow. '}, {wait: 60}]"
+LINK = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
+
+
+def begun(home: Path, model: str, *more: str) -> Started:
+    """Start a run that has begun to answer and takes its time."""
+    started = Started(home, "run", "hi", "--json", "--model", model, *more)
+    while "Slow." not in started.line():
+        pass
+    return started
+
+
+def test_commands_work_beside_an_open_chat(home: Path, script: Script) -> None:
+    model = script("- One.\n- Two.")
+    with Screen(home, ["chat", "--model", model]) as screen:
+        screen.until("›")
+        assert "embedded" in pilothouse(home, "models", "list").out
+        assert pilothouse(home, "mcp", "list").code == 0
+        assert "All is well" in (looked := pilothouse(home, "doctor").out) or "It works" in looked
+        assert "Another command (process" in looked
+        assert pilothouse(home, "run", "hello", "--model", model).out == "One.\n"
+        screen.type("hi there\r")
+        screen.until("One")
+        screen.until("›")
+        screen.type("/list\r")
+        screen.until("hello")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    assert not (home / "server.json").exists()
+
+
+def test_serve_beside_a_chat_shows_its_page_and_takes_over_when_it_ends(home: Path) -> None:
+    with Screen(home, ["chat"]) as screen:
+        screen.until("›")
+        with Started(home, "serve", "--no-browser") as serving:
+            line = serving.line()
+            assert LINK.fullmatch(line)
+            owner = read_address(home)
+            assert owner is not None
+            assert (owner.pid, owner.kind) == (screen.pid, "command")
+            screen.type("/quit\r")
+            assert screen.ended() == 0
+            until(lambda: (now := read_address(home)) is not None and now.kind == "server", "the server to take over")
+            heir = read_address(home)
+            assert heir is not None
+            # The page that is open there goes on.
+            assert heir.url == owner.url
+            assert pilothouse(home, "models", "list").code == 0
+            done = serving.stop()
+    assert (done.code, done.out) == (0, "")
+    assert "has ended; the server at" in done.err
+
+
+def test_serve_and_the_bare_command_beside_a_server_show_that_one(home: Path) -> None:
+    with server(home) as line:
+        address = line.split()[3]
+        for arguments in (
+            ["serve", "--no-browser"],
+            [],
+            ["serve", "--no-browser", "--port", address.rpartition(":")[2]],
+        ):
+            beside = pilothouse(home, *arguments)
+            assert beside.code == 0, beside.err
+            assert LINK.fullmatch(beside.out.strip())
+            assert address in beside.out
+        elsewhere = pilothouse(home, "serve", "--no-browser", "--port", "1")
+        assert elsewhere.code == 1
+        assert f"already, at {address}" in elsewhere.err
+
+
+def test_a_waiting_serve_can_be_stopped(home: Path) -> None:
+    with Screen(home, ["chat"]) as screen:
+        screen.until("›")
+        with Started(home, "serve", "--no-browser") as serving:
+            serving.line()
+            assert serving.stop(signal.SIGINT).code == 0
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+
+
+def test_a_run_that_is_done_lets_others_finish_through_it(home: Path, script: Script, tmp_path: Path) -> None:
+    first = script("- [{text: 'Slow. '}, {wait: 1.5}, {text: 'Done.'}]")
+    with Started(home, "run", "hi", "--json", "--model", first) as owner:
+        while "Slow." not in owner.line():
+            pass
+        other = tmp_path / "other.yaml"
+        other.write_text("- [{text: 'Slow. '}, {wait: 4}, {text: 'Whole.'}]")
+        with begun(home, f"scripted:{other}") as visitor:
+            done = owner.wait()
+            assert done.code == 0
+            assert "Others still wait for answers" in done.err
+            end = visitor.wait()
+            assert end.code == 0
+            assert "Whole." in end.out
+            assert json.loads(end.lines[-1])["run"]["recoveries"] == 0
+
+
+def test_a_run_goes_on_in_its_own_process_when_the_owner_is_killed(home: Path, script: Script, tmp_path: Path) -> None:
+    model = script(SLOW)
+    with Screen(home, ["chat"]) as owner:
+        owner.until("›")
+        with begun(home, model) as visitor:
+            script("- Back again.")
+            os.kill(owner.pid, signal.SIGKILL)
+            done = visitor.wait()
+            assert done.code == 0, done.err
+            assert "Back again." in done.out
+            assert "this one goes on in its place" in done.err
+
+
+def test_a_chat_goes_on_when_the_owner_leaves(home: Path, script: Script) -> None:
+    model = script("- One.\n- Two.")
+    with Screen(home, ["chat"]) as owner:
+        owner.until("›")
+        with Screen(home, ["chat", "--model", model]) as heir:
+            heir.until("›")
+            heir.type("first\r")
+            heir.until("One")
+            owner.type("/quit\r")
+            assert owner.ended() == 0
+            heir.until("›")
+            heir.type("second\r")
+            heir.until("in its place")
+            heir.until("Two")
+            # It listens for others now.
+            assert "first" in pilothouse(home, "conversations", "list").out
+            heir.type("/quit\r")
+            assert heir.ended() == 0
+
+
+def test_processes_that_start_in_the_same_instant_all_work(home: Path, script: Script) -> None:
+    model = script("- ok")
+    started = [Started(home, "run", "hi", "--model", model) for _ in range(4)]
+    done = [one.wait() for one in started]
+    assert [(one.code, one.out) for one in done] == [(0, "ok\n")] * 4, [one.err for one in done]
+    assert len(pilothouse(home, "conversations", "list").lines) == 5
+
+
+def test_a_suspended_owner_is_named_with_what_to_do(home: Path) -> None:
+    with Screen(home, ["chat"]) as owner:
+        owner.until("›")
+        os.kill(owner.pid, signal.SIGSTOP)
+        try:
+            held = pilothouse(home, "models", "list")
+        finally:
+            os.kill(owner.pid, signal.SIGCONT)
+        assert held.code == 1
+        assert f"process {owner.pid}" in held.err
+        assert "`fg`" in held.err
+        assert pilothouse(home, "models", "list").code == 0
+
+
+def test_the_page_of_a_command_asks_for_a_way_in_like_any_other(home: Path) -> None:
+    with Screen(home, ["chat"]) as owner:
+        owner.until("›")
+        address = read_address(home)
+        assert address is not None
+        link = pilothouse(home, "open", "--no-browser").out.strip()
+        assert link.startswith(f"{address.url}/#code=")
+        code = f"""
+import urllib.request, urllib.error
+print(urllib.request.urlopen({address.url + "/"!r}).status)
+try:
+    urllib.request.urlopen({address.url + "/api/models"!r})
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+        asked = subprocess.run(
+            [COMMAND[0], "-c", code], capture_output=True, text=True, env=environment(home), check=False
+        )
+        assert asked.stdout.split() == ["200", "401"]
