@@ -25,7 +25,8 @@ def test_a_chat_streams_stops_names_lists_and_leaves(home: Path, script: Script)
         screen.until("›")
         screen.type("hello\r")
         screen.until("tokens")
-        assert "\x1b[1m**you**" in screen.raw
+        assert "\x1b[1myou\x1b[0m" in screen.raw
+        assert "**" not in screen.raw
         screen.until("›")
         screen.type("and more\r")
         screen.until("Slow words")
@@ -124,3 +125,40 @@ def test_the_folder_and_the_mode_are_said_and_chosen(home: Path, script: Script,
     listed = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
     chosen = [(one["settings"]["workingDirectory"], one["settings"]["mode"]) for one in listed]
     assert chosen == [(None, "auto_edit"), (str(place), "auto_edit")]
+
+
+def test_a_slash_is_completed_with_commands_and_what_they_take(home: Path, script: Script, tmp_path: Path) -> None:
+    (tmp_path / "workshop").mkdir()
+    with Screen(home, ["chat", "--model", script("- One.")]) as screen:
+        screen.until("›")
+        # While typing, what there is and what it means is shown.
+        screen.type("/mo")
+        screen.until("say which model answers")
+        screen.until("say what needs no question")
+        screen.type("d\t\x7f\x7f")
+        screen.type("\x15/mode r")
+        screen.until("read_only")
+        screen.type("\t\r")
+        screen.until("The mode is read_only")
+        screen.type("/model emb")
+        screen.until("embedded")
+        screen.type("\t\r")
+        screen.until("answers")
+        screen.type(f"/folder {tmp_path}/work")
+        screen.until("workshop")
+        screen.type("\t\r")
+        screen.until("It works in ")
+        screen.type("\x04")
+        assert screen.ended() == 0
+
+
+def test_a_call_that_fails_is_named_with_its_reason(home: Path, script: Script) -> None:
+    calls = "- [{call: nothing_like_it, arguments: {x: 1}}, {call: think, arguments: {thougt: again}}]\n- Done."
+    with Screen(home, ["chat", "--model", script(calls)]) as screen:
+        screen.until("›")
+        screen.type("go\r")
+        screen.until(r"· nothing_like_it — Failed: \S+")
+        screen.until(r"· \S*[Tt]hink.* — Failed: \S+")
+        screen.until("Done")
+        screen.type("\x04")
+        assert screen.ended() == 0

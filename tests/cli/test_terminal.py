@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from pilothouse.cli import main
-from pilothouse.cli.markdown import MarkdownStyler
 from pilothouse.cli.terminal import plain, plain_json
 from tests.cli.conftest import Script
 from tests.support.commands import Screen, pilothouse
@@ -61,42 +60,6 @@ def test_thinking_is_dim_and_the_answer_is_followed_by_what_it_took(home: Path, 
     with Screen(home, ["run", "hi", "--model", script("- [{text: Plain.}]")], NO_COLOR="1") as screen:
         assert screen.ended() == 0
         assert "\x1b" not in screen.raw
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_markdown_is_styled_the_same_however_it_is_cut(size: int) -> None:
-    text = "# Head\nA **bold** and `co**de` word, 2*3.\n\n```py\n# not a head\nx = `1`\n```\nend **open\nplain `"
-    styler = MarkdownStyler()
-    styled = "".join(styler.feed(text[at : at + size]) for at in range(0, len(text), size)) + styler.end()
-    assert OURS.sub("", styled) == text
-    shown = [(code, part) for code, part in _parts(styled) if part]
-    assert shown == [
-        ("1", "# Head"),
-        ("0", "\nA "),
-        ("1", "**bold**"),
-        ("0", " and "),
-        ("36", "`co**de`"),
-        ("0", " word, 2*3.\n\n"),
-        ("36", "```py\n# not a head\nx = `1`\n```"),
-        ("0", "\nend "),
-        ("1", "**open"),
-        ("0", "\nplain "),
-        ("36", "`"),
-    ]
-
-
-def _parts(styled: str) -> list[tuple[str, str]]:
-    """Return the pieces of a styled text with the last style before each, neighbours of one style joined."""
-    pieces: list[tuple[str, str]] = []
-    code = "0"
-    for index, part in enumerate(re.split(r"\x1b\[(\d+)m", styled)):
-        if index % 2:
-            code = part
-        elif part and pieces and pieces[-1][0] == code:
-            pieces[-1] = (code, pieces[-1][1] + part)
-        elif part:
-            pieces.append((code, part))
-    return pieces
 
 
 @pytest.mark.slow

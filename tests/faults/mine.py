@@ -48,8 +48,8 @@ def open_mine(file: Path) -> None:
     """Give every host that is opened from now on the tool."""
     begin = Executor.__init__
 
-    def beginning(self: Executor, parts: Parts, process: str) -> None:
-        begin(self, msgspec.structs.replace(parts, toolbox=Mine(parts.toolbox, file)), process)
+    def beginning(self: Executor, parts: Parts, process: str, *, titles: bool = True) -> None:
+        begin(self, msgspec.structs.replace(parts, toolbox=Mine(parts.toolbox, file)), process, titles=titles)
 
     Executor.__init__ = beginning  # type: ignore[method-assign]
     known = BuiltIns.operations

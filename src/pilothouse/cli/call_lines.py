@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pilothouse.cli.terminal import one_line
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 
@@ -53,6 +54,11 @@ class CallLines:
         return f"· {item.data.get('serverTool') or item.data.get('tool', 'a tool')}: {words}"
 
 
+def failed(item: Item, status: str, data: JsonObject) -> str:
+    """Return one line about a call that came to nothing: which tool, of which server, and why."""
+    return f"· {title(item)} — {_ending({'phase': status, **data})}"
+
+
 def told(item: Item) -> str:
     """Return a call of the past in one line: which tool, with what, and how it ended or where it stands."""
     took = item.data.get("elapsedMs")
@@ -64,9 +70,9 @@ def _ending(data: JsonObject) -> str:
     error = data.get("error") or {}
     phase = str(data.get("phase") or "completed")
     if phase == "failed":
-        return f"Failed: {error.get('message', '')}"
+        return f"Failed: {one_line(str(error.get('message', '')))}"
     if phase == "timed_out" and error.get("message"):
-        return str(error["message"])
+        return one_line(str(error["message"]))
     if phase == "completed" and data.get("exitCode"):
         return f"exit code {data['exitCode']}"
     return _WORDS.get(phase, phase)

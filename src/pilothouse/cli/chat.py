@@ -30,22 +30,30 @@ from pilothouse.types.selection import Selection
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
+    from pilothouse.cli.completing import Value, Values
+
 HISTORY = "chat-history"
 PROMPT = "› "
-HELP = """\
-Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.
-
-/new              begin another conversation
-/list             list conversations
-/open ID          go on with one of them
-/title TEXT       name this one
-/model [ID]       say which model answers, or choose another
-/system TEXT      set the system prompt of this conversation
-/folder [DIR]     say which folder it works in, or choose another, or `none`
-/mode [MODE]      say what needs no question, or choose another mode
-/servers [NAME…]  list the MCP servers, or use only these, or `usual`
-/help             show this
-/quit             leave"""
+COMMANDS = {
+    "/new": "begin another conversation",
+    "/list": "list conversations",
+    "/open ID": "go on with one of them",
+    "/title TEXT": "name this one",
+    "/model [ID]": "say which model answers, or choose another",
+    "/system TEXT": "set the system prompt of this conversation",
+    "/folder [DIR]": "say which folder it works in, or choose another, or `none`",
+    "/mode [MODE]": "say what needs no question, or choose another mode",
+    "/servers [NAME…]": "list the MCP servers, or use only these, or `usual`",
+    "/help": "show this",
+    "/quit": "leave",
+}
+HELP = "\n".join(
+    [
+        "Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.",
+        "",
+        *(f"{typed:<17} {meaning}" for typed, meaning in COMMANDS.items()),
+    ]
+)
 
 
 def _settings(form: TalkForm) -> JsonObject:
@@ -62,7 +70,7 @@ async def chat(form: TalkForm) -> int:
             talk.conversation = await open_conversation(api, form.conversation, _settings(form))
         talk.selection = await choose_servers(api, form.server or ())
         await talk.welcome()
-        session = _session()
+        session = _session(talk)
         while (line := await _read(session)) is not None:
             try:
                 if not await talk.take(line.strip()):
@@ -103,6 +111,28 @@ class Talk:
         self._out.line(f"Pilothouse · {await self._model_words()} · /help", "dim")
         if self.conversation is not None:
             self._out.line(one_line(self.conversation.title), "bold")
+
+    def values(self) -> dict[str, Values]:
+        """Return how to look up what the commands take."""
+
+        async def models() -> list[Value]:
+            return [(one.id, one.name) for one in (await self._api.models(LOCAL_OWNER)).models]
+
+        async def modes() -> list[Value]:
+            return [(mode, "") for mode in MODES.split(", ")]
+
+        async def servers() -> list[Value]:
+            found = (await self._api.servers(LOCAL_OWNER)).servers
+            return [("usual", "as the conversation has it"), *((one.slug, one.label) for one in found)]
+
+        async def conversations() -> list[Value]:
+            page = await self._api.conversations(LOCAL_OWNER, limit=20, cursor=None)
+            return [(one.id, one.title) for one in page.conversations]
+
+        async def folders() -> list[Value]:
+            return [("none", "work in no folder")]
+
+        return {"/model": models, "/mode": modes, "/servers": servers, "/open": conversations, "/folder": folders}
 
     async def take(self, line: str) -> bool:
         """Do what a line says; return whether to go on."""
@@ -253,10 +283,12 @@ async def _read(session: PromptSession[str]) -> str | None:
             return None
 
 
-def _session() -> PromptSession[str]:
+def _session(talk: Talk) -> PromptSession[str]:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    from pilothouse.cli.completing import ChatCompleter
 
     keys = KeyBindings()
 
@@ -267,4 +299,11 @@ def _session() -> PromptSession[str]:
     path = data_folder() / HISTORY
     # What people type is theirs alone.
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    return PromptSession(history=FileHistory(str(path)), key_bindings=keys, prompt_continuation="  ")
+    commands = {typed.partition(" ")[0]: meaning for typed, meaning in COMMANDS.items()}
+    return PromptSession(
+        history=FileHistory(str(path)),
+        key_bindings=keys,
+        prompt_continuation="  ",
+        completer=ChatCompleter(commands, talk.values()),
+        complete_while_typing=True,
+    )

@@ -1,77 +1,175 @@
-"""Markdown in a terminal, while it streams: nothing is taken away; headings, code and emphasis are only styled."""
+"""Markdown in a terminal, while it streams: headings, lists, code, tables and emphasis as a reader expects them."""
 
 from __future__ import annotations
 
 import re
 
-from pilothouse.cli.terminal import STYLES, plain
+from pilothouse.cli import markdown_table
+from pilothouse.cli.inline import Inline, Span
+from pilothouse.cli.terminal import plain, styled
+from pilothouse.cli.wrapping import Wrapper, columns
 
-_RESET = "\x1b[0m"
-# What may be the beginning of a mark waits for its next piece.
-_UNDECIDED = re.compile(r"(?:^|\n)#{1,6}\Z|(?<!`)`{1,2}\Z|(?<!\*)\*\Z")
-_MARKS = re.compile(r"(```|`|\*\*)")
+# The beginning of a line that may still become a mark; more of it is waited for.
+_UNDECIDED = re.compile(
+    r"\s*(?:#{1,6}|[-*+_]|([-*_])(?:\s*\1)+\s*|[-*+]\s+\[[ xX]?\]?|\d{1,9}[.)]?|>+|`{1,}[^`]*|~{1,}[^~]*)?\s*"
+)
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
+_ITEM = re.compile(r"(?P<indent>\s*)(?:(?P<bullet>[-*+])|(?P<number>\d{1,9}[.)]))\s+(?:\[(?P<box>[ xX])\]\s+)?(?=\S)")
+_QUOTE = re.compile(r"\s{0,3}>\s?(?=.)")
+_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})\s*(?P<language>[^`]*)")
+_RULE = re.compile(r"\s{0,3}([-*_])\s*(?:\1\s*){2,}")
+_BOXES = {" ": "☐", "x": "☑", "X": "☑"}
+_RULE_WIDTH = 40
+_NONE = Span("")
 
 
-class MarkdownStyler:
-    """Adds styles to markdown that comes in pieces."""
+class MarkdownScreen:
+    """Turns markdown that comes in pieces into lines for a terminal."""
 
-    def __init__(self) -> None:
-        self._held = ""
-        self._at_start = True
-        self._styles: set[str] = set()
+    def __init__(self, *, colours: bool = True) -> None:
+        self._colours = colours
+        self._begin()
+
+    def _begin(self) -> None:
+        self._wrapper = Wrapper(colours=self._colours)
+        self._inline = Inline()
+        # The line so far, until it is known what it is; None while the rest of it is text.
+        self._line: str | None = ""
+        self._base: frozenset[str] = frozenset()
+        # The mark that ends the block of code we are in.
+        self._fence = ""
+        self._in_code_line = False
+        self._table: list[str] = []
 
     def feed(self, text: str) -> str:
-        """Return more text with its styles."""
-        text = self._held + plain(text)
-        undecided = _UNDECIDED.search(text)
-        self._held = text[undecided.start() :].lstrip("\n") if undecided else ""
-        return self._style(text[: len(text) - len(self._held)])
-
-    def end(self) -> str:
-        """Return what was held back, and end all styles."""
-        rest = self._style(self._held)
-        self._held, self._at_start = "", True
-        return rest + (self._change(set()) if self._styles else "")
-
-    def _style(self, text: str) -> str:
+        """Return what can be shown of the text so far."""
         out: list[str] = []
-        for number, line in enumerate(text.split("\n")):
+        for number, part in enumerate(plain(text).expandtabs(4).split("\n")):
             if number:
                 out.append(self._newline())
-            if line:
-                out.append(self._line(line))
-                self._at_start = False
+            if part:
+                out.append(self._code(part) if self._fence else self._text(part))
         return "".join(out)
+
+    def end(self) -> str:
+        """Return what was held back, and be ready for another text."""
+        held = self._line
+        out = self._whole_line(held) if held else self._inline_end()
+        out += self._flush_table()
+        self._begin()
+        return out
+
+    # --- lines of text ---
+
+    def _text(self, part: str) -> str:
+        if self._line is None:
+            return self._words(self._inline.feed(part))
+        self._line += part
+        if self._line.lstrip().startswith("|") or _UNDECIDED.fullmatch(self._line):
+            return ""
+        return self._flush_table() + self._open_line()
+
+    def _open_line(self) -> str:
+        """Begin to show a line, now that it is known what it is."""
+        line, self._line = self._line or "", None
+        prefix, indent, self._base, rest = _parts(line)
+        return self._wrapper.begin(prefix, indent) + self._words(self._inline.feed(rest))
+
+    def _words(self, spans: list[Span]) -> str:
+        return self._wrapper.feed(Span(one.text, one.styles | self._base) for one in spans)
+
+    def _inline_end(self) -> str:
+        out = self._words(self._inline.end()) + self._wrapper.end()
+        self._base = frozenset()
+        return out
 
     def _newline(self) -> str:
-        self._at_start = True
-        # Only a block of code goes on over the end of its line.
-        return self._change(self._styles & {"block"}) + "\n"
+        if self._fence:
+            return self._code_newline()
+        if self._line is None:
+            self._line = ""
+            return f"{self._inline_end()}\n"
+        line, self._line = self._line, ""
+        if line.lstrip().startswith("|"):
+            return self._row(line)
+        return self._flush_table() + self._whole_line(line) + "\n"
 
-    def _line(self, line: str) -> str:
-        if self._at_start and line.startswith("#") and "block" not in self._styles:
-            return self._change({"heading"}) + line
-        out: list[str] = []
-        for part in _MARKS.split(line):
-            if part == "```" and self._at_start and not out:
-                out.append(self._toggle("block", part))
-            elif part == "`" and "block" not in self._styles:
-                out.append(self._toggle("code", part))
-            elif part == "**" and not self._styles & {"block", "code"}:
-                out.append(self._toggle("bold", part))
-            elif part:
-                out.append(part)
-        return "".join(out)
-
-    def _toggle(self, style: str, mark: str) -> str:
-        """Style the mark like what it encloses."""
-        if style in self._styles:
-            return mark + self._change(self._styles - {style})
-        return self._change(self._styles | {style}) + mark
-
-    def _change(self, styles: set[str]) -> str:
-        if styles == self._styles:
+    def _whole_line(self, line: str) -> str:
+        """Return a line that came to its end before it was known what it is."""
+        if fence := _FENCE.fullmatch(line):
+            self._fence = fence["mark"]
+            label = f"─── {fence['language'].strip()}".rstrip()
+            return self._dim(label)
+        if _RULE.fullmatch(line):
+            return self._dim("─" * min(_RULE_WIDTH, columns()))
+        if line.lstrip().startswith("|"):
+            self._table.append(line)
             return ""
-        self._styles = styles
-        codes = {"heading": STYLES["bold"], "bold": STYLES["bold"], "code": STYLES["cyan"], "block": STYLES["cyan"]}
-        return _RESET + "".join(f"\x1b[{codes[style]}m" for style in sorted(styles))
+        self._line = line
+        shown = self._open_line() + self._inline_end()
+        self._line = ""
+        return shown
+
+    # --- code ---
+
+    def _code(self, part: str) -> str:
+        if self._in_code_line:
+            return self._coloured(part)
+        self._line = (self._line or "") + part
+        mark = self._line.strip()
+        if mark == self._fence[0] * len(mark):
+            # It may be the end of the block.
+            return ""
+        line, self._line = self._line, ""
+        self._in_code_line = True
+        return self._coloured(line)
+
+    def _code_newline(self) -> str:
+        if self._in_code_line:
+            self._in_code_line = False
+            return "\n"
+        line, self._line = self._line or "", ""
+        if len(line.strip()) >= len(self._fence):
+            self._fence = ""
+            return self._dim("───") + "\n"
+        return self._coloured(line) + "\n"
+
+    # --- tables ---
+
+    def _row(self, line: str) -> str:
+        """Keep a row until its table is whole: only then is it known how wide its columns are."""
+        self._table.append(line)
+        if len(self._table) == 2 and not markdown_table.is_rule(line):
+            return self._flush_table()
+        return ""
+
+    def _flush_table(self) -> str:
+        lines, self._table = self._table, []
+        if not lines:
+            return ""
+        if len(lines) > 1 and markdown_table.is_rule(lines[1]):
+            return markdown_table.draw(lines, colours=self._colours)
+        # Lines with bars, and no table.
+        wrapper = Wrapper(colours=self._colours)
+        return "".join(wrapper.feed([Span(line)]) + wrapper.end() + "\n" for line in lines)
+
+    def _dim(self, text: str) -> str:
+        return styled(text, frozenset({"dim"})) if self._colours else text
+
+    def _coloured(self, text: str) -> str:
+        return styled(text, frozenset({"code"})) if self._colours else text
+
+
+def _parts(line: str) -> tuple[Span, Span, frozenset[str], str]:
+    """Return what stands before a line's words, before its further lines, the style of its words, and the rest."""
+    if heading := _HEADING.match(line):
+        return _NONE, _NONE, frozenset({"bold"}), line[heading.end() :]
+    if item := _ITEM.match(line):
+        bullet = item["number"] or (_BOXES[item["box"]] if item["box"] else "•")
+        prefix = f"{item['indent']}{bullet} "
+        return Span(prefix), Span(" " * len(prefix)), frozenset(), line[item.end() :]
+    if quote := _QUOTE.match(line):
+        bar = Span("│ ", frozenset({"dim"}))
+        return bar, bar, frozenset({"italic"}), line[quote.end() :]
+    margin = Span(line[: len(line) - len(line.lstrip())])
+    return margin, margin, frozenset(), line.lstrip()

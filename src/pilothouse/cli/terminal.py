@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
 from pilothouse.types.errors import PilothouseError
@@ -136,6 +137,13 @@ def cannot_print(error: OSError) -> PilothouseError:
 
 
 STYLES = {"bold": "1", "dim": "2", "italic": "3", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+STYLES |= {"link": "4", "strike": "9", "code": STYLES["cyan"]}
+
+
+def styled(text: str, styles: Iterable[str]) -> str:
+    """Return a text in some styles, which end with it."""
+    codes = "".join(f"\x1b[{STYLES[style]}m" for style in sorted(styles))
+    return f"{codes}{text}\x1b[0m" if codes and text else text
 
 
 def output() -> Terminal:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pilothouse.cli.call_lines import CallLines, no_sign, title
-from pilothouse.cli.markdown import MarkdownStyler
-from pilothouse.cli.terminal import Terminal
+from pilothouse.cli.call_lines import CallLines, failed, no_sign, title
+from pilothouse.cli.inline import Span
+from pilothouse.cli.markdown import MarkdownScreen
+from pilothouse.cli.terminal import Terminal, plain
 from pilothouse.cli.wrapping import Wrapper
 from pilothouse.runs.following import Texts
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
@@ -23,8 +24,8 @@ class Transcript:
         self._items: dict[str, Item] = {}
         self._texts = Texts()
         self._last: str | None = None
-        self._styler = MarkdownStyler() if markdown and out.styled else None
-        self._wrapper = Wrapper()
+        self._screen = MarkdownScreen(colours=out.styled) if markdown and out.is_terminal else None
+        self._thoughts = Wrapper(colours=out.styled)
         self._calls = CallLines()
         self._moving = False
         # The questions that the run waits with, and what its answers took.
@@ -101,19 +102,20 @@ class Transcript:
             self._answer(text)
         elif item.kind == "thinking" and self._out.styled:
             self._turn_to(item)
-            self._out.styled_text(text, "dim")
+            self._out.write_styled(self._thoughts.feed([Span(plain(text), frozenset({"dim"}))]))
 
     def _answer(self, text: str) -> None:
-        if self._styler is None:
+        if self._screen is None:
             self._out.write(text)
         else:
-            self._out.write_styled(self._styler.feed(self._wrapper.feed(text)))
+            self._out.write_styled(self._screen.feed(text))
 
     def end(self) -> None:
         """End the last line and every style."""
         self._take_back()
-        if self._styler is not None:
-            self._out.write_styled(self._styler.feed(self._wrapper.end()) + self._styler.end())
+        self._out.write_styled(self._thoughts.end())
+        if self._screen is not None:
+            self._out.write_styled(self._screen.end())
         self._out.fresh_line()
 
     def _turn_to(self, item: Item) -> None:
@@ -136,14 +138,15 @@ class Transcript:
 
     def _completed(self, item: Item, status: str, data: JsonObject) -> None:
         if item.kind == "response":
+            # The last word waited for more.
+            self.end()
             self.measures = data
             if data.get("cutOff"):
                 self._say("The answer broke off here.", "yellow")
         elif item.kind == "tool_call" and item.data.get("server"):
             self._say(self._calls.end(item, {"phase": status, **data}), "dim" if status == "completed" else "yellow")
         elif item.kind == "tool_call" and status != "completed":
-            error = data.get("error") or {}
-            self._say(f"· {error.get('message') or f'The call was {status}.'}", "yellow")
+            self._say(failed(item, status, data), "yellow")
         elif item.kind == "tool_call":
             self._did(data)
         elif item.kind == "question":
@@ -162,4 +165,7 @@ class Transcript:
         if self._aside.is_terminal:
             if self._out.is_terminal:
                 self._out.fresh_line()
-            self._aside.line(text, style)
+            wrapper = Wrapper(colours=self._aside.styled)
+            shown = wrapper.begin(Span(""), Span("  ")) + wrapper.feed([Span(plain(text), frozenset({style}))])
+            self._aside.fresh_line()
+            self._aside.write_styled(f"{shown}{wrapper.end()}\n")

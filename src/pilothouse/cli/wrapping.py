@@ -1,66 +1,124 @@
-"""Breaks lines between words while text streams, as wide as the terminal is now; code keeps its lines."""
+"""Breaks lines between words while text streams, as wide as the terminal is now."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import unicodedata
+from collections.abc import Iterable
+from itertools import groupby
 
-_WORDS = re.compile(r"\n|[^\S\n]+|\S+")
+from pilothouse.cli.inline import Span
+from pilothouse.cli.terminal import styled
+
+# Text between which a line may break: spaces, a sign of a script that does without them, everything else.
+_PIECES = re.compile(
+    r"\n|[^\S\n]+|[\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]|"
+    r"[^\s\u2e80-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+"
+)
+# What may not begin a line in those scripts, and what may not end one.
+_CLOSING = frozenset("、。，．！？：；）」』】〉》〕ーっゃゅょッャュョ々")
+_OPENING = frozenset("（「『【〈《〔")
 # Longer lines are hard to read, however wide the terminal.
 _WIDEST = 100
+_JOINER = "\u200d"
 
 
 class Wrapper:
-    """Wraps text that comes in pieces; the last word waits until it is whole."""
+    """Wraps spans that come in pieces; the last word waits until it is whole."""
 
-    def __init__(self) -> None:
-        self._word = ""
-        self._space = ""
+    def __init__(self, *, colours: bool = True) -> None:
+        self._colours = colours
+        self._word: list[Span] = []
+        self._space: list[Span] = []
         self._column = 0
-        self._line_began = True
-        self._in_code = False
+        # What stands before every further line of this paragraph.
+        self._indent = Span("")
 
-    def feed(self, text: str) -> str:
+    def begin(self, prefix: Span, indent: Span) -> str:
+        """Begin a line with something that stands before its words; further lines begin with the indent."""
+        self._indent = indent
+        self._column = text_width(prefix.text)
+        return self._shown([prefix])
+
+    def feed(self, spans: Iterable[Span]) -> str:
         """Return the text that can be shown, broken into lines."""
-        text, self._word = self._word + text, ""
-        pieces = _WORDS.findall(text)
-        if pieces and not pieces[-1].isspace():
-            self._word = pieces.pop()
-        return "".join(map(self._place, pieces))
+        return "".join(self._piece(piece, one.styles) for one in spans for piece in _PIECES.findall(one.text))
 
     def end(self) -> str:
-        """Return the last word."""
-        word, self._word = self._word, ""
-        rest = self._place(word) if word else ""
-        self._space, self._column, self._line_began = "", 0, True
+        """Return the last word, and forget the line."""
+        rest = self._place()
+        self._space, self._column, self._indent = [], 0, Span("")
         return rest
 
-    def _place(self, piece: str) -> str:
+    def _piece(self, piece: str, styles: frozenset[str]) -> str:
         if piece == "\n":
-            self._space, self._column, self._line_began = "", 0, True
-            return piece
+            return f"{self.end()}\n"
         if piece.isspace():
-            self._space += piece
+            shown = self._place()
+            self._space.append(Span(piece, styles))
+            return shown
+        shown = self._place() if self._breaks_before(piece) else ""
+        self._word.append(Span(piece, styles))
+        return shown
+
+    def _breaks_before(self, piece: str) -> bool:
+        """Return whether a line may end between the word so far and this piece, without a space."""
+        if not self._word:
+            return False
+        last = self._word[-1].text[-1]
+        return (_is_sign(last) or _is_sign(piece[0])) and piece[0] not in _CLOSING and last not in _OPENING
+
+    def _place(self) -> str:
+        """Put the word onto this line, or onto the next."""
+        word, space = self._word, self._space
+        if not word:
             return ""
-        if self._line_began and piece.startswith("```"):
-            self._in_code = not self._in_code
-        self._line_began = False
-        space, self._space = self._space, ""
-        width = _width(piece)
-        if not self._in_code and self._column and self._column + len(space) + width > _columns():
-            self._column = width
-            return f"\n{piece}"
-        self._column += len(space) + width
-        return space + piece
+        self._word, self._space = [], []
+        width = sum(text_width(one.text) for one in word)
+        gap = sum(text_width(one.text) for one in space)
+        margin = text_width(self._indent.text)
+        if self._column > margin and self._column + gap + width > columns():
+            self._column = margin + width
+            return "\n" + self._shown([self._indent, *word])
+        self._column += gap + width
+        if self._column > columns():
+            # Longer than a line, an address perhaps: the terminal breaks it, so that it can be copied whole.
+            self._column %= columns()
+        return self._shown([*space, *word])
+
+    def _shown(self, spans: Iterable[Span]) -> str:
+        if not self._colours:
+            return "".join(one.text for one in spans)
+        alike = groupby(spans, key=lambda one: one.styles)
+        return "".join(styled("".join(one.text for one in run), styles) for styles, run in alike)
 
 
-def _columns() -> int:
+def columns() -> int:
+    """Return how wide a line may be now."""
     # One less: some terminals break a full line by themselves.
-    return min(_WIDEST, shutil.get_terminal_size().columns - 1)
+    return max(10, min(_WIDEST, shutil.get_terminal_size().columns - 1))
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
+    """Return how many columns a text takes."""
     if text.isascii():
         return len(text)
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text)
+    width, before = 0, ""
+    for char in text:
+        if before != _JOINER:
+            width += _char_width(char)
+        before = char
+    return width
+
+
+def _char_width(char: str) -> int:
+    # Skin tones colour the sign before them.
+    if unicodedata.category(char) in ("Mn", "Me", "Cf") or "\U0001f3fb" <= char <= "\U0001f3ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _is_sign(char: str) -> bool:
+    """Return whether it is a sign of a script that does without spaces."""
+    return unicodedata.east_asian_width(char) in "WF" and unicodedata.category(char) in ("Lo", "Lm", "Po", "Ps", "Pe")
