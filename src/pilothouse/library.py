@@ -356,6 +356,10 @@ class Servers:
         """Switch a server on or off."""
         return await self._api.patch_server(LOCAL_OWNER, (await self.find(name)).id, ServerPatch(enabled=on))
 
+    async def disconnect(self, name: str) -> ServerView:
+        """Stop a server without switching it off; its next call starts it again."""
+        return await self._api.disconnect_server(LOCAL_OWNER, (await self.find(name)).id)
+
     async def remove(self, name: str) -> None:
         """Stop and remove a server with every secret kept for it."""
         await self._api.delete_server(LOCAL_OWNER, (await self.find(name)).id)

@@ -312,6 +312,18 @@ async def test_the_checkbox_switches_a_server_off_and_on(rooms: Rooms, own: Stud
     await rooms.connected("Scripted", 2)
 
 
+async def test_a_server_is_stopped_and_stays_switched_on(rooms: Rooms, own: Studio, tools: Path) -> None:
+    start_server(own, "Scripted", ["--tools", tools])
+    row = await rooms.select("Scripted")
+    await row.get_by_role("button", name="Stop", exact=True).click()
+    await expect(rooms.chip("Scripted")).to_have_attribute("data-state", "idle")
+    await expect(row.get_by_role("checkbox", name="Use Scripted")).to_be_checked()
+    await expect(row.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    await row.get_by_role("button", name="Start", exact=True).click()
+    await rooms.connected("Scripted", 2)
+    assert server_of(own, "Scripted")["enabled"]
+
+
 @pytest.mark.case("SRV-21", "SRV-22")
 async def test_deleting_asks_in_these_words_and_ends_the_process(rooms: Rooms, own: Studio, tools: Path) -> None:
     pid = start_server(own, "Doomed", ["--tools", tools])["process"]["pid"]

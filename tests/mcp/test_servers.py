@@ -452,3 +452,37 @@ async def test_a_bad_command_is_told_in_one_sentence(
     assert said in tested.message, tested.message
     assert fix in tested.fix
     assert "\n" not in tested.message
+
+
+@pytest.mark.case("CON-05")
+async def test_a_server_is_stopped_without_being_switched_off_and_starts_at_its_next_call(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    view = await hosted.add(scripted(always_on=True))
+    before = int(text(await hosted.call_when_known("scripted.pid")))
+    stopped = await hosted.admin.disconnect(view.id)
+    assert (stopped.enabled, stopped.state, stopped.label) == (True, "idle", "Idle")
+    await gone(before)
+    after = int(text(await hosted.call("scripted.pid")))
+    assert after != before
+    assert (await hosted.view("Scripted")).state == "connected"
+    assert (await hosted.admin.disconnect(view.id)).state == (await hosted.admin.disconnect(view.id)).state == "idle"
+
+
+async def test_a_call_under_way_ends_with_its_server_and_does_not_start_it_again(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path
+) -> None:
+    listed = tmp_path / "tools.json"
+    listed.write_text(json.dumps([{"name": "sleep", "inputSchema": {}, "annotations": {"readOnlyHint": True}}]))
+    view = await hosted.add(scripted("--tools", str(listed), read_only=True))
+    await hosted.tools_when_known("scripted.sleep")
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
+
+    async def under_way() -> bool:
+        return any(connection.busy and connection.up for connection in hosted.server("Scripted").connections.values())
+
+    await eventually(under_way, "the call to be under way")
+    await hosted.admin.disconnect(view.id)
+    code, message = failure(await call)
+    assert (code, "may have been carried out" in message) == ("SERVER_LOST", True)
+    assert (await hosted.view("Scripted")).state == "idle"

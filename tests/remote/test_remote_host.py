@@ -121,6 +121,7 @@ async def test_servers_are_managed_and_their_results_fetched_through_it(home: Pa
         assert (await remote.consent_server(ME, added.id, given)).consent is None
         assert (await remote.retry_server(ME, added.id)).id == added.id
         assert (await remote.test_server(ME, added.id)).tools > 10
+        assert (await remote.disconnect_server(ME, added.id)).state == "idle"
         assert await remote.server_tools(ME, added.id) == await local.server_tools(ME, None)
         await remote.switch_traffic(ME, TrafficSwitch(recording=True))
         tried = await remote.try_tool(ME, ToolTry(server_id=added.id, tool="echo", arguments={"text": "hi"}))

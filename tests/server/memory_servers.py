@@ -107,6 +107,9 @@ class MemoryServers:
     async def retry_server(self, owner: str, server_id: str) -> ServerView:
         return self._server(server_id)
 
+    async def disconnect_server(self, owner: str, server_id: str) -> ServerView:
+        return self._server(server_id)
+
     async def test_server(self, owner: str, server_id: str) -> ServerTest:
         self._server(server_id)
         return ServerTest(ok=True, message="Connected.")

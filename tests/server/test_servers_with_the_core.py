@@ -94,6 +94,31 @@ async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_
             ]
 
 
+@pytest.mark.case("NAM-06")
+async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> None:
+    async with core(home) as (_, server):
+        await add(server)
+        conversation = await server.new_conversation()
+        path = f"/api/conversations/{conversation}"
+        echo, none = {"servers": [{"name": "echo"}]}, {"servers": []}
+        for where in ({"mcp_selection": echo}, {"mcp_selection": echo, "selection": echo}):
+            changed = await ask(server, "PATCH", path, {"settings": where})
+            assert [one["name"] for one in changed["settings"]["selection"]["servers"]] == ["echo"]
+            assert "mcp_selection" not in changed["settings"]
+            await ask(server, "PATCH", path, {"settings": {"selection": None}})
+        both = {"selection": echo, "mcp_selection": none}
+        nope = {"mcp_selection": {"servers": [{"name": "nope"}]}}
+        assert (await ask(server, "POST", f"{path}/messages", {"text": "Hi", **nope}, status=400))["code"] == (
+            "unknown_server"
+        )
+        for method, address, body in (
+            ("POST", f"{path}/messages", {"text": "Hi", **both}),
+            ("POST", "/api/conversations", {"settings": both}),
+            ("PATCH", path, {"settings": both}),
+        ):
+            assert "two names for the same" in (await ask(server, method, address, body, status=400))["message"]
+
+
 @pytest.mark.case("NAM-06", "NAM-07", "NAM-11")
 async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_chooses_itself(
     home: Path, tmp_path: Path

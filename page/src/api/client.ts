@@ -124,6 +124,7 @@ export const api = {
   removeServer: (id: string) => take(client.DELETE("/api/servers/{id}", at(id))),
   consent: (id: string, fingerprint: string) =>
     take(client.POST("/api/servers/{id}/consent", { ...at(id), body: { fingerprint } })),
+  disconnectServer: (id: string) => take(client.POST("/api/servers/{id}/disconnect", at(id))),
   retryServer: (id: string) => take(client.POST("/api/servers/{id}/retry", at(id))),
   testServer: (id: string) => take(client.POST("/api/servers/{id}/test", at(id))),
   serverTools: (id: string) => take(client.GET("/api/servers/{id}/tools", at(id))),

@@ -133,6 +133,8 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
   // Of the last row it would lie below what is in sight.
   useEffect(() => void place.current?.scrollIntoView({ block: "nearest" }), []);
   const isAway = server.enabled && ["error", "disconnected", "reconnecting", "idle"].includes(server.state);
+  const isUp = ["connected", "connecting", "reconnecting"].includes(server.state);
+  const stop = () => void changeServers(api.disconnectServer(server.id)).catch(tell);
   const retry = () => void changeServers(api.retryServer(server.id)).catch(tell);
   return (
     <div ref={place} className={classes.details}>
@@ -148,6 +150,11 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
         {isAway && (
           <Button size="compact-sm" variant="default" onClick={retry}>
             {server.state === "idle" ? "Start" : "Retry"}
+          </Button>
+        )}
+        {isUp && (
+          <Button size="compact-sm" variant="default" title="Its next call starts it again" onClick={stop}>
+            Stop
           </Button>
         )}
         <Button size="compact-sm" variant="default" onClick={() => onOpen("tools")}>

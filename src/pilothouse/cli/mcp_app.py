@@ -124,6 +124,18 @@ def disable(name: ServerName, tool: Tools = None) -> None:
     perform(lambda: command.disable(name, tool or ()))
 
 
+@mcp_app.command()
+def stop(name: ServerName) -> None:
+    """Stop a server without switching it off; its next call starts it again."""
+    from pilothouse.cli import servers as command
+
+    perform(lambda: command.stop(name))
+
+
+# The same, for those who think of the connection.
+mcp_app.command("disconnect", hidden=True)(stop)
+
+
 @mcp_app.command("test")
 def try_server(name: ServerName, consent: ConsentTo = None) -> None:
     """Connect to a server and ask for its tools.

@@ -132,6 +132,14 @@ async def disable(name: str, tools: Sequence[str]) -> int:
     return 0
 
 
+async def stop(name: str) -> int:
+    """Stop a server that stays switched on."""
+    async with connect_host() as api:
+        server = await api.disconnect_server(LOCAL_OWNER, (await find(api, name)).id)
+    output().line(f"{server.slug}: {one_line(server.label)}")
+    return 0
+
+
 async def _switch_tools(api: ClientApi, server: ServerView, tools: Sequence[str], *, on: bool) -> int:
     known = {tool.name for tool in (await api.server_tools(LOCAL_OWNER, server.id)).tools}
     for name in tools:

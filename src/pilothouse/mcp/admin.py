@@ -173,6 +173,12 @@ class McpAdmin:
         server.retry()
         return await self._view(server.id)
 
+    async def disconnect(self, server_id: str) -> ServerView:
+        """Stop a server without switching it off; its next call starts it again."""
+        server = self._supervisor.find(server_id)
+        await server.disconnect()
+        return await self._view(server.id)
+
     async def test(self, server_id: str) -> ServerTest:
         """Connect if need be and ask for the tools."""
         server = self._enabled(server_id)

@@ -56,6 +56,11 @@ class Connection:
         return self.session is not None and not self.session.closed.done()
 
     @property
+    def stopped(self) -> bool:
+        """Return whether it was closed for good."""
+        return self._stopping
+
+    @property
     def at_work(self) -> bool:
         """Return whether it is up, on its way up or down, or waited for."""
         return self._task is not None and not self._task.done()

@@ -188,9 +188,7 @@ class Server:
 
     async def stop(self) -> None:
         """Close all its connections, side by side."""
-        connections = [*self.connections.values(), *self._leaving]
-        if connections:
-            await asyncio.gather(*(connection.stop() for connection in connections))
+        await asyncio.gather(*(connection.stop() for connection in (*self.connections.values(), *self._leaving)))
 
     def fall_back(self) -> bool:
         """Speak the older era from now on, since it asks by itself; return False where that cannot be."""
@@ -217,9 +215,22 @@ class Server:
     def retire(self) -> None:
         """Hear that the file says something else now: nobody calls it any more, and no notice about it stands."""
         self.current = False
+        self._take_back("switched off or changed")
+
+    async def disconnect(self) -> None:
+        """Stop it because a person said so; it stays switched on, and its next call starts it."""
+        self._take_back("stopped")
+        self.history.line("host", "info", "Stopped by hand.")
+        stopping = [*self.connections.values(), *self._leaving]
+        # Whoever needs it from now on begins with a new one.
+        self.connections, self._leaving = {}, []
+        await asyncio.gather(*(connection.stop() for connection in stopping))
+        self.came(None, self.state, None)
+
+    def _take_back(self, why: str) -> None:
         if self._told:
             self._told = False
-            self.around.notice("info", self._code, f"{self.name} was switched off or changed.")
+            self.around.notice("info", self._code, f"{self.name} was {why}.")
 
     async def release(self, call_id: str) -> None:
         """Give up a call that waits for an answer."""

@@ -33,6 +33,7 @@ from pilothouse.types.ports import (
 from pilothouse.types.servers import ServerTool
 
 if TYPE_CHECKING:
+    from pilothouse.mcp.connection import Connection
     from pilothouse.mcp.server import Server
     from pilothouse.mcp.session import InputRequired, Session
 
@@ -159,6 +160,7 @@ class _Attempt:
         self._resumed = None if _AGAIN in _state(context.resumed) else _before_signing_in(context.resumed)
         self._feedback = feedback
         self._attempts = 0
+        self._connection: Connection | None = None
 
     async def carry_out(self, *, safe: bool) -> ToolOutput | ToolPaused:
         """Call, and once more when nothing reached the server or repeating does no harm; wait while it is busy."""
@@ -177,11 +179,20 @@ class _Attempt:
                     return outcome
             except ChannelError as error:
                 busy = error.status in TURNED_AWAY
-                again = self._attempts <= (limits.MODEL_TRIES if busy else 1) and (safe or not error.sent)
+                again = (
+                    self._attempts <= (limits.MODEL_TRIES if busy else 1)
+                    and (safe or not error.sent)
+                    and not self._stopped
+                )
                 if isinstance(error, _NotStarted) or not again:
                     return self._failed(error)
                 if busy:
                     await self._wait(error)
+
+    @property
+    def _stopped(self) -> bool:
+        """Return whether a person stopped the server under this call: then it is not started again for it."""
+        return self._connection is not None and self._connection.stopped
 
     def _asked_in_vain(self, error: CannotAsk, *, safe: bool) -> ToolOutput | ToolPaused | None:
         """Go over to the older era, where the server can ask; None when the call is made again at once."""
@@ -228,7 +239,7 @@ class _Attempt:
 
     async def _replied(self) -> tuple[Session, JsonObject | InputRequired]:
         """Return what the server answered, and in which session; it is busy from before it is started."""
-        connection = self._server.connection(self._context.conversation_id)
+        connection = self._connection = self._server.connection(self._context.conversation_id)
         is_known = connection.up and self._attempts == 1
         with connection.using():
             try:

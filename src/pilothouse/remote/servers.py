@@ -60,6 +60,10 @@ class RemoteServers:
         """Connect now, with fresh counters."""
         return await self._calling.ask("POST", at("servers", server_id, "retry"), ServerView)
 
+    async def disconnect_server(self, owner: str, server_id: str) -> ServerView:
+        """Stop a server without switching it off."""
+        return await self._calling.ask("POST", at("servers", server_id, "disconnect"), ServerView)
+
     async def test_server(self, owner: str, server_id: str) -> ServerTest:
         """Connect if need be and ask for the tools."""
         return await self._calling.ask("POST", at("servers", server_id, "test"), ServerTest)

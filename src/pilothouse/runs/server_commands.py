@@ -75,6 +75,10 @@ class ServerCommands:
         """Connect now, with fresh counters."""
         return self._changed(await self._servers.retry(server_id))
 
+    async def disconnect_server(self, owner: str, server_id: str) -> ServerView:
+        """Stop a server without switching it off."""
+        return self._changed(await self._servers.disconnect(server_id))
+
     async def test_server(self, owner: str, server_id: str) -> ServerTest:
         """Connect if need be and ask for the tools."""
         return await self._servers.test(server_id)

@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from pilothouse.server.aliases import plain_names
 from pilothouse.server.bodies import check_depth, read_body
 from pilothouse.server.files import file_response
 from pilothouse.server.problems import internal_problem, problem_response
@@ -118,7 +119,7 @@ async def decode_body(route: AnyRoute, request: Request) -> object:
     raw = await read_body(request)
     check_depth(raw)
     try:
-        return msgspec.json.decode(raw or b"{}", type=route.body)
+        return msgspec.json.decode(plain_names(raw) or b"{}", type=route.body)
     except msgspec.ValidationError as error:
         message = f"The request is not right: {explained(error).message}"
         raise PilothouseError("bad_request", message, fix=_DESCRIBED) from None

@@ -72,6 +72,11 @@ async def retry_server(call: Call[None, NoQuery]) -> ServerView:
     return await call.host.retry_server(call.owner, call.id)
 
 
+async def disconnect_server(call: Call[None, NoQuery]) -> ServerView:
+    """Stop one."""
+    return await call.host.disconnect_server(call.owner, call.id)
+
+
 async def test_server(call: Call[None, NoQuery]) -> ServerTest:
     """Try one."""
     return await call.host.test_server(call.owner, call.id)
@@ -241,6 +246,13 @@ _ONE: tuple[AnyRoute, ...] = (
         handler=retry_server,
         reply=ServerView,
         summary="Connect to an MCP server now.",
+    ),
+    Route(
+        method="POST",
+        path="/api/servers/{id}/disconnect",
+        handler=disconnect_server,
+        reply=ServerView,
+        summary="Stop an MCP server without switching it off; its next call starts it again.",
     ),
     Route(
         method="POST",

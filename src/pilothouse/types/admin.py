@@ -198,6 +198,10 @@ class ServerAdmin(Protocol):
         """Connect now, with fresh counters."""
         ...
 
+    async def disconnect(self, server_id: str) -> ServerView:
+        """Stop a server without switching it off; its next call starts it again."""
+        ...
+
     async def test(self, server_id: str) -> ServerTest:
         """Connect if need be and ask for the tools."""
         ...

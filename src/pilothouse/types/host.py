@@ -353,6 +353,10 @@ class Servers(Protocol):
         """Connect now, with fresh counters."""
         ...
 
+    async def disconnect_server(self, owner: str, server_id: str) -> ServerView:
+        """Stop a server without switching it off; its next call starts it again."""
+        ...
+
     async def test_server(self, owner: str, server_id: str) -> ServerTest:
         """Connect if need be and ask for the tools."""
         ...
