@@ -100,7 +100,8 @@ async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> N
         await add(server)
         conversation = await server.new_conversation()
         path = f"/api/conversations/{conversation}"
-        echo, none = {"servers": [{"name": "echo"}]}, {"servers": []}
+        echo: JsonObject = {"servers": [{"name": "echo"}]}
+        none: JsonObject = {"servers": []}
         for where in ({"mcp_selection": echo}, {"mcp_selection": echo, "selection": echo}):
             changed = await ask(server, "PATCH", path, {"settings": where})
             assert [one["name"] for one in changed["settings"]["selection"]["servers"]] == ["echo"]
