@@ -131,7 +131,7 @@ describe("a tool call", () => {
 
 describe("an answer", () => {
   it("tells what it cost and how fast it came", () => {
-    const data = { usage: { input: 12_840, output: 912, cacheRead: 11_200 }, firstTokenMs: 640, durationMs: 14_200 };
+    const data = { usage: { input: 12_840, output: 912, cacheRead: 11_200 }, firstTokenMs: 640, tokensPerSecond: 67.26 };
     expect(usageFacts(usageOf(anItem({ data })))).toEqual([
       "13k tokens in",
       "11k cached",

@@ -146,8 +146,12 @@ class Chat:
         model: str | None = None,
         tools: Tools | None = None,
         attended: bool = False,
+        thinking: bool | None = None,
     ) -> Answer:
-        """Send a message and return its answer, which is on its way; with `attended` it may wait for a person."""
+        """Send a message and return its answer, which is on its way; with `attended` it may wait for a person.
+
+        `thinking` asks the model to think first, or not to; a model that cannot be asked says so in a notice.
+        """
         after = (await self.info()).last_seq
         tools = tools or Tools()
         body = NewMessage(
@@ -157,6 +161,7 @@ class Chat:
             unattended=not attended,
             selection=tools.selection(),
             allow=tuple(tools.allow),
+            thinking=thinking,
         )
         accepted = await self._api.post_message(LOCAL_OWNER, self.id, body)
         return Answer(self._api, await self._api.run(LOCAL_OWNER, accepted.run_id), after)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
@@ -174,3 +174,53 @@ async def test_half_of_a_character_is_marked_wherever_a_model_writes_it(bench: B
     thinking, said, call = items
     assert (thinking.text, thinking.data["opaque"], said.text) == ("hm ?", [{"signature": "s?"}], "so ?")
     assert (call.data["tool"], call.data["arguments"]) == ("think?", {"q?": ["a?", {"b": "?!"}]})
+
+
+# --- how fast it came ---
+
+
+class Slowly(StreamOf):
+    """A model whose pieces come one after the other, by a clock that the test sets."""
+
+    def __init__(self, clock: list[float], every: float, *events: StreamEvent) -> None:
+        super().__init__(events)
+        self._clock = clock
+        self._every = every
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        async for event in super().stream(request):
+            self._clock[0] += self._every
+            yield event
+
+
+async def measured(bench: Bench, monkeypatch: pytest.MonkeyPatch, every: float, *events: StreamEvent) -> object:
+    clock = [1_000.0]
+    monkeypatch.setattr("pilothouse.agent.turn.time.monotonic", lambda: clock[0])
+    writer = TurnWriter(bench.journal, TurnId(1, 1), "m", about)
+    assert await take_turn(Slowly(clock, every, *events), ModelRequest(messages=()), writer) is None
+    monkeypatch.undo()
+    return next(item for item in bench.journal.items if item.kind == "response").data.get("tokensPerSecond")
+
+
+TEN = [TextDelta("word ")] * 11
+END = Stopped("end")
+
+
+@pytest.mark.parametrize(
+    ("events", "every", "speed"),
+    [
+        ([*TEN, Usage(output=40), END], 0.1, 40.0),
+        ([TextDelta("all of it"), Usage(output=400), END], 0.5, None),
+        ([*TEN, Usage(output=400), END], 0.001, None),
+        ([*TEN[:3], Usage(output=400), END], 0.5, None),
+        ([*TEN, Usage(output=3), END], 0.1, None),
+        ([*TEN, END], 0.1, None),
+        # What it thought before its first word took another time.
+        ([*TEN, Usage(output=1040, reasoning=1000), END], 0.1, 40.0),
+        ([ThinkingDelta("hm"), *TEN, Usage(output=110, reasoning=10), END], 0.1, 100.0),
+    ],
+)
+async def test_a_speed_is_told_only_where_it_means_something(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, events: list[StreamEvent], every: float, speed: float | None
+) -> None:
+    assert await measured(bench, monkeypatch, every, *events) == speed

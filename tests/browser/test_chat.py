@@ -61,7 +61,7 @@ async def test_the_first_start_says_what_the_built_in_model_is_good_for_and_what
 
 
 async def test_an_answer_streams_and_then_says_what_it_cost(chat: Chat, studio: Studio) -> None:
-    hold, rest = studio.hold(), {"text": "five six seven eight.", "pieces": 4, "every": 0.05}
+    hold, rest = studio.hold(), {"text": "five six seven eight.", "pieces": 4, "every": 0.12}
     studio.script(
         ["One two three four ", hold.step, rest, {"usage": {"input": 1200, "output": 34, "cache_read": 1000}}]
     )
@@ -74,6 +74,40 @@ async def test_an_answer_streams_and_then_says_what_it_cost(chat: Chat, studio: 
     await expect(chat.answers.last).to_contain_text("six seven eight.")
     for fact in ("1.2k tokens in", "1.0k cached", "34 out", "first token after", "tokens/s"):
         await expect(chat.answers.last).to_contain_text(fact)
+
+
+async def test_an_answer_that_came_at_once_tells_no_speed(chat: Chat, studio: Studio) -> None:
+    studio.script(["All of it at once.", {"wait": 0.5}, {"usage": {"input": 1200, "output": 340}}])
+    answer = await chat.ask("Count")
+    await expect(answer).to_contain_text("340 out")
+    await expect(answer).not_to_contain_text("tokens/s")
+
+
+@pytest.mark.case("MOD-23")
+async def test_thinking_is_asked_for_beside_the_message_where_the_model_can(chat: Chat, studio: Studio) -> None:
+    think = chat.page.get_by_role("button", name="Think", exact=True)
+
+    def asked() -> list[bool | None]:
+        found = chat.studio.server.get(f"/api/conversations/{chat.conversation}")
+        return [run["options"]["thinking"] for run in found["runs"]]
+
+    await expect(think).to_have_attribute("aria-pressed", "false")
+    await chat.ask("As usual")
+    assert asked() == [None]
+    await think.click()
+    await expect(think).to_have_attribute("aria-pressed", "true")
+    await chat.ask("Think")
+    await chat.ask("Think again")
+    assert asked()[-1] is True
+    await think.click()
+    await chat.ask("Enough")
+    assert asked()[-1] is False
+    path = studio.home / "models.json"
+    kept = path.read_text()
+    path.write_text(kept.replace('"supportsThinking": true', '"supportsThinking": false'))
+    await expect(think).to_have_count(0)
+    path.write_text(kept)
+    await expect(think).to_have_count(1)
 
 
 async def test_text_beyond_the_basic_plane_streams_whole_and_is_fetched_once(chat: Chat, studio: Studio) -> None:

@@ -162,3 +162,20 @@ def test_a_call_that_fails_is_named_with_its_reason(home: Path, script: Script) 
         screen.until("Done")
         screen.type("\x04")
         assert screen.ended() == 0
+
+
+def test_thinking_is_asked_for_in_the_chat_and_a_model_that_cannot_says_so(home: Path, script: Script) -> None:
+    with Screen(home, ["chat", "--model", script("- One.")]) as screen:
+        screen.until("›")
+        screen.type("/thinking perhaps\r")
+        screen.until("neither on, off nor usual")
+        screen.until("›")
+        screen.type("/thinking on\r")
+        screen.until("Thinking is on.")
+        screen.until("›")
+        screen.type("hello\r")
+        screen.until("cannot be asked to think first")
+        screen.until("One.")
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0

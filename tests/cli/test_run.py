@@ -120,3 +120,12 @@ def test_two_commands_at_once_wait_for_each_other(home: Path, script: Script) ->
     with Started(home, "run", "one", "--model", model) as one, Started(home, "run", "two", "--model", model) as two:
         outcomes = [one.wait(), two.wait()]
     assert [(each.code, each.out, each.err) for each in outcomes] == [(0, "done\n", "")] * 2
+
+
+@pytest.mark.parametrize(("options", "kept"), [(("--thinking",), True), (("--no-thinking",), False), ((), None)])
+def test_thinking_is_asked_for_with_a_message(
+    home: Path, script: Script, options: tuple[str, ...], kept: bool | None
+) -> None:
+    done = pilothouse(home, "run", "hi", "--json", "--model", script(HELLO), *options)
+    runs = [event["run"] for event in map(json.loads, done.lines) if event["type"] == "run.updated"]
+    assert runs[-1]["options"]["thinking"] is kept

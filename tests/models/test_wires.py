@@ -364,3 +364,9 @@ async def test_ids_with_letters_that_anthropic_refuses_are_changed_alike_in_call
     sent = body("anthropic-compatible", said("hi", Message("assistant", (call,)), result))["messages"]
     assert sent[1]["content"][0]["id"] == sent[2]["content"][0]["tool_use_id"] == "functions_think_0"
     assert sent[2]["content"][0]["is_error"] is True
+
+
+@pytest.mark.parametrize(("model", "budget"), [("gemini-2.5-flash-lite", -1), ("gemini-3-pro", None)])
+def test_an_earlier_gemini_is_given_something_to_think_with(model: str, budget: int | None) -> None:
+    sent = body("gemini", changed(said("hi"), thinking=True), model=model)
+    assert sent["generationConfig"]["thinkingConfig"].get("thinkingBudget") == budget

@@ -1661,7 +1661,8 @@ export interface components {
          * @description One thing in the timeline; `data` holds what completing it must not lose.
          *
          *         user_message: data.images [{mediaType, data}]
-         *         response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn
+         *         response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn,
+         *                       data.tokensPerSecond (where it says something)
          *         thinking:     data.durationMs, data.opaque, data.turn
          *         tool_call:    data.callId, data.tool, data.server, data.arguments, data.argumentBytes, data.phase,
          *                       data.phases {phase: time}, data.isError, data.error {code, message, retryable},
@@ -2002,6 +2003,7 @@ export interface components {
             modelId?: string | null;
             selection?: components["schemas"]["Selection"] | null;
             text: string;
+            thinking?: boolean | null;
             unattended?: boolean;
         };
         /**
@@ -2363,6 +2365,8 @@ export interface components {
             modelId: string | null;
             /** @default null */
             selection: components["schemas"]["Selection"] | null;
+            /** @default null */
+            thinking: boolean | null;
             /** @default false */
             unattended: boolean;
         };

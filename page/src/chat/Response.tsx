@@ -8,20 +8,16 @@ import { Fold } from "./Fold";
 import { Prose } from "./Prose";
 import { count, seconds } from "./words";
 
-/** Too short a time says nothing about speed. */
-const MEASURABLE_MS = 200;
-
 /** Return the facts of an answer in reading order; what is not known is left out. */
 export function usageFacts(usage: Usage): string[] {
-  const { input, output, cached, reasoning, firstTokenMs, durationMs } = usage;
-  const streamed = durationMs !== null ? durationMs - (firstTokenMs ?? 0) : 0;
+  const { input, output, cached, reasoning, firstTokenMs, tokensPerSecond } = usage;
   const facts = [
     input !== null && `${count(input)} tokens in`,
     cached ? `${count(cached)} cached` : false,
     output !== null && `${count(output)} out`,
     reasoning ? `${count(reasoning)} thinking` : false,
     firstTokenMs !== null && `first token after ${seconds(firstTokenMs)}`,
-    output !== null && streamed >= MEASURABLE_MS && `${(output / (streamed / 1000)).toFixed(1)} tokens/s`,
+    tokensPerSecond !== null && `${tokensPerSecond.toFixed(1)} tokens/s`,
   ];
   return facts.filter((fact) => typeof fact === "string");
 }

@@ -21,7 +21,7 @@ export interface Usage {
   cached: number | null;
   reasoning: number | null;
   firstTokenMs: number | null;
-  durationMs: number | null;
+  tokensPerSecond: number | null;
 }
 
 /** Return what an answer cost and how fast it came. */
@@ -33,7 +33,7 @@ export function usageOf(item: Item): Usage {
     cached: number(usage.cacheRead),
     reasoning: number(usage.reasoning),
     firstTokenMs: number(item.data.firstTokenMs),
-    durationMs: number(item.data.durationMs),
+    tokensPerSecond: number(item.data.tokensPerSecond),
   };
 }
 

@@ -1,18 +1,19 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
 import { useEffect, useRef, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
 import { isTyping, keyLabel } from "../shell/commands";
-import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon } from "../shell/icons";
+import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
 import { ModeSelector } from "../shell/ModeSelector";
 import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
+import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
 import { imageFiles, type Attachment } from "./images";
 import { boxKeys, sends, useEnterSends } from "./keys";
-import { useComposer } from "./useComposer";
+import { useComposer, type Composing } from "./useComposer";
 
 const accepted = "image/png,image/jpeg,image/gif,image/webp";
 
@@ -47,6 +48,28 @@ function AttachButton({ takesImages, onFiles }: { takesImages: boolean; onFiles:
   );
 }
 
+/** Asks the model to think first, or not to; it begins as the conversation is set. */
+function ThinkButton({ thinking, setThinking }: Pick<Composing, "thinking" | "setThinking">) {
+  const usual = useApp((state) => settingsNow(state).thinking);
+  const isOn = thinking ?? usual ?? false;
+  const label = isOn ? "It is asked to think first" : "Ask it to think first";
+  return (
+    <Tooltip label={label}>
+      <Button
+        size="compact-sm"
+        variant={isOn ? "light" : "subtle"}
+        {...(isOn ? {} : { color: "gray" })}
+        className={classes.think}
+        leftSection={<ThoughtIcon size={16} />}
+        aria-pressed={isOn}
+        onClick={() => setThinking(!isOn)}
+      >
+        Think
+      </Button>
+    </Tooltip>
+  );
+}
+
 function StopButton() {
   const isStopping = useApp((state) => activeRun(state.open)?.cancelRequested ?? false);
   return (
@@ -72,7 +95,8 @@ const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
 
 /** The box for the next message. What was not accepted stays in it. */
 export function Composer({ draftId }: { draftId: string }) {
-  const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = useComposer(draftId);
+  const composing = useComposer(draftId);
+  const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = composing;
   const isRunning = useApp((state) => activeRun(state.open) !== null);
   const enterSends = useEnterSends();
   const model = useApp(currentModel);
@@ -140,6 +164,7 @@ export function Composer({ draftId }: { draftId: string }) {
         />
         <div className={classes.tools}>
           <AttachButton takesImages={takesImages} onFiles={take} />
+          {model?.supportsThinking && <ThinkButton {...composing} />}
           <ModeSelector />
           <TodoChip />
           <span className={classes.hint}>{hint(isRunning, isEmpty, boxKeys(enterSends).send[0] ?? "")}</span>

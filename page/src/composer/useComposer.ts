@@ -6,12 +6,17 @@ import { attach, type Attachment } from "./images";
 
 /** Images do not fit into the browser's storage; they stay while the tab does. */
 const keptImages = new Map<string, Attachment[]>();
+/** What the person said here about thinking holds until they say otherwise, or the tab is closed. */
+const keptThinking = new Map<string, boolean>();
 
 export interface Composing {
   text: string;
   images: Attachment[];
   problem: string | null;
   isSending: boolean;
+  /** Whether the model is asked to think first; null when nothing was said about it here. */
+  thinking: boolean | null;
+  setThinking: (thinking: boolean) => void;
   setText: (text: string) => void;
   addFiles: (files: File[]) => void;
   removeImage: (at: number) => void;
@@ -25,6 +30,7 @@ export function useComposer(draftId: string): Composing {
   const [images, setImages] = useState<Attachment[]>(() => keptImages.get(draftId) ?? []);
   const [problem, setProblem] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
+  const [thinking, setThinking] = useState<boolean | null>(() => keptThinking.get(draftId) ?? null);
   const busy = useRef(false);
   // As it is now: files are read and messages accepted while the person types on.
   const latest = useRef({ draft, images });
@@ -55,6 +61,8 @@ export function useComposer(draftId: string): Composing {
     }
     // The first message of a conversation: its box takes over.
     keptImages.delete(draftId);
+    keptThinking.delete(draftId);
+    if (thinking !== null) keptThinking.set(id, thinking);
     saveDraft(draftId, noDraft);
     keptImages.set(id, left);
     saveDraft(id, { text, key: null });
@@ -70,7 +78,7 @@ export function useComposer(draftId: string): Composing {
     if (latest.current.draft.text === text) keep({ text, key });
     try {
       const images = sent.images.map(({ mediaType, data }) => ({ mediaType, data }));
-      accepted(await sendMessage({ text, images, key }), sent);
+      accepted(await sendMessage({ text, images, key, thinking }), sent);
     } catch (error) {
       setProblem(`Not sent; your message is still here. ${errorText(error)}`);
     }
@@ -96,6 +104,12 @@ export function useComposer(draftId: string): Composing {
     images,
     problem,
     isSending,
+    thinking,
+    setThinking: (next) => {
+      keptThinking.set(draftId, next);
+      setThinking(next);
+      keep({ ...latest.current.draft, key: null });
+    },
     setText: (text) => keep({ text, key: null }),
     addFiles,
     removeImage: (at) => keepImages(latest.current.images.filter((_, other) => other !== at)),

@@ -52,6 +52,8 @@ export interface Outgoing {
   text: string;
   images: ImageInput[];
   key: string;
+  /** Whether the model is asked to think first, or not to; null leaves it to the conversation. */
+  thinking: boolean | null;
 }
 
 /** Return the conversation for a first message: a new one, or that of a try that failed, with what was chosen since. */
@@ -62,7 +64,7 @@ async function begun(settings: ConversationSettings | null): Promise<string> {
 }
 
 /** Send a message and return its conversation, which it starts when none is open. Throws when it was not accepted. */
-export async function sendMessage({ text, images, key }: Outgoing): Promise<string> {
+export async function sendMessage({ text, images, key, thinking }: Outgoing): Promise<string> {
   const state = getState();
   const { open } = state;
   // What nobody chose is left to the server: it has the active profile as it is now.
@@ -70,7 +72,7 @@ export async function sendMessage({ text, images, key }: Outgoing): Promise<stri
   // What was chosen before it was sent holds for it.
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
-  await api.send(id, { text, images, idempotencyKey: key });
+  await api.send(id, { text, images, idempotencyKey: key, thinking });
   if (open) return id;
   unusedConversation = null;
   setState({ chosen: {} });

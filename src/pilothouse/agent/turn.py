@@ -84,6 +84,11 @@ class TurnWriter:
         self._describe = describe
         self._began = time.monotonic()
         self._first_token: float | None = None
+        # When the first and the last piece of it came, how many there were, and whether its thinking was among them.
+        self._pieces = 0
+        self._first_piece = 0.0
+        self._last_piece = 0.0
+        self._thought = False
         self._response: str | None = None
         self._thinking: str | None = None
         self._thinking_began = 0.0
@@ -109,6 +114,7 @@ class TurnWriter:
             item = self._journal.new("response", data=self._about())
             await self._write(ItemCreated(item=item))
             self._response = item.id
+        self._piece()
         self._journal.delta(self._response, text)
 
     async def take(self, event: stream.StreamEvent) -> None:
@@ -119,6 +125,7 @@ class TurnWriter:
             case stream.CallStart():
                 self._call_started(event)
             case stream.CallArguments():
+                self._piece()
                 if event.index in self._calls:
                     self._journal.note(self._calls[event.index].item.id, {"argumentBytes": event.size})
             case stream.CallEnd():
@@ -142,6 +149,8 @@ class TurnWriter:
         if event.opaque is not None:
             self._opaque.append(event.opaque)
         if event.text:
+            self._piece()
+            self._thought = True
             self._journal.delta(self._thinking, event.text)
 
     def _call_started(self, event: stream.CallStart) -> None:
@@ -269,6 +278,22 @@ class TurnWriter:
         item_id, self._retry = self._retry, None
         return [ItemCompleted(item_id=item_id, status="completed")]
 
+    def _piece(self) -> None:
+        """Count a piece of the answer."""
+        self._last_piece = time.monotonic()
+        if self._pieces == 0:
+            self._first_piece = self._last_piece
+        self._pieces += 1
+
+    def _speed(self) -> float | None:
+        """Return how many tokens came in a second; None for what came at once, or in too short a time to tell."""
+        spent = self._last_piece - self._first_piece
+        if self._usage is None or self._pieces < limits.SPEED_PIECES or spent < limits.SPEED_SECONDS:
+            return None
+        # Thinking that is not shown was over before the first piece.
+        tokens = self._usage.output - (0 if self._thought else self._usage.reasoning)
+        return round(tokens / spent, 1) if tokens >= limits.SPEED_TOKENS else None
+
     def _measures(self) -> JsonObject:
         now = time.monotonic()
         data: JsonObject = {"model": self._model_id, "durationMs": round((now - self._began) * 1000)}
@@ -277,6 +302,8 @@ class TurnWriter:
         if self._usage is not None:
             usage = msgspec.structs.asdict(self._usage)
             data["usage"] = {"cacheRead": usage.pop("cache_read"), "cacheWrite": usage.pop("cache_write"), **usage}
+        if (speed := self._speed()) is not None:
+            data["tokensPerSecond"] = speed
         if self._stopped is not None:
             data["stop"] = self._stopped.reason
         if self._native:

@@ -95,6 +95,7 @@ def run(
         mode=form.mode,
         server=tuple(form.server or ()),
         allow=tuple(form.allow or ()),
+        thinking=form.thinking,
         json=json,
     )
     perform(lambda: command.run(request))

@@ -43,6 +43,7 @@ COMMANDS = {
     "/system TEXT": "set the system prompt of this conversation",
     "/folder [DIR]": "say which folder it works in, or choose another, or `none`",
     "/mode [MODE]": "say what needs no question, or choose another mode",
+    "/thinking [WORD]": "ask the model to think first (on), not to (off), or as usual",
     "/servers [NAME…]": "list the MCP servers, or use only these, or `usual`",
     "/help": "show this",
     "/quit": "leave",
@@ -54,6 +55,9 @@ HELP = "\n".join(
         *(f"{typed:<17} {meaning}" for typed, meaning in COMMANDS.items()),
     ]
 )
+
+# What is said with a message about thinking; None leaves it to the conversation.
+_THINKING = {"on": True, "off": False, "usual": None}
 
 
 def _settings(form: TalkForm) -> JsonObject:
@@ -89,6 +93,8 @@ class Talk:
         self._system = form.system
         self._settings = _settings(form)
         self._allow = tuple(form.allow or ())
+        # Said with each message; None leaves it to the conversation.
+        self._thinking = form.thinking
         self._out = output()
         self.conversation: Conversation | None = None
         # What was chosen here; None leaves it to the conversation.
@@ -102,6 +108,7 @@ class Talk:
             "/system": self._set_system,
             "/folder": self._choose_folder,
             "/mode": self._choose_mode,
+            "/thinking": self._choose_thinking,
             "/servers": self._choose_servers,
             "/help": self._help,
         }
@@ -132,7 +139,17 @@ class Talk:
         async def folders() -> list[Value]:
             return [("none", "work in no folder")]
 
-        return {"/model": models, "/mode": modes, "/servers": servers, "/open": conversations, "/folder": folders}
+        async def thinking() -> list[Value]:
+            return [("on", "ask it to think first"), ("off", "ask it not to"), ("usual", "as the conversation has it")]
+
+        return {
+            "/model": models,
+            "/mode": modes,
+            "/thinking": thinking,
+            "/servers": servers,
+            "/open": conversations,
+            "/folder": folders,
+        }
 
     async def take(self, line: str) -> bool:
         """Do what a line says; return whether to go on."""
@@ -148,7 +165,13 @@ class Talk:
         return True
 
     async def _say(self, text: str) -> None:
-        message = NewMessage(text=text, model_id=self._model, selection=self.selection, allow=self._allow)
+        message = NewMessage(
+            text=text,
+            model_id=self._model,
+            selection=self.selection,
+            allow=self._allow,
+            thinking=self._thinking,
+        )
         if self.conversation is None:
             # One in which nothing was said would only stand empty in the list.
             await self._api.check_message(LOCAL_OWNER, message)
@@ -232,6 +255,15 @@ class Talk:
         if mode:
             await self._set("mode", chosen(mode=mode)["mode"])
         self._out.line(f"The mode is {await self._setting('mode')}. There are: {MODES}.", "dim")
+
+    async def _choose_thinking(self, word: str) -> None:
+        """Say whether the model is asked to think first, or ask it from now on, or ask it not to."""
+        if word and word not in _THINKING:
+            raise PilothouseError("bad_request", f"“{word}” is neither on, off nor usual.", fix="Say /thinking on.")
+        if word:
+            self._thinking = _THINKING[word]
+        now = next(name for name, value in _THINKING.items() if value == self._thinking)
+        self._out.line(f"Thinking is {now}.", "dim")
 
     async def _choose_servers(self, names: str) -> None:
         """List the servers, or use these and no others from now on."""

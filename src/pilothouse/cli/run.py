@@ -34,6 +34,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     # As they were typed: NAME or NAME:TOOL,TOOL.
     server: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
+    thinking: bool | None = None
     json: bool = False
 
 
@@ -49,6 +50,7 @@ async def run(request: RunRequest) -> int:
             unattended=not _someone_watches(out),
             selection=await _selection(api, request.server),
             allow=request.allow,
+            thinking=request.thinking,
         )
         if request.conversation is None:
             # One in which nothing was said would only stand empty in the list.
@@ -120,7 +122,6 @@ def measures(told: Told) -> str:
         parts.append(f"{usage.get('input', 0):,} tokens in, {usage.get('output', 0):,} out")
     if first := data.get("firstTokenMs"):
         parts.append(f"first token after {first / 1000:.1f} s")
-    spent = (data.get("durationMs") or 0) - (data.get("firstTokenMs") or 0)
-    if usage.get("output") and spent > 0:
-        parts.append(f"{usage['output'] * 1000 / spent:.0f} tokens/s")
+    if speed := data.get("tokensPerSecond"):
+        parts.append(f"{speed:.0f} tokens/s")
     return " · ".join(parts)

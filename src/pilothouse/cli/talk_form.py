@@ -20,6 +20,7 @@ class TalkForm:
     # As they were typed: NAME or NAME:TOOL,TOOL.
     server: Sequence[str] | None = None
     allow: Sequence[str] | None = None
+    thinking: bool | None = None
 
 
 _ONLY = "Use this MCP server, or only these tools of it, instead of the usual ones; may be given more than once."
@@ -35,4 +36,5 @@ FORM = (
     given(str | None, "--mode", metavar="MODE", help=_MODE),
     given(list[str] | None, "--server", metavar="NAME[:TOOL,TOOL]", help=_ONLY),
     given(list[str] | None, "--allow", metavar="SERVER.TOOL", help=_NEVER),
+    given(bool | None, "--thinking/--no-thinking", help="Ask the model to think first, or not to."),
 )

@@ -24,7 +24,6 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, ItemUpdated, RunUpdated, event_decoder
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource
 from pilothouse.types.records import Records
@@ -36,6 +35,7 @@ _log = logging.getLogger(__name__)
 
 Reason = Literal["cancel", "shutdown", "stale"]
 _MODE_ENDED = "Auto-approve has ended, as it does by itself. Calls are asked about again."
+_NO_THINKING = "“{}” cannot be asked to think first. If it can, say so in Settings, Models."
 # What people want of a run while it is at work.
 _WISHES = ("run.updated", "item.updated", "conversation.updated")
 
@@ -139,6 +139,8 @@ class ActiveRun:
         self._journal = journal
         if mode != settings.mode:
             await self._say_that_mode_ended()
+        if run.options.thinking and not opened.config.supports_thinking:
+            await self._tell("no_thinking", _NO_THINKING.format(opened.config.name))
         setting = CallSetting(
             conversation_id=run.conversation_id,
             run_id=run.id,
@@ -174,10 +176,17 @@ class ActiveRun:
             ),
         )
         self._settings = asking
-        if self._journal is not None:
-            data: JsonObject = {"level": "info", "code": "mode_ended"}
-            notice = self._journal.new("notice", status="completed", text=_MODE_ENDED, data=data)
-            await self._journal.write(ItemCreated(item=notice))
+        await self._tell("mode_ended", _MODE_ENDED)
+
+    async def _tell(self, code: str, text: str) -> None:
+        """Say something about the run where it stands, once, also when another process takes it up."""
+        journal = self._journal
+        if journal is None or any(
+            item.run_id == self.run.id and item.data.get("code") == code for item in journal.items
+        ):
+            return
+        notice = journal.new("notice", status="completed", text=text, data={"level": "info", "code": code})
+        await journal.write(ItemCreated(item=notice))
 
     async def _result_bytes(self, item_id: str, index: int) -> bytes | None:
         records, conversation_id = self._parts.records, self.run.conversation_id

@@ -86,7 +86,11 @@ def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
         status="queued",
         message_item_id=item.id,
         options=RunOptions(
-            model_id=body.model_id, unattended=body.unattended, selection=body.selection, allow=body.allow
+            model_id=body.model_id,
+            unattended=body.unattended,
+            selection=body.selection,
+            allow=body.allow,
+            thinking=body.thinking,
         ),
         created_at=0.0,
         updated_at=0.0,

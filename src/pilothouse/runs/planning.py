@@ -19,6 +19,12 @@ def selection_of(run: Run, conversation: Conversation) -> Selection | None:
     return run.options.selection or conversation.settings.selection
 
 
+def wished_thinking(run: Run, conversation: Conversation) -> bool | None:
+    """Return whether the model is to think first: as the message says, else as the conversation is set."""
+    wished = run.options.thinking
+    return conversation.settings.thinking if wished is None else wished
+
+
 def offered(selection: Selection | None, config: ModelConfig, found: ToolSet, *, refused_tools: bool) -> ToolSet:
     """Return all that a run is offered of the tools found for it: what its model is told of, and what it may call."""
     if refused_tools and _tool_calls(config, refused_tools) == "native":
@@ -42,7 +48,7 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolS
         tools=tuple(tool.spec for tool in offered.tools),
         max_tokens=settings.max_tokens or config.max_tokens,
         temperature=settings.temperature,
-        thinking=settings.thinking if config.supports_thinking else None,
+        thinking=wished_thinking(run, conversation) if config.supports_thinking else None,
         tool_calls=_tool_calls(config, refused_tools),
         native_tools=selection.native_tools,
     )

@@ -96,6 +96,8 @@ class NewMessage(_Body, frozen=True):
     selection: Selection | None = None
     # Tools that need no question in this run: `server.tool` or `server.*`.
     allow: tuple[str, ...] = ()
+    # Whether the model is asked to think first, or not to; None leaves it to the conversation, and then to the model.
+    thinking: bool | None = None
 
 
 class MessageAccepted(Frozen, frozen=True):

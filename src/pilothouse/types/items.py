@@ -27,7 +27,8 @@ class Item(Frozen, frozen=True):
     """One thing in the timeline; `data` holds what completing it must not lose.
 
     user_message: data.images [{mediaType, data}]
-    response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn
+    response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn,
+                  data.tokensPerSecond (where it says something)
     thinking:     data.durationMs, data.opaque, data.turn
     tool_call:    data.callId, data.tool, data.server, data.arguments, data.argumentBytes, data.phase,
                   data.phases {phase: time}, data.isError, data.error {code, message, retryable},

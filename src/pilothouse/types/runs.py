@@ -33,6 +33,8 @@ class RunOptions(Frozen, frozen=True):
     selection: Selection | None = None
     # Tools that need no question in this run, by the person's explicit word: `server.tool` or `server.*`.
     allow: tuple[str, ...] = ()
+    # Whether the model is asked to think first, or not to; replaces what the conversation says.
+    thinking: bool | None = None
 
 
 class Run(Frozen, frozen=True):

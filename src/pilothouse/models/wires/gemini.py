@@ -51,6 +51,7 @@ _REASONS: dict[str, StopReason] = {
 }
 _GENERATION = re.compile(r"gemini-(\d+)")
 _INSIDE_SINCE = 3
+_AS_MUCH_AS_IT_LIKES = -1
 # What the provider documents for calls that another model made and that therefore have no signature.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
@@ -75,6 +76,8 @@ class GeminiWire:
         # From its third generation on Gemini wants pictures inside the result, earlier ones know them only beside it.
         found = _GENERATION.match(config.model.removeprefix("models/").lower())
         self._inside = found is None or int(found[1]) >= _INSIDE_SINCE
+        # Earlier ones think when they are given something to think with; the later ones always do.
+        self._needs_budget = not self._inside
 
     def body(self, request: ModelRequest) -> bytes:
         """Return the request's bytes."""
@@ -125,9 +128,10 @@ class GeminiWire:
         return tools
 
     def _thinking(self, on: bool) -> JsonObject:
-        if on or not self._budget:
-            return {"includeThoughts": on}
-        return {"includeThoughts": False, "thinkingBudget": 0}
+        thoughts: JsonObject = {"includeThoughts": on}
+        if self._budget and (not on or self._needs_budget):
+            thoughts["thinkingBudget"] = _AS_MUCH_AS_IT_LIKES if on else 0
+        return thoughts
 
     def _contents(self, request: ModelRequest) -> list[JsonObject]:
         out: list[JsonObject] = []

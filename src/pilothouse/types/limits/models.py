@@ -28,6 +28,10 @@ RETRY_MAX_WAIT = 60.0
 STREAM_ATTEMPTS = 3
 # One line of a provider's stream; the longest legitimate ones carry base64 images.
 STREAM_LINE_BYTES = 16 * 1024 * 1024
+# A speed says something only of an answer that came in pieces, over a while, and was more than a few words.
+SPEED_PIECES = 5
+SPEED_SECONDS = 0.5
+SPEED_TOKENS = 16
 # What of a provider's error body is read.
 ERROR_BODY_BYTES = 16 * 1024
 # What of a provider's own words goes into our sentence.
