@@ -129,22 +129,6 @@ async def test_a_server_that_waits_for_an_answer_is_not_idle(
     assert "Ada" in text(await hosted.call("scripted.ask", resumed=Resumed(paused.state, answers)))
 
 
-async def test_a_server_that_is_started_while_all_others_are_busy_is_not_stopped_for_them(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await hosted.add(scripted())
-    await hosted.add(scripted(name="Other"))
-    await hosted.call_when_known("scripted.echo", {"text": "x"})
-    await hosted.call_when_known("other.echo", {"text": "x"})
-    busy = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
-    hosted.server("Other").connection("c1").rest()
-    await hosted.until("Other", "idle")
-    monkeypatch.setattr(limits, "SERVERS_RUNNING", 1)
-    assert text(await hosted.call("other.echo", {"text": "y"})) == "y"
-    assert not busy.done()
-    busy.cancel()
-
-
 async def test_a_server_is_not_stopped_for_others_when_a_call_has_come_meanwhile(
     hosted: Hosted, scripted: Scripted
 ) -> None:

@@ -352,19 +352,6 @@ async def test_closing_ends_all_processes_side_by_side(
         await gone(pid)
 
 
-@pytest.mark.case("CON-31")
-async def test_too_many_processes_make_room_for_each_other(
-    hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "SERVERS_RUNNING", 2)
-    for name in ("one", "two", "three"):
-        await hosted.add(scripted(name=name))
-        await hosted.call_when_known(f"{name}.echo", {"text": "x"})
-    await hosted.until("one", "idle")
-    assert (await hosted.view("three")).state == "connected"
-    assert text(await hosted.call("one.echo", {"text": "x"})) == "x"
-
-
 async def test_an_import_adds_and_starts_nothing(hosted: Hosted, scripted: Scripted, tmp_path: Path) -> None:
     marker = tmp_path / "started"
     file = {

@@ -54,6 +54,8 @@ class Hosted:
         self.secrets = secrets
         self.redactor = redactor
         self.notices: list[tuple[str, str]] = []
+        # How many local servers may run side by side.
+        self.most = 50
         self.file = ServersFile(ConfigService(home, "sqlite"))
         self.supervisor: Supervisor = supervise(
             self.file,
@@ -65,6 +67,7 @@ class Hosted:
                 changed=lambda: None,
                 notice=lambda level, _code, text: self.notices.append((level, text)),
                 encloser=encloser,
+                most=lambda: self.most,
             ),
         )
         self.admin = McpAdmin(self.supervisor)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pilothouse.mcp.berths import Berths
 from pilothouse.mcp.catalogue import Catalogue
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.logbook import Logbook
@@ -39,27 +40,26 @@ class Sharing(msgspec.Struct, frozen=True, kw_only=True):
     notice: Callable[[Level, str, str], None]
     # Who puts servers into a sandbox.
     encloser: Encloser | None = None
+    # How many local servers may run side by side.
+    most: Callable[[], int] = lambda: limits.SERVERS_MOST
 
 
 def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
     """Return who runs the servers of a data folder."""
-
-    def around(make_room: Callable[[], None]) -> Around:
-        return Around(
-            secrets=sharing.secrets,
-            consents=_LateConsents(sharing),
-            catalogue=Catalogue(sharing.home / "cache" / "mcp"),
-            traffic=Traffic(sharing.redact),
-            logs=Logbook(sharing.home / "logs" / "mcp"),
-            rooms=Rooms(sharing.home / "servers"),
-            opener=_LateSessions(sharing),
-            redact=sharing.redact,
-            changed=sharing.changed,
-            notice=sharing.notice,
-            make_room=make_room,
-            starts=asyncio.Semaphore(limits.SERVER_STARTS),
-        )
-
+    around = Around(
+        secrets=sharing.secrets,
+        consents=_LateConsents(sharing),
+        catalogue=Catalogue(sharing.home / "cache" / "mcp"),
+        traffic=Traffic(sharing.redact),
+        logs=Logbook(sharing.home / "logs" / "mcp"),
+        rooms=Rooms(sharing.home / "servers"),
+        opener=_LateSessions(sharing),
+        redact=sharing.redact,
+        changed=sharing.changed,
+        notice=sharing.notice,
+        berths=Berths(sharing.most),
+        starts=asyncio.Semaphore(limits.SERVER_STARTS),
+    )
     return Supervisor(file, around)
 
 

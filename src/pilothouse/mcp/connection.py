@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.troubles import is_hopeless
+from pilothouse.mcp.troubles import NoRoom, is_hopeless
 from pilothouse.types import limits
 from pilothouse.types.servers import ProcessFacts, ServerState
 
@@ -36,6 +36,8 @@ class Connection:
         self.process: Callable[[], ProcessFacts | None] = lambda: None
         # Tells a process to end that does not end by itself.
         self.hurry: Callable[[], None] = lambda: None
+        # When a call was last under way, on the monotonic clock; None when there was none.
+        self.called_at: float | None = None
         self._used = time.monotonic()
         self._calls = 0
         self._tries = 0
@@ -102,6 +104,14 @@ class Connection:
         self._parked_at = None
         self._begin()
 
+    def room(self, *, now: bool) -> None:
+        """There may be room for it: connect now, or forget that there was none until it is needed."""
+        if now:
+            self.retry()
+        elif not self.at_work and isinstance(self.error, NoRoom):
+            self._parked_at = None
+            self._come("idle", None)
+
     def tools_changed(self) -> None:
         """The server says that its tools are others now."""
         self._wish("relist")
@@ -119,11 +129,12 @@ class Connection:
     def using(self) -> Iterator[None]:
         """Keep the connection from being stopped or tested while a call is under way."""
         self._calls += 1
+        self.called_at = time.monotonic()
         try:
             yield
         finally:
             self._calls -= 1
-            self._used = time.monotonic()
+            self._used = self.called_at = time.monotonic()
             if self._leaving:
                 self._wish("stop")
 
@@ -174,6 +185,7 @@ class Connection:
                     broken = await self._watch(session)
                     self.session = None
                     await session.close()
+                    self._owner.left(self)
                     if broken is not None:
                         self._owner.lost(self, broken)
                 if broken is not None and not self._again(broken):
@@ -191,13 +203,19 @@ class Connection:
             self._come("idle", None)
         finally:
             self.session = None
+            self._owner.left(self)
             self._refuse(self.error or ChannelError("The server was stopped.", sent=False))
 
     async def _open(self) -> Session:
         self._come("reconnecting" if self._tries else "connecting", self.error)
         self._opening = True
+        # It worked once; whether it does now is not known yet.
+        self._up_since = 0.0
         try:
             session = await self._owner.open(self)
+        except BaseException:
+            self._owner.left(self)
+            raise
         finally:
             self._opening = False
         self.session = session

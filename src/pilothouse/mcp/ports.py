@@ -106,6 +106,10 @@ class Owner(Protocol):
         """Hear that the connection came into a state."""
         ...
 
+    def left(self, connection: Connection) -> None:
+        """Hear that nothing of a connection runs any more."""
+        ...
+
     def lost(self, connection: Connection, error: ChannelError) -> None:
         """Hear that a working connection broke."""
         ...

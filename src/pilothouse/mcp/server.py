@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from pilothouse.mcp.berths import Berths
 from pilothouse.mcp.breaker import Breaker
 from pilothouse.mcp.catalogue import Catalogue, Kept
 from pilothouse.mcp.channel import ChannelError
@@ -53,8 +54,8 @@ class Around(msgspec.Struct, frozen=True):
     changed: Callable[[], None]
     # Level, code, sentence: something that people should know now.
     notice: Callable[[Level, str, str], None]
-    # A connection is up; there may be too many.
-    make_room: Callable[[], None]
+    # Places for local servers.
+    berths: Berths
     starts: asyncio.Semaphore
 
 
@@ -348,12 +349,14 @@ class Server:
     def came(self, connection: Connection | None, state: ServerState, error: ChannelError | None) -> None:
         """Hear that the connection came into a state."""
         self.history.state(self.state, error.message if error is not None else "")
-        if state == "connected":
-            self.around.make_room()
-            if self._told:
-                self._told = False
-                self.around.notice("info", self._code, f"{self.name} is connected again.")
+        if state == "connected" and self._told:
+            self._told = False
+            self.around.notice("info", self._code, f"{self.name} is connected again.")
         self.around.changed()
+
+    def left(self, connection: Connection) -> None:
+        """Hear that nothing of a connection runs any more."""
+        self.around.berths.leave(connection)
 
     def lost(self, connection: Connection, error: ChannelError) -> None:
         """Hear that a working connection broke."""

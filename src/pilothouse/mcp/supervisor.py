@@ -24,9 +24,9 @@ _log = logging.getLogger(__name__)
 class Supervisor:
     """Keeps the running servers in step with the file."""
 
-    def __init__(self, file: ServersFile, make_around: Callable[[Callable[[], None]], Around]) -> None:
+    def __init__(self, file: ServersFile, around: Around) -> None:
         self.file = file
-        self.around = make_around(self._make_room)
+        self.around = around
         self.servers: dict[str, Server] = {}
         self.bad: tuple[BadEntry, ...] = ()
         self._raw: Sequence[JsonObject] | None = None
@@ -138,19 +138,6 @@ class Supervisor:
         """Find out for every local server whether the person agreed to its command."""
         unseen = [server for server in self.servers.values() if server.entry.enabled and not server.looked]
         await asyncio.gather(*(server.check_consent() for server in unseen), return_exceptions=True)
-
-    def _make_room(self) -> None:
-        """Stop the local servers that nobody used for longest when too many run."""
-        running = [
-            (connection.used, connection)
-            for server in self.servers.values()
-            if server.local and not server.entry.config.always_on
-            for connection in server.connections.values()
-            if connection.up
-        ]
-        spare = sorted((pair for pair in running if not pair[1].busy), key=lambda pair: pair[0])
-        for _, connection in spare[: max(0, len(running) - limits.SERVERS_RUNNING)]:
-            connection.rest()
 
     async def close(self) -> None:
         """Stop all servers side by side."""

@@ -14,7 +14,7 @@ from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.pushing import CannotAsk
 from pilothouse.mcp.secrets_asked import secret_asked
 from pilothouse.mcp.signs import attended
-from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, patience, waiting
+from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, NoRoom, patience, waiting
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.invisible import plain
@@ -290,7 +290,7 @@ class _Attempt:
     def _failed(self, error: ChannelError) -> ToolOutput:
         server = self._server
         if isinstance(error, _NotStarted):
-            if not isinstance(error.cause, NeedsConsent):
+            if not isinstance(error.cause, NeedsConsent | NoRoom):
                 server.breaker.failed()
             message = f"“{server.name}” is not available. {error.cause.outline}"
             refused = _failure("SERVER_UNAVAILABLE", message, retryable=True)

@@ -29,6 +29,10 @@ class NeedsConsent(Hopeless):
     """A local command that the person has not agreed to, or that changed since."""
 
 
+class NoRoom(Hopeless):
+    """As many local servers run as may run at once."""
+
+
 def is_hopeless(error: ChannelError) -> bool:
     """Return whether trying again would change nothing."""
     return isinstance(error, Hopeless) or error.status in _FINAL_STATUS or bool(error.certificate)

@@ -10,6 +10,7 @@ import msgspec
 
 from pilothouse import __version__
 from pilothouse.settings.json_file import JsonFile
+from pilothouse.settings.machine import usual_local_servers
 from pilothouse.types import limits
 from pilothouse.types.api import ConfigPatch, ConfigView, Profile
 from pilothouse.types.conversations import ConversationSettings
@@ -34,6 +35,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     enter_sends: bool = True
     tool_timeouts: ToolTimeouts = ToolTimeouts()
     terminal: TerminalSettings = TerminalSettings()
+    # How many local MCP servers run side by side; None for as many as the machine has room for.
+    local_servers: int | None = None
     # How many rounds an agent may add to a run by itself; 0 to be asked instead.
     most_added_iterations: int = limits.ITERATIONS_ADDED
 
@@ -51,6 +54,9 @@ def parse_config(raw: JsonObject) -> Config:
         raise BadField(("version",), message)
     _check_timeouts(config.tool_timeouts)
     _check_terminal(config.terminal)
+    if config.local_servers is not None and not 1 <= config.local_servers <= limits.SERVERS_ALLOWED:
+        message = f"How many local servers may run at once is a number from 1 to {limits.SERVERS_ALLOWED}."
+        raise BadField(("local_servers",), message)
     if config.most_added_iterations < 0:
         raise BadField(("most_added_iterations",), "How many rounds may be added is a number from 0 on.")
     seen: set[str] = set()
@@ -103,6 +109,7 @@ class ConfigService:
     def __init__(self, home: Path, database: Literal["sqlite", "postgresql"]) -> None:
         self._home = home
         self._database: Literal["sqlite", "postgresql"] = database
+        self._usual_servers = usual_local_servers()
         backup = home / "cache" / "last-good-config.json"
         self.file = JsonFile(home / "config.json", parse_config, initial_config, backup=backup)
 
@@ -110,6 +117,10 @@ class ConfigService:
     def config(self) -> Config:
         """Return the settings as they are now."""
         return self.file.value
+
+    def local_servers(self) -> int:
+        """Return how many local MCP servers may run side by side."""
+        return self.config.local_servers or self._usual_servers
 
     def view(self) -> ConfigView:
         """Return the settings as the page shows them."""
@@ -124,6 +135,9 @@ class ConfigService:
             database=self._database,
             problem=self.file.problem,
             terminal=config.terminal,
+            tool_timeouts=config.tool_timeouts,
+            local_servers=config.local_servers,
+            usual_local_servers=self._usual_servers,
         )
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
@@ -138,6 +152,10 @@ class ConfigService:
                 raw["resume_after_restart"] = patch.resume_after_restart
             if patch.enter_sends is not None:
                 raw["enter_sends"] = patch.enter_sends
+            if patch.tool_timeouts is not None:
+                raw["tool_timeouts"] = {**raw.get("tool_timeouts", {}), **msgspec.to_builtins(patch.tool_timeouts)}
+            if patch.local_servers is not msgspec.UNSET:
+                raw["local_servers"] = patch.local_servers
             if patch.terminal is not None:
                 raw["terminal"] = {**raw.get("terminal", {}), **msgspec.to_builtins(patch.terminal)}
 

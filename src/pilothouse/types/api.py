@@ -17,6 +17,7 @@ from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
 from pilothouse.types.terminals import SandboxView, TerminalSettings
+from pilothouse.types.timeouts import ToolTimeouts
 from pilothouse.types.todos import TodoList
 
 
@@ -277,6 +278,10 @@ class ConfigView(Frozen, frozen=True):
     terminal: TerminalSettings = TerminalSettings()
     # Whether Enter alone sends a message in the page; otherwise it breaks the line.
     enter_sends: bool = True
+    tool_timeouts: ToolTimeouts = ToolTimeouts()
+    # How many local MCP servers run side by side: what was set, and what the machine has room for otherwise.
+    local_servers: int | None = None
+    usual_local_servers: int = 0
     # What holds commands on this machine.
     sandbox: SandboxView = SandboxView(kind="none")
 
@@ -289,6 +294,9 @@ class ConfigPatch(_Body, frozen=True):
     resume_after_restart: Literal["auto", "ask"] | None = None
     enter_sends: bool | None = None
     terminal: TerminalSettings | None = None
+    tool_timeouts: ToolTimeouts | None = None
+    # Null for as many as the machine has room for.
+    local_servers: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class PageState(Frozen, frozen=True):

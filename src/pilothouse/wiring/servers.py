@@ -54,6 +54,7 @@ class Servers:
                 changed=self._changed,
                 notice=self._base.feed.notice,
                 encloser=self._encloser,
+                most=self._base.config.local_servers,
             )
             self._supervisor = supervise(self._file, sharing)
             self._supervisor.begin()

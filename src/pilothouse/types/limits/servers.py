@@ -148,8 +148,16 @@ ENV_FILE_BYTES = 64 * 1024
 TRY_TIMEOUT = 120.0
 # A server that says all the time that its tools changed is asked this often at most.
 RELIST_EVERY = 1.0
-# Local servers that run side by side; beyond this the one that nobody used for longest is stopped.
-SERVERS_RUNNING = 10
+# Local servers that run side by side, unless the person says otherwise: as many as fit into this share of the memory,
+# with a Python or Node server at about 70 MB. A small machine can hold a few all the same, and nobody needs more.
+SERVERS_SHARE = 0.25
+SERVER_BYTES = 70 * 1024 * 1024
+SERVERS_LEAST = 4
+SERVERS_MOST = 50
+# The largest number that a person may set.
+SERVERS_ALLOWED = 500
+# Who waits for a place looks again this often: a server that has just listed its tools can be spared.
+ROOM_LOOKED = 0.5
 # The first start of a package downloads it.
 INSTALL_TIMEOUT = 120.0
 # Most servers end when their input does; the others are told so after this, and are not waited for at the end.
