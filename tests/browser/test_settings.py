@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -451,6 +452,26 @@ async def test_general_settings_are_kept_and_signing_out_ends_the_session(
     await expect(page.get_by_role("heading", name="Open the link from the terminal")).to_be_visible()
     await page.reload()
     await expect(page.get_by_role("heading", name="Open the link from the terminal")).to_be_visible()
+
+
+@pytest.mark.case("TMO-01", "CON-31")
+async def test_times_of_built_in_tools_and_the_room_for_servers_are_set(server: LiveServer, page: Page) -> None:
+    await server.open(page, "/settings/general")
+    seconds = page.get_by_label("Seconds that a call may take")
+    await seconds.fill("90")
+    await seconds.press("Enter")
+    until(lambda: server.read("config.json").get("tool_timeouts", {}).get("default") == 90, "the time to be kept")
+    await page.get_by_label("Hold them to the model").set_checked(False, force=True)
+    until(lambda: server.read("config.json")["tool_timeouts"]["align_with_model"] is False, "the switch to be kept")
+    await page.get_by_role("tab", name="MCP").click()
+    room = page.get_by_label("Local servers that run at once")
+    await room.fill("3")
+    await room.press("Enter")
+    until(lambda: server.read("config.json").get("local_servers") == 3, "the number to be kept")
+    await room.fill("")
+    await room.press("Enter")
+    until(lambda: server.read("config.json")["local_servers"] is None, "the number to be left open")
+    await expect(room).to_have_attribute("placeholder", re.compile(r"\d+"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1254,9 +1254,11 @@ export interface components {
         ConfigPatch: {
             activeProfile?: string | null;
             enterSends?: boolean | null;
+            localServers?: number | null;
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
             terminal?: components["schemas"]["TerminalSettings"] | null;
+            toolTimeouts?: components["schemas"]["ToolTimeouts"] | null;
         };
         /**
          * ConfigView
@@ -1269,6 +1271,8 @@ export interface components {
             dataFolder: string;
             /** @default true */
             enterSends: boolean;
+            /** @default null */
+            localServers: number | null;
             /** @default [] */
             plugins: components["schemas"]["PluginView"][];
             /** @default null */
@@ -1294,6 +1298,16 @@ export interface components {
              *     }
              */
             terminal: components["schemas"]["TerminalSettings"];
+            /**
+             * @default {
+             *       "align_with_model": true,
+             *       "default": null,
+             *       "tools": {}
+             *     }
+             */
+            toolTimeouts: components["schemas"]["ToolTimeouts"];
+            /** @default 0 */
+            usualLocalServers: number;
             version: string;
         };
         /**
@@ -2908,6 +2922,20 @@ export interface components {
          */
         ToolList: {
             tools: components["schemas"]["ServerTool"][];
+        };
+        /**
+         * ToolTimeouts
+         * @description What a person sets in `config.json` about the times of tools, in seconds; servers have settings of their own.
+         */
+        ToolTimeouts: {
+            /** @default true */
+            align_with_model: boolean;
+            /** @default null */
+            default: number | null;
+            /** @default {} */
+            tools: {
+                [key: string]: number;
+            };
         };
         /**
          * ToolTimes

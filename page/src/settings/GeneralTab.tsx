@@ -9,6 +9,7 @@ import { tell } from "../shell/messages";
 import { navigate, roomPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
+import { BuiltInTimes } from "./BuiltInTimes";
 import { Part } from "./Part";
 import classes from "./Settings.module.css";
 import { Place, Warning } from "./Warning";
@@ -164,6 +165,7 @@ export function GeneralTab() {
       <Part title="Answers that a restart interrupted">
         <AfterRestart saved={config.resumeAfterRestart} />
       </Part>
+      <BuiltInTimes config={config} />
       <Part title="Debugging">
         <Traffic />
       </Part>
