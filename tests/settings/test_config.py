@@ -15,6 +15,7 @@ from pilothouse.settings.watch import watch
 from pilothouse.types.api import ConfigPatch, Profile
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
 
 
 @pytest.fixture
@@ -153,3 +154,20 @@ def test_times_of_tools_are_read_and_a_wrong_one_is_told(home: Path, service: Co
     assert problem is not None
     assert "A timeout is a number of seconds above 0." in problem.message
     assert service.config.tool_timeouts.tools == {"mine.dig": 90.0}
+
+
+@pytest.mark.case("TMO-01", "CON-31")
+async def test_times_and_the_room_for_servers_are_changed_one_by_one(service: ConfigService) -> None:
+    await service.patch(ConfigPatch(tool_timeouts=ToolTimeoutsPatch(tools={"think": 7.0, "todo_operations": 9.0})))
+    await service.patch(ConfigPatch(tool_timeouts=ToolTimeoutsPatch(default=90.0)))
+    await service.patch(ConfigPatch(tool_timeouts=ToolTimeoutsPatch(align_with_model=False, tools={"think": None})))
+    view = await service.patch(ConfigPatch(local_servers=3))
+    assert view.tool_timeouts == ToolTimeouts(align_with_model=False, default=90.0, tools={"todo_operations": 9.0})
+    assert (view.local_servers, service.local_servers()) == (3, 3)
+    view = await service.patch(ConfigPatch(local_servers=None, tool_timeouts=ToolTimeoutsPatch(default=None)))
+    assert view.tool_timeouts.default is None
+    assert service.local_servers() == view.usual_local_servers >= 4
+    for wrong in (ConfigPatch(local_servers=0), ConfigPatch(tool_timeouts=ToolTimeoutsPatch(default=-1.0))):
+        with pytest.raises(PilothouseError) as refused:
+            await service.patch(wrong)
+        assert refused.value.code == "bad_request"

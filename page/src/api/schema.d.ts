@@ -1258,7 +1258,7 @@ export interface components {
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
             terminal?: components["schemas"]["TerminalSettings"] | null;
-            toolTimeouts?: components["schemas"]["ToolTimeouts"] | null;
+            toolTimeouts?: components["schemas"]["ToolTimeoutsPatch"] | null;
         };
         /**
          * ConfigView
@@ -2935,6 +2935,17 @@ export interface components {
             /** @default {} */
             tools: {
                 [key: string]: number;
+            };
+        };
+        /**
+         * ToolTimeoutsPatch
+         * @description Changes to the times of tools; an absent field stays.
+         */
+        ToolTimeoutsPatch: {
+            align_with_model?: boolean;
+            default?: number | null;
+            tools?: {
+                [key: string]: number | null;
             };
         };
         /**

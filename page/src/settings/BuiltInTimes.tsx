@@ -11,12 +11,11 @@ const SECONDS_IN_A_DAY = 86_400;
 /** How long calls of built-in tools may take; those of servers have their own times. */
 export function BuiltInTimes({ config }: { config: ConfigView }) {
   const times = config.toolTimeouts;
-  const change = (next: Partial<ConfigView["toolTimeouts"]>) => changeConfig({ toolTimeouts: { ...times, ...next } });
   // The choice shows at once; what the server kept has the last word.
   const [chosen, setChosen] = useState<boolean | null>(null);
   const align = (on: boolean) => {
     setChosen(on);
-    change({ align_with_model: on })
+    changeConfig({ toolTimeouts: { align_with_model: on } })
       .catch(tell)
       .finally(() => setChosen(null));
   };
@@ -28,7 +27,7 @@ export function BuiltInTimes({ config }: { config: ConfigView }) {
         usual="Their own"
         max={SECONDS_IN_A_DAY}
         saved={times.default ?? null}
-        save={(value) => change({ default: value })}
+        save={(value) => changeConfig({ toolTimeouts: { default: value } })}
       />
       <Switch
         label="Hold them to the model’s context window"

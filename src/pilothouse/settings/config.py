@@ -17,7 +17,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.terminals import SHELLS, TerminalSettings
-from pilothouse.types.timeouts import ToolTimeouts
+from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
 
 VERSION = "1.0"
 
@@ -153,7 +153,7 @@ class ConfigService:
             if patch.enter_sends is not None:
                 raw["enter_sends"] = patch.enter_sends
             if patch.tool_timeouts is not None:
-                raw["tool_timeouts"] = {**raw.get("tool_timeouts", {}), **msgspec.to_builtins(patch.tool_timeouts)}
+                _change_timeouts(raw, patch.tool_timeouts)
             if patch.local_servers is not msgspec.UNSET:
                 raw["local_servers"] = patch.local_servers
             if patch.terminal is not None:
@@ -164,6 +164,17 @@ class ConfigService:
         except BadField as error:
             raise PilothouseError("bad_request", error.message) from None
         return self.view()
+
+
+def _change_timeouts(raw: JsonObject, patch: ToolTimeoutsPatch) -> None:
+    """Change what the patch names; a tool whose time is taken back has none in the file."""
+    now, given = raw.get("tool_timeouts") or {}, msgspec.to_builtins(patch)
+    tools = {**now.get("tools", {}), **given.pop("tools", {})}
+    raw["tool_timeouts"] = {
+        **now,
+        **given,
+        "tools": {name: seconds for name, seconds in tools.items() if seconds is not None},
+    }
 
 
 def _replace_profiles(raw: JsonObject, profiles: tuple[Profile, ...]) -> None:

@@ -17,7 +17,7 @@ from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
 from pilothouse.types.terminals import SandboxView, TerminalSettings
-from pilothouse.types.timeouts import ToolTimeouts
+from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
 from pilothouse.types.todos import TodoList
 
 
@@ -294,7 +294,7 @@ class ConfigPatch(_Body, frozen=True):
     resume_after_restart: Literal["auto", "ask"] | None = None
     enter_sends: bool | None = None
     terminal: TerminalSettings | None = None
-    tool_timeouts: ToolTimeouts | None = None
+    tool_timeouts: ToolTimeoutsPatch | None = None
     # Null for as many as the machine has room for.
     local_servers: int | msgspec.UnsetType | None = msgspec.UNSET
 

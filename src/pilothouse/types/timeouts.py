@@ -14,3 +14,13 @@ class ToolTimeouts(msgspec.Struct, frozen=True):
     default: float | None = None
     # By a tool's name; wins over everything else.
     tools: dict[str, float] = {}
+
+
+class ToolTimeoutsPatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Changes to the times of tools; an absent field stays."""
+
+    align_with_model: bool | msgspec.UnsetType = msgspec.UNSET
+    # Null for each tool's own.
+    default: float | msgspec.UnsetType | None = msgspec.UNSET
+    # By a tool's name; others stay, and null takes one back.
+    tools: dict[str, float | None] = {}
