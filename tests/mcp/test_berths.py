@@ -67,6 +67,16 @@ async def test_a_place_that_becomes_free_is_had_at_the_next_call(hosted: Hosted,
 
 
 @pytest.mark.case("CON-31")
+async def test_a_server_that_is_started_anew_waits_for_its_own_place(hosted: Hosted, scripted: Scripted) -> None:
+    hosted.most = 1
+    before = await added(hosted, scripted, "one")
+    view = await hosted.view("one")
+    hosted.supervisor.restart(view.id)
+    assert text(await hosted.call("one.echo", {"text": "x"})) == "x"
+    assert await pid(hosted, "one") != before["one"]
+
+
+@pytest.mark.case("CON-31")
 async def test_a_server_that_is_always_on_starts_when_there_is_room(hosted: Hosted, scripted: Scripted) -> None:
     hosted.most = 1
     await added(hosted, scripted, "one")

@@ -37,7 +37,7 @@ class Berths:
                 said = f"Stopped, when nobody needs it now, to make room for “{server.name}”."
                 self._taken[spare].history.line("host", "info", said)
                 _log.info("server %s: %s", self._taken[spare].name, said)
-            elif all(each.up for each in self._taken):
+            elif all(each.settled for each in self._taken):
                 self._refused[connection] = server
                 raise self._full()
             await self._move()

@@ -68,6 +68,11 @@ class Connection:
         return self._task is not None and not self._task.done()
 
     @property
+    def settled(self) -> bool:
+        """Return whether it is up and stays so by itself; otherwise its place may soon be free."""
+        return self.up and (self.busy or not (self._stopping or self._leaving or "stop" in self._wishes))
+
+    @property
     def busy(self) -> bool:
         """Return whether a call is under way, or waits for the person's answer."""
         return self._calls > 0 or (self.session is not None and self.session.holding > 0)
