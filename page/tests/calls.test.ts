@@ -4,7 +4,7 @@ import { spelledOut } from "../src/calls/given";
 import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts, silentFor, toolOf } from "../src/calls/call";
 import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
 import { holds, rowsOf } from "../src/chat/rows";
-import { choose, chooseNative, chosen, toggleTool, unset } from "../src/shell/selection";
+import { choose, chooseNative, chosen, togglePin, toggleTool, unset } from "../src/shell/selection";
 import { hostNow, learnClock } from "../src/store/clock";
 import { anItem, aServer } from "./records";
 
@@ -201,9 +201,12 @@ describe("the tools of a conversation", () => {
   it("keep the provider's own when servers are chosen, and the other way round", () => {
     const searching = { ...unset, webSearch: true };
     const both = choose(chooseNative(null, searching), servers, two, "none");
-    expect(both).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: searching, builtIn: null });
-    expect(choose(both, servers, two, "all")).toEqual({ servers: null, nativeTools: searching, builtIn: null });
-    expect(chooseNative(both, unset)).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: unset, builtIn: null });
+    expect(both).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: searching, builtIn: null, pinned: [] });
+    expect(choose(both, servers, two, "all")).toEqual({ servers: null, nativeTools: searching, builtIn: null, pinned: [] });
+    expect(chooseNative(both, unset)).toEqual({ servers: [{ name: "One", tools: [] }], nativeTools: unset, builtIn: null, pinned: [] });
+    expect(togglePin(null, "one.b")).toEqual({ servers: null, nativeTools: unset, builtIn: null, pinned: ["one.b"] });
+    expect(togglePin(togglePin(null, "one.b"), "one.a")?.pinned).toEqual(["one.a", "one.b"]);
+    expect(togglePin(togglePin(null, "one.b"), "one.b")).toBeNull();
     expect(chooseNative(chooseNative(null, searching), unset)).toBeNull();
   });
 });

@@ -151,3 +151,36 @@ async def test_a_server_that_dies_under_a_call_is_told_in_the_card_and_at_the_ed
     until(lambda: own.server.get("/api/servers")["servers"][0]["state"] == "connected", "its return", 20.0)
     await desk.say("Again", [call("echo", text="back")], "Done.")
     await expect(desk.card("text: back")).to_contain_text("Completed")
+
+
+async def test_tools_without_room_are_named_and_a_pinned_one_goes_first(
+    own: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    wordy = [
+        {"name": f"tool{number:02}", "description": "word " * 1_500, "inputSchema": {"type": "object"}}
+        for number in range(60)
+    ]
+    add_server(own, "Scripted", ["--tools", write_tools(tmp_path / "tools.json", *wordy)])
+    wait_until_connected(own, "Scripted")
+    desk = await open_desk(own, browser_context)
+    await desk.begin("Full")
+    await desk.say("First", [call("tool59")], "Done.")
+    await expect(desk.chat.timeline).to_contain_text("of 60 tools of servers. Left out: ")
+    await expect(desk.card("scripted__tool59")).to_contain_text("There is no tool named scripted__tool59")
+    await desk.page.get_by_role("button", name="Chat settings").click()
+    settings = desk.page.get_by_role("dialog", name="Chat settings")
+    await expect(settings).to_contain_text("Pin those you need, or use fewer servers.")
+    await settings.get_by_role("button", name="Tools of Scripted").click()
+    pin = settings.get_by_role("button", name="Pin tool59")
+    await pin.click()
+    await expect(pin).to_have_attribute("aria-pressed", "true")
+    assert await serious_problems(desk.page) == []
+
+    def pinned() -> bool:
+        selection = desk.chat.snapshot()["conversation"]["settings"].get("selection") or {}
+        return selection.get("pinned") == ["scripted.tool59"]
+
+    until(pinned, "the pin to be kept")
+    await desk.page.keyboard.press("Escape")
+    await desk.say("Second", [call("tool59")], "Done.")
+    await expect(desk.card("scripted.tool59")).to_contain_text("Unknown tool: tool59")

@@ -2442,6 +2442,8 @@ export interface components {
              *     }
              */
             nativeTools: components["schemas"]["NativeTools"];
+            /** @default [] */
+            pinned: string[];
             /** @default null */
             servers: components["schemas"]["ServerChoice"][] | null;
         };

@@ -1,21 +1,34 @@
-import { Button, Checkbox, Loader } from "@mantine/core";
+import { ActionIcon, Button, Checkbox, Loader } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Selection, ServerTool, ServerView } from "../api/types";
 import { counted } from "../servers/words";
 import { useApp } from "../store/store";
+import { PinIcon } from "./icons";
 import { tell } from "./messages";
 import { Said } from "./Said";
-import { choose, chosen, toggleTool, type Chosen } from "./selection";
+import { choose, chosen, togglePin, toggleTool, type Chosen } from "./selection";
 import classes from "./ToolChoice.module.css";
 
 interface ServerChoiceProps {
   server: ServerView;
   what: Chosen;
+  /** The tools that go first where there is no room for all. */
+  pinned: readonly string[];
   onChoose: (what: Chosen) => void;
+  onPin: (tool: string) => void;
 }
 
-function Tools({ server, what, onChoose }: ServerChoiceProps) {
+function Pin({ tool, isPinned, onPin }: { tool: ServerTool; isPinned: boolean; onPin: () => void }) {
+  const label = `Pin ${tool.title || tool.name}`;
+  return (
+    <ActionIcon size="sm" variant={isPinned ? "light" : "subtle"} aria-label={label} aria-pressed={isPinned} title={label} onClick={onPin}>
+      <PinIcon size={14} />
+    </ActionIcon>
+  );
+}
+
+function Tools({ server, what, pinned, onChoose, onPin }: ServerChoiceProps) {
   const [tools, setTools] = useState<ServerTool[] | null>(null);
   useEffect(() => {
     api.serverTools(server.id).then(
@@ -36,14 +49,31 @@ function Tools({ server, what, onChoose }: ServerChoiceProps) {
   }
   const all = tools.map((tool) => tool.name);
   return tools.map((tool) => (
-    <Checkbox
-      key={tool.name}
-      size="xs"
-      label={tool.title || tool.name}
-      checked={what === "all" || (what !== "none" && what.includes(tool.name))}
-      onChange={() => onChoose(toggleTool(what, all, tool.name))}
-    />
+    <div key={tool.name} className={classes.server}>
+      <Checkbox
+        size="xs"
+        label={tool.title || tool.name}
+        checked={what === "all" || (what !== "none" && what.includes(tool.name))}
+        onChange={() => onChoose(toggleTool(what, all, tool.name))}
+      />
+      <Pin tool={tool} isPinned={pinned.includes(tool.qualifiedName)} onPin={() => onPin(tool.qualifiedName)} />
+    </div>
   ));
+}
+
+/** What was left out of the last message, because there was no room for all tools. */
+function LeftOut() {
+  const told = useApp(({ open }) => {
+    const id = open?.order.findLast((each) => open.items.get(each)?.data.code === "tools_left_out");
+    const item = id ? open?.items.get(id) : undefined;
+    return item && Object.keys((item.data.servers as object | undefined) ?? {}).length ? item.text : "";
+  });
+  if (!told) return null;
+  return (
+    <p className={classes.note}>
+      {told} Pin those you need, or use fewer servers.
+    </p>
+  );
 }
 
 /** Say how many tools are used, or why there are none. */
@@ -93,12 +123,15 @@ export function ToolChoice({ selection, onChange }: { selection: Selection | nul
     <fieldset className={classes.choice}>
       <legend>Tools of MCP servers</legend>
       {servers.length === 0 && <p className={classes.note}>No MCP server is set up; Settings, MCP adds one.</p>}
+      <LeftOut />
       <ul className={classes.list}>
         {servers.map((server) => (
           <ServerChoice
             key={server.id}
             server={server}
             what={chosen(selection, server)}
+            pinned={selection?.pinned ?? []}
+            onPin={(tool) => onChange(togglePin(selection, tool))}
             onChoose={(what) => onChange(choose(selection, servers, server, what))}
           />
         ))}

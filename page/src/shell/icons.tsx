@@ -36,6 +36,7 @@ export const SearchIcon = icon(
     <path d="M16 16l4.5 4.5" />
   </>,
 );
+export const PinIcon = icon(<path d="M9 4h6l-1 6 3.5 3.5h-11L10 10zM12 13.5V20" />);
 export const MenuIcon = icon(<path d="M4 7h16M4 12h16M4 17h16" />);
 export const StopIcon = icon(<rect x="7" y="7" width="10" height="10" rx="1.5" fill="currentColor" />);
 export const GearIcon = icon(

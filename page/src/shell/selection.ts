@@ -49,9 +49,17 @@ export function chooseBuiltIn(selection: Selection | null, builtIn: string[] | n
   return selected(selection, { builtIn });
 }
 
+/** Return the selection with a tool pinned or not; null when it says no more than the default does. */
+export function togglePin(selection: Selection | null, tool: string): Selection | null {
+  const before = selection?.pinned ?? [];
+  const pinned = before.includes(tool) ? before.filter((name) => name !== tool) : [...before, tool].sort();
+  return selected(selection, { pinned });
+}
+
 function selected(before: Selection | null, change: Partial<Selection>): Selection | null {
-  const next = { servers: null, nativeTools: unset, builtIn: null, ...before, ...change };
-  return next.servers === null && next.builtIn === null && isUnset(next.nativeTools) ? null : next;
+  const next = { servers: null, nativeTools: unset, builtIn: null, pinned: [], ...before, ...change };
+  const isDefault = next.servers === null && next.builtIn === null && next.pinned.length === 0;
+  return isDefault && isUnset(next.nativeTools) ? null : next;
 }
 
 /** Return what is chosen after one tool was switched. */

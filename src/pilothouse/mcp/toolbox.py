@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pilothouse.mcp.narrowing import narrowed
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Tool, ToolRequest, ToolSet
 from pilothouse.types.selection import ServerChoice
 from pilothouse.types.servers import ServerTool
-from pilothouse.types.tool_names import in_mode, place
+from pilothouse.types.tool_names import counted, in_mode, place
 
 if TYPE_CHECKING:
     from pilothouse.mcp.ports import Offering, Offerings
 
 _GUIDE = (Path(__file__).parent / "guide.md").read_text().strip()
+_LEFT_OUT = (Path(__file__).parent / "left_out.md").read_text().strip()
 
 
 class Toolbox:
@@ -40,9 +42,11 @@ class Toolbox:
         found = [left for tool in listed if (left := in_mode(tool, wanted.mode)) is not None]
         # By name: a server that lists its tools in another order changes no prompt.
         ordered = {tool.spec.name: tool for tool in sorted(found, key=lambda tool: tool.spec.name)}
-        guide = _guide([server for server, _ in chosen], tuple(ordered.values()))
         own = sorted(self._built_in(wanted), key=lambda tool: place(tool.spec.name))
-        return ToolSet((*own, *ordered.values()), guide)
+        named = {tool.spec.name for server, names in chosen if names for tool in _chosen(server, names)}
+        kept, left_out = narrowed(own, tuple(ordered.values()), wanted, named)
+        guide = _guide([server for server, _ in chosen], kept, left_out)
+        return ToolSet((*own, *kept), guide, left_out)
 
 
 def _named(choice: ServerChoice, servers: Iterable[Offering]) -> Offering:
@@ -79,11 +83,13 @@ def _listed(server: Offering, name: str) -> ServerTool:
     raise PilothouseError("unknown_server", message, fix="Look at its tools in Settings, MCP.")
 
 
-def _guide(servers: Sequence[Offering], tools: Sequence[Tool]) -> str:
-    """Return what the system prompt says about the servers' tools: their names, and who wrote what."""
-    if not tools:
+def _guide(servers: Sequence[Offering], tools: Sequence[Tool], left_out: Mapping[str, int]) -> str:
+    """Return what the system prompt says about the servers' tools: their names, who wrote what, and what is missing."""
+    if not tools and not left_out:
         return ""
     lines = [_GUIDE]
+    if left_out:
+        lines.append(f"\n{_LEFT_OUT.format(servers=counted(left_out))}\n")
     for server in servers:
         own = [tool for tool in tools if tool.server == server.name]
         if not own:

@@ -18,7 +18,7 @@ from pilothouse.agent.reminders import Several
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
 from pilothouse.runs.modes import Modes
-from pilothouse.runs.planning import offered, plan, selection_of
+from pilothouse.runs.planning import most_tools, offered, plan, selection_of, tools_left_out, used_tools
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, ItemUpdated, RunUpdated, event_decoder
@@ -128,12 +128,20 @@ class ActiveRun:
         self.opened = opened
         # Found once: what changes meanwhile counts from the next message on, so that a run's prompt stays one.
         selection = selection_of(run, conversation)
-        found = await parts.toolbox.tools(
-            ToolRequest(run.conversation_id, selection, settings.working_directory, mode, opened.config.context_window)
-        )
-        refused = _place(opened.config) in parts.without_tools
-        toolset = offered(selection, opened.config, found, refused_tools=refused)
         items = await patiently(parts.feed, lambda: parts.records.history(run.conversation_id))
+        refused = _place(opened.config) in parts.without_tools
+        found = await parts.toolbox.tools(
+            ToolRequest(
+                run.conversation_id,
+                selection,
+                settings.working_directory,
+                mode,
+                opened.config.context_window,
+                most_tools(opened.config, refused_tools=refused),
+                used_tools(items),
+            )
+        )
+        toolset = offered(selection, opened.config, found, refused_tools=refused)
         journal = RunJournal(parts.records, parts.feed, run, items)
         journal.on_stale = lambda: self.stop("stale")
         self._journal = journal
@@ -141,6 +149,8 @@ class ActiveRun:
             await self._say_that_mode_ended()
         if run.options.thinking and not opened.config.supports_thinking:
             await self._tell("no_thinking", _NO_THINKING.format(opened.config.name))
+        if (told := tools_left_out(toolset, journal)) is not None:
+            await journal.write(ItemCreated(item=told))
         setting = CallSetting(
             conversation_id=run.conversation_id,
             run_id=run.id,

@@ -235,6 +235,8 @@ class ToolSet(msgspec.Struct, frozen=True):
 
     tools: tuple[Tool, ...]
     guide: str = ""
+    # How many tools of each server were left out, because there was no room for them.
+    left_out: Mapping[str, int] = {}
 
 
 class ToolRequest(msgspec.Struct, frozen=True):
@@ -245,6 +247,10 @@ class ToolRequest(msgspec.Struct, frozen=True):
     working_directory: str | None = None
     mode: Mode = "ask"
     context_window: int = 0
+    # How many tools the provider takes; None where it does not say.
+    most: int | None = None
+    # The tools that this conversation used, by the names that the model has for them.
+    used: tuple[str, ...] = ()
 
 
 class ToolSource(Protocol):

@@ -27,3 +27,5 @@ class Selection(Frozen, frozen=True):
     native_tools: NativeTools = NativeTools()
     # The built-in tools by name; None means those that fit the conversation.
     built_in: tuple[str, ...] | None = None
+    # Tools of servers, `server.tool`, that are offered before others where there is no room for all.
+    pinned: tuple[str, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pilothouse.types.access import Effect
 from pilothouse.types.authority import Mode
 from pilothouse.types.ports import Tool
@@ -42,3 +44,8 @@ def place(name: str) -> int:
 def in_mode(tool: Tool, mode: Mode) -> Tool | None:
     """Return what of a tool is offered in a mode: where nothing may be changed, only what reads."""
     return tool.limited(_READING) if mode == "read_only" else tool
+
+
+def counted(servers: Mapping[str, int]) -> str:
+    """Return how many tools of which servers, in words."""
+    return ", ".join(f"{count} of “{name}”" for name, count in servers.items())

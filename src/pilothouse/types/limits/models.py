@@ -55,6 +55,10 @@ DEFAULT_MAX_TOKENS = 4096
 DEFAULT_CONTEXT_WINDOW = 32_000
 # Above this part of the context window older turns are summarised before the next request.
 COMPACT_ABOVE = 0.85
+# How many tools a request may have, where a provider says so; who speaks the same format is held to the same.
+TOOLS_PER_REQUEST = {"openai-compatible": 128, "openai-responses": 128, "gemini": 128}
+# What of the context window the tools may take with every request; the conversation needs the rest.
+TOOLS_SHARE = 0.25
 # Without a tokenizer: the usual rule of thumb, good enough to decide when to compact.
 CHARS_PER_TOKEN = 4
 
