@@ -85,6 +85,17 @@ async def test_a_result_of_someone_else_does_not_exist(store: Store) -> None:
         assert refused.value.code == "not_found"
 
 
+async def test_a_run_gets_the_bytes_of_its_own_conversation_only(store: Store) -> None:
+    call = await a_call(store)
+    await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))
+    for index, part in enumerate(PARTS):
+        kept = await store.result_bytes(call.conversation_id, call.id, index)
+        assert kept == (part.data or part.text.encode(errors="replace"))
+    other = await a_call(store)
+    assert await store.result_bytes(other.conversation_id, call.id, 0) is None
+    assert await store.result_bytes(call.conversation_id, call.id, len(PARTS)) is None
+
+
 async def test_results_go_with_their_conversation(opened: OpenStore) -> None:
     store = opened.store
     gone, stays = await a_call(store), await a_call(store)
