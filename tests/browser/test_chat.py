@@ -106,6 +106,8 @@ async def test_thinking_is_asked_for_beside_the_message_where_the_model_can(chat
     kept = path.read_text()
     path.write_text(kept.replace('"supportsThinking": true', '"supportsThinking": false'))
     await expect(think).to_have_count(0)
+    await chat.ask("As it can")
+    assert asked()[-1] is None
     path.write_text(kept)
     await expect(think).to_have_count(1)
 

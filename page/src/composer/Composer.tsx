@@ -95,11 +95,11 @@ const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
 
 /** The box for the next message. What was not accepted stays in it. */
 export function Composer({ draftId }: { draftId: string }) {
-  const composing = useComposer(draftId);
+  const model = useApp(currentModel);
+  const composing = useComposer(draftId, model?.supportsThinking ?? false);
   const { text, images, problem, isSending, setText, addFiles, removeImage, setProblem, send } = composing;
   const isRunning = useApp((state) => activeRun(state.open) !== null);
   const enterSends = useEnterSends();
-  const model = useApp(currentModel);
   const takesImages = model?.supportsImages ?? false;
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {

@@ -24,8 +24,8 @@ export interface Composing {
   send: () => void;
 }
 
-/** What stands in the box, kept until the server has accepted it. */
-export function useComposer(draftId: string): Composing {
+/** What stands in the box, kept until the server has accepted it; of a model that cannot think nothing is asked. */
+export function useComposer(draftId: string, canThink: boolean): Composing {
   const [draft, setDraft] = useState<Draft>(() => loadDraft(draftId));
   const [images, setImages] = useState<Attachment[]>(() => keptImages.get(draftId) ?? []);
   const [problem, setProblem] = useState<string | null>(null);
@@ -78,7 +78,7 @@ export function useComposer(draftId: string): Composing {
     if (latest.current.draft.text === text) keep({ text, key });
     try {
       const images = sent.images.map(({ mediaType, data }) => ({ mediaType, data }));
-      accepted(await sendMessage({ text, images, key, thinking }), sent);
+      accepted(await sendMessage({ text, images, key, thinking: canThink ? thinking : null }), sent);
     } catch (error) {
       setProblem(`Not sent; your message is still here. ${errorText(error)}`);
     }
