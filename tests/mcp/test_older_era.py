@@ -151,3 +151,12 @@ async def test_the_same_words_in_the_handshake_era_are_an_ordinary_failure(hoste
     said = "elicitation via server-initiated requests is unavailable"
     await hosted.tools_when_known("scripted.fail")
     assert failure(await hosted.call("scripted.fail", {"message": said}))[1].endswith(said)
+
+
+@pytest.mark.parametrize("wanted", ["sampling/createMessage", "roots/list"])
+async def test_what_is_offered_in_neither_era_changes_none(hosted: Hosted, scripted: Scripted, wanted: str) -> None:
+    await hosted.add(scripted("--era", "modern"))
+    said = f"Cannot send '{wanted}': this transport context has no back-channel for server-initiated requests."
+    await hosted.tools_when_known("scripted.fail")
+    assert failure(await hosted.call("scripted.fail", {"message": said}))[0] == "TOOL_ERROR"
+    assert (await hosted.view("Scripted")).protocol_note == ""

@@ -126,19 +126,20 @@ class Hosted:
         conversation: str = "c1",
         resumed: Resumed | None = None,
         progress: Progress | None = None,
+        folder: str | None = None,
     ) -> ToolOutput | ToolPaused:
         """Call a tool as the agent does."""
         tool = (await self.tools())[name]
-        return await tool.execute(arguments or {}, context(conversation, resumed), progress or Progress())
+        return await tool.execute(arguments or {}, context(conversation, resumed, folder), progress or Progress())
 
 
-def context(conversation: str = "c1", resumed: Resumed | None = None) -> CallContext:
+def context(conversation: str = "c1", resumed: Resumed | None = None, folder: str | None = None) -> CallContext:
     """Return what a tool knows about a call."""
     return CallContext(
         conversation_id=conversation,
         run_id="r1",
         call_id="i1",
-        working_directory=None,
+        working_directory=folder,
         earlier_calls=(),
         unattended=False,
         resumed=resumed,

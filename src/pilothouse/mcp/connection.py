@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.roots import SharedFolders
 from pilothouse.mcp.troubles import NoRoom, is_hopeless
 from pilothouse.types import limits
 from pilothouse.types.servers import ProcessFacts, ServerState
@@ -27,6 +28,8 @@ class Connection:
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self.session: Session | None = None
+        # Of those who call over it.
+        self.folders = SharedFolders()
         self.state: ServerState = "idle"
         self.restarts = 0
         self.connected_at: float | None = None

@@ -61,7 +61,10 @@ class Client(msgspec.Struct, frozen=True):
 
     def capabilities(self, version: str) -> JsonObject:
         """Return what we offer to a server that speaks this version."""
-        offered: JsonObject = {"roots": {}} if self.roots else {}
+        offered: JsonObject = {}
+        if self.roots:
+            # In the modern era they are asked for with each call that needs them.
+            offered["roots"] = {} if version == MODERN else {"listChanged": True}
         if version >= "2025-11-25":
             offered["elicitation"] = {"form": {}, "url": {}}
         elif version == "2025-06-18":

@@ -17,11 +17,12 @@ from pilothouse import __version__
 from pilothouse.mcp.channel import Access, ChannelError
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.consent import Agreed
-from pilothouse.mcp.entries import command_of, is_address
+from pilothouse.mcp.entries import command_of
 from pilothouse.mcp.eras import ExitedOnProbe
 from pilothouse.mcp.last_words import local_failure, wrong_language
 from pilothouse.mcp.processes import Ledger, memory_of
-from pilothouse.mcp.programs import download_of, whole_path
+from pilothouse.mcp.programs import download_of
+from pilothouse.mcp.roots import may_have_roots, roots_of
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.session import Session, SessionOptions, connect
 from pilothouse.mcp.transports.stdio import Launch, Stdio
@@ -85,7 +86,8 @@ class Sessions:
     async def _connected(
         self, server: Server, connection: Connection, values: Values, agreed: Agreed | None
     ) -> Session:
-        options = _options(server, connection)
+        more_roots = await asyncio.to_thread(may_have_roots, server.entry)
+        options = _options(server, connection, more_roots=more_roots)
         if agreed is None:
             return await self._reach(server, values, options)
         try:
@@ -213,7 +215,7 @@ def _explained(
     return told
 
 
-def _options(server: Server, connection: Connection) -> SessionOptions:
+def _options(server: Server, connection: Connection, *, more_roots: bool) -> SessionOptions:
     entry, kept, history = server.entry, server.around.catalogue.kept(server.entry), server.history
     traffic, named = server.around.traffic, (server.id, server.name)
     fallback = server.around.catalogue.fallback(entry)
@@ -239,7 +241,8 @@ def _options(server: Server, connection: Connection) -> SessionOptions:
         remembered="handshake" if falls_back else None if kept.era == "auto" else kept.era,
         fallback=falls_back,
         connect_timeout=_patience(server),
-        roots=tuple(root if is_address(root) else whole_path(root).as_uri() for root in entry.config.roots),
+        roots=roots_of(entry, connection.folders.common()),
+        more_roots=more_roots,
         on_tools_changed=connection.tools_changed,
         on_log=lambda level, text: history.line("logging", level, text),
         on_garbage=garbage,

@@ -9,8 +9,6 @@ from pilothouse.types.json import JsonObject
 # What the kits that servers are made with say: FastMCP, the SDK for Python, the SDK for TypeScript.
 _ASKING = re.compile(r"server-(initiated|to-client) requests?\b", re.IGNORECASE)
 _REFUSED = re.compile(r"\b(unavailable|not available|no back-channel)\b", re.IGNORECASE)
-# Nobody offers this in either era: the older one would not help.
-_NEVER_OFFERED = "sampling/"
 # A kit's sentence stands at the beginning.
 _READ_CHARS = 2_000
 NOTE = "It asks questions by itself, which the protocol of 2026-07-28 does not have: it is spoken to in the older one."
@@ -24,18 +22,19 @@ class CannotAsk(Exception):
         self.message = message
 
 
-def check_error(message: str) -> None:
-    """Raise CannotAsk when a failure says that the server could not ask."""
+def check_error(message: str, *, roots: bool = True) -> None:
+    """Raise CannotAsk when a failure says that the server could not ask for what the older era would give it."""
     said = message[:_READ_CHARS]
-    if _ASKING.search(said) and _REFUSED.search(said) and _NEVER_OFFERED not in said:
+    offered = "sampling/" not in said and (roots or "roots/" not in said)
+    if _ASKING.search(said) and _REFUSED.search(said) and offered:
         raise CannotAsk(message)
 
 
-def check_result(result: JsonObject) -> None:
+def check_result(result: JsonObject, *, roots: bool = True) -> None:
     """Raise CannotAsk when a tool failed because its server could not ask."""
     content = result.get("content")
     if result.get("isError") is not True or not isinstance(content, list):
         return
     for block in content:
         if isinstance(block, dict) and isinstance(text := block.get("text"), str):
-            check_error(text)
+            check_error(text, roots=roots)

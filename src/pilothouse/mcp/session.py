@@ -59,8 +59,9 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     fallback: bool = False
     connect_timeout: float = limits.MCP_CONNECT
     probe_timeout: float = limits.PROBE_TIMEOUT
-    # Addresses of folders that the server is told it may work in.
+    # Addresses of folders that the server is told it may work in; more may be named later where it says so.
     roots: Sequence[str] = ()
+    more_roots: bool = False
     on_tools_changed: Callable[[], None] = _nothing
     # Level, text.
     on_log: Callable[[str, str], None] = _nothing
@@ -91,7 +92,10 @@ class Session:
 
     def __init__(self, channel: Channel, options: SessionOptions) -> None:
         self._options = options
-        self._client = Client(options.client_version, roots=bool(options.roots))
+        self._client = Client(options.client_version, roots=options.more_roots or bool(options.roots))
+        self._root_list = tuple(options.roots)
+        # Set while the server knows the newest roots; None until it asked for the first time.
+        self._roots_known: asyncio.Event | None = None
         self._peer = Peer(channel, self, options.tap)
         # The schemas of the tools, for arguments that are repeated in headers.
         self._schemas: dict[str, JsonObject] = {}
@@ -201,6 +205,21 @@ class Session:
             return await self._call({"name": name, "arguments": arguments}, on_progress)
         return await self._call(_answered({"name": name, "arguments": arguments}, state, answers), on_progress)
 
+    async def tell_roots(self, roots: Sequence[str]) -> None:
+        """Offer these folders from now on; one that looks at them is given a moment to ask for them anew."""
+        if tuple(roots) == self._root_list or not self._client.roots:
+            return
+        self._root_list = tuple(roots)
+        if self.facts.era == "modern":
+            return
+        if self._roots_known is not None:
+            self._roots_known.clear()
+        # A connection that broke meanwhile says so at the call.
+        with contextlib.suppress(TimeoutError, ChannelError):
+            await self._peer.notify("notifications/roots/list_changed")
+            if self._roots_known is not None:
+                await asyncio.wait_for(self._roots_known.wait(), limits.ROOTS_ASKED)
+
     def release(self, handle: str) -> None:
         """Give up a call that waits for the person, and tell the server."""
         held = self._held.pop(handle, None)
@@ -218,14 +237,14 @@ class Session:
                 asks = asks_of(error)
                 if not asks:
                     if self.facts.era == "modern":
-                        check_error(error.message)
+                        check_error(error.message, roots=self._client.roots)
                     raise
                 return InputRequired(asks, {REPEAT: True})
             if isinstance(result, InputRequired):
                 return result
             if result.get("resultType") != "input_required":
                 if self.facts.era == "modern":
-                    check_result(result)
+                    check_result(result, roots=self._client.roots)
                 return result
             required = self._required(result)
             if required.asks:
@@ -250,7 +269,7 @@ class Session:
             method = request.get("method") if isinstance(request, dict) else None
             if method == "elicitation/create":
                 asks.append(ask_of(name, request.get("params") or {}))
-            elif method == "roots/list" and self._options.roots:
+            elif method == "roots/list" and self._client.roots:
                 answered[name] = self._roots()
             else:
                 raise BadAnswer(f"it asks for {method}, which was not offered")
@@ -308,7 +327,7 @@ class Session:
         """Return the answer to a server's request, or None for what was not offered."""
         if method == "ping":
             return _done({})
-        if method == "roots/list" and self._options.roots:
+        if method == "roots/list" and self._client.roots:
             return _done(self._roots())
         if method == "elicitation/create" and (self._running or self._held):
             return self._elicit(params)
@@ -330,7 +349,9 @@ class Session:
             return {"action": "cancel"}
 
     def _roots(self) -> JsonObject:
-        return {"roots": [{"uri": uri} for uri in self._options.roots]}
+        self._roots_known = self._roots_known or asyncio.Event()
+        self._roots_known.set()
+        return {"roots": [{"uri": uri} for uri in self._root_list]}
 
     async def _listen(self) -> None:
         """Hear of changes for as long as the connection lasts."""

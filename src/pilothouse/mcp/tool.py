@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
 from pilothouse.mcp.pushing import CannotAsk
+from pilothouse.mcp.roots import roots_of
 from pilothouse.mcp.secrets_asked import secret_asked
 from pilothouse.mcp.signs import attended
 from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, NoRoom, patience, waiting
@@ -240,6 +241,7 @@ class _Attempt:
     async def _replied(self) -> tuple[Session, JsonObject | InputRequired]:
         """Return what the server answered, and in which session; it is busy from before it is started."""
         connection = self._connection = self._server.connection(self._context.conversation_id)
+        connection.folders.take(self._context.conversation_id, self._context.working_directory)
         is_known = connection.up and self._attempts == 1
         with connection.using():
             try:
@@ -251,6 +253,7 @@ class _Attempt:
             # A server that has come up since may have another tool under that name than the one that was looked at.
             if not is_known and (refused := _outdated(self._server, self._tool)) is not None:
                 raise _Outdated(refused)
+            await session.tell_roots(roots_of(self._server.entry, connection.folders.common()))
             return session, await self._ask(session)
 
     async def _started(self) -> Session:

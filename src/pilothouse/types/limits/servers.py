@@ -52,6 +52,8 @@ INPUT_ROUNDS = 10
 INPUT_WAIT = 0.1
 # When the stream of changes ended, it is opened again after this.
 LISTEN_AGAIN = 30.0
+# For a server that looks at its folders to ask for those that changed, before the call that needs them.
+ROOTS_ASKED = 1.0
 # Requests a server may have open with us; more are refused at once.
 SERVER_REQUESTS = 32
 
