@@ -18,8 +18,10 @@ from pilothouse.mcp.transports.detection import channel_to
 from pilothouse.mcp.transports.stdio import Launch, Stdio
 from pilothouse.mcp.transports.target import Target
 from pilothouse.types.json import JsonObject
+from pilothouse.types.servers import ServerInput
 from tests.support import real_servers
 from tests.support.listener import listening
+from tests.support.mcp_hosting import hosting, text
 
 MODERN = "2026-07-28"
 
@@ -42,7 +44,7 @@ SERVERS = {
     "everything": Known(
         argv=lambda folder: real_servers.everything(),
         version="2025-11-25",
-        tools=15,
+        tools=14,
         tool="echo",
         arguments=lambda folder: {"message": "ahoy"},
         answer="ahoy",
@@ -163,7 +165,7 @@ async def test_the_server_that_fetches_gets_what_is_on_this_machine(folder: Path
         assert "a page of ours" in said
 
 
-@pytest.mark.parametrize(("wire", "tools"), [("streamable", 15), ("sse", 15)])
+@pytest.mark.parametrize(("wire", "tools"), [("streamable", 14), ("sse", 14)])
 async def test_the_same_server_is_found_over_both_kinds_of_http(wire: str, tools: int) -> None:
     with real_servers.everything_over("sse" if wire == "sse" else "streamable") as url:
         channel = channel_to(Target(url=url))
@@ -172,3 +174,23 @@ async def test_the_same_server_is_found_over_both_kinds_of_http(wire: str, tools
             count, said = await used(session, "echo", {"message": "ahoy"})
             assert count == tools
             assert "ahoy" in said
+
+
+async def test_the_filesystem_server_works_in_the_conversations_folder_while_no_other_shares_it(
+    home: Path, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    command, *args = real_servers.filesystem(tmp_path)
+    async with hosting(home) as hosted:
+        await hosted.add(ServerInput(name="Files", command=command, args=tuple(args)))
+        await hosted.tools_when_known("files.list_allowed_directories")
+
+        async def allowed(folder: Path, conversation: str = "c1") -> str:
+            called = await hosted.call("files.list_allowed_directories", conversation=conversation, folder=str(folder))
+            return text(called).removeprefix("Allowed directories:\n")
+
+        assert [await allowed(one), await allowed(two)] == [str(one), str(two)]
+        # Two conversations in different folders: what the person agreed to, for both.
+        assert [await allowed(one, "c2"), await allowed(two)] == [str(tmp_path)] * 2

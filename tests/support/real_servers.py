@@ -41,7 +41,7 @@ def _python(name: str, *arguments: str) -> list[str]:
 
 
 def everything() -> list[str]:
-    """15 tools that try out the protocol, for a client that can ask a person."""
+    """14 tools that try out the protocol, for a client that can ask a person."""
     return _npm("@modelcontextprotocol/server-everything", "stdio")
 
 

@@ -20,6 +20,7 @@ from pilothouse.mcp.history import History
 from pilothouse.mcp.logbook import Logbook
 from pilothouse.mcp.pushing import NOTE
 from pilothouse.mcp.rooms import Rooms
+from pilothouse.mcp.roots import roots_of
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.troubles import Hopeless, NeedsConsent, needs_consent
@@ -191,17 +192,35 @@ class Server:
         """Close all its connections, side by side."""
         await asyncio.gather(*(connection.stop() for connection in (*self.connections.values(), *self._leaving)))
 
+    def connection_in(self, conversation_id: str, folder: str | None) -> Connection:
+        """Return the connection of a conversation that is about to call, and works in this folder."""
+        connection = self.connection(conversation_id)
+        connection.folders.take(conversation_id, folder)
+        session = connection.session
+        if session is None or not session.has_roots or roots_of(self.entry, connection.folders.common()):
+            return connection
+        # Some servers that are told of no folder any more go on in the last one, which is another conversation's.
+        self.history.line("host", "info", "Conversations in different folders share it: it begins anew without one.")
+        key = next(key for key, each in self.connections.items() if each is connection)
+        self._leave(key)
+        fresh = self.connections[key] = Connection(self)
+        fresh.folders = connection.folders
+        return fresh
+
+    def _leave(self, key: str) -> None:
+        """Begin nothing new on a connection; it ends with its last call."""
+        connection = self.connections.pop(key)
+        self._leaving = [*(each for each in self._leaving if each.at_work), connection]
+        connection.leave()
+
     def fall_back(self) -> bool:
         """Speak the older era from now on, since it asks by itself; return False where that cannot be."""
         catalogue = self.around.catalogue
         if self.entry.config.era == "modern" or not catalogue.fall_back(self.entry):
             return False
         modern = [key for key, each in self.connections.items() if each.session and each.session.facts.era == "modern"]
-        self._leaving = [each for each in self._leaving if each.at_work]
         for key in modern:
-            connection = self.connections.pop(key)
-            self._leaving.append(connection)
-            connection.leave()
+            self._leave(key)
         if modern:
             self.history.line("host", "info", NOTE)
             self.around.changed()

@@ -94,6 +94,8 @@ class Session:
         self._options = options
         self._client = Client(options.client_version, roots=options.more_roots or bool(options.roots))
         self._root_list = tuple(options.roots)
+        # Whether it was ever given one.
+        self.has_roots = False
         # Set while the server knows the newest roots; None until it asked for the first time.
         self._roots_known: asyncio.Event | None = None
         self._peer = Peer(channel, self, options.tap)
@@ -218,7 +220,11 @@ class Session:
         with contextlib.suppress(TimeoutError, ChannelError):
             await self._peer.notify("notifications/roots/list_changed")
             if self._roots_known is not None:
-                await asyncio.wait_for(self._roots_known.wait(), limits.ROOTS_ASKED)
+                async with asyncio.timeout(limits.ROOTS_ASKED):
+                    await self._roots_known.wait()
+                    await self.ping()
+                # What it was told it looks up on its disk first.
+                await asyncio.sleep(limits.ROOTS_TAKEN)
 
     def release(self, handle: str) -> None:
         """Give up a call that waits for the person, and tell the server."""
@@ -351,6 +357,7 @@ class Session:
     def _roots(self) -> JsonObject:
         self._roots_known = self._roots_known or asyncio.Event()
         self._roots_known.set()
+        self.has_roots = self.has_roots or bool(self._root_list)
         return {"roots": [{"uri": uri} for uri in self._root_list]}
 
     async def _listen(self) -> None:

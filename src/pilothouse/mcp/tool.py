@@ -240,8 +240,9 @@ class _Attempt:
 
     async def _replied(self) -> tuple[Session, JsonObject | InputRequired]:
         """Return what the server answered, and in which session; it is busy from before it is started."""
-        connection = self._connection = self._server.connection(self._context.conversation_id)
-        connection.folders.take(self._context.conversation_id, self._context.working_directory)
+        context = self._context
+        connection = self._server.connection_in(context.conversation_id, context.working_directory)
+        self._connection = connection
         is_known = connection.up and self._attempts == 1
         with connection.using():
             try:

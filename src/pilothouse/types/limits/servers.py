@@ -54,6 +54,8 @@ INPUT_WAIT = 0.1
 LISTEN_AGAIN = 30.0
 # For a server that looks at its folders to ask for those that changed, before the call that needs them.
 ROOTS_ASKED = 1.0
+# For it to take them up: a look at each folder.
+ROOTS_TAKEN = 0.05
 # Requests a server may have open with us; more are refused at once.
 SERVER_REQUESTS = 32
 
