@@ -93,6 +93,14 @@ async def test_a_question_with_an_address_needs_no_content(home: Path) -> None:
         assert await reply(chat, question, "accept") == "completed"
 
 
+async def test_a_form_without_fields_needs_no_content(home: Path) -> None:
+    async with chatting(home, BOOK) as chat:
+        Shop((Ask(id="again", kind="form", message="Make the call again?"),)).give(chat)
+        assert await reply(chat, await begin(chat), "accept") == "completed"
+        [call] = await chat.items("tool_call")
+        assert call.text == "Emma {'again': {'action': 'accept', 'content': {}}}"
+
+
 async def test_a_server_may_ask_several_things_and_then_more(home: Path) -> None:
     first = (EMAIL, Ask(id="sure", kind="form", message="Sure?", schema={"type": "object"}))
     async with chatting(home, BOOK) as chat:

@@ -197,7 +197,7 @@ def ask(question: Item, call: Item | None, aside: Terminal) -> None:
 def how_to_answer(question: Item, aside: Terminal) -> None:
     """Print the commands that answer a question, each with what it means."""
     choices = question.data.get("choices") or ()
-    form = question.data.get("mode") == "form"
+    form = question.data.get("mode") == "form" and (question.data.get("schema") or {}).get("properties")
     typed = [f"{one['id']} --content '{{…}}'" if form and one["id"] == "accept" else str(one["id"]) for one in choices]
     widest = max(map(len, typed), default=0)
     for words, choice in zip(typed, choices, strict=True):

@@ -70,6 +70,9 @@ async def _content(question: Item, body: Answer) -> JsonObject:
 
 
 async def _filled_in(question: Item, content: JsonObject | None) -> JsonObject:
+    if content is None and not (question.data.get("schema") or {}).get("properties"):
+        # A question with no fields is answered by the choice alone.
+        content = {}
     if content is None:
         raise PilothouseError("bad_request", "The form is not filled in.", fix="Send its fields as `content`.")
     wrong = await complaint(question.data.get("schema") or {}, content, len(encode(content)), "field")
