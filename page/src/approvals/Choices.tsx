@@ -4,6 +4,7 @@ import type { Answer } from "../api/types";
 import { inWords, type Pattern } from "../policy/pattern";
 import { PatternFields } from "../policy/PatternFields";
 import { ChevronDownIcon } from "../shell/icons";
+import { Said } from "../shell/Said";
 import { AgreeButton } from "./AgreeButton";
 import classes from "./Approvals.module.css";
 import { always, denied, durations, forAWhile, inTime, once, type Duration } from "./choices";
@@ -88,7 +89,9 @@ function Always({ proposal, isSending, onAllow, onCancel }: AlwaysProps) {
           Back
         </Button>
       </div>
-      <p className={classes.hint}>The rule is kept for all conversations; Settings, Permissions shows and removes it.</p>
+      <p className={classes.hint}>
+        <Said text="The rule is kept for all conversations; Settings, Permissions shows and removes it." />
+      </p>
     </div>
   );
 }

@@ -1,9 +1,8 @@
 import { Button } from "@mantine/core";
-import { useEffect } from "react";
 import { Composer } from "../composer/Composer";
-import { titleOf } from "../conversations/ConversationRow";
 import shell from "../shell/App.module.css";
 import { navigate, useRoute } from "../shell/router";
+import { ServerGone } from "../shell/ServerGone";
 import { Loading } from "../shell/Standstill";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
@@ -21,13 +20,6 @@ function Missing({ message }: { message: string }) {
   );
 }
 
-function useTitle(): void {
-  const title = useApp((state) => (state.open ? titleOf(state.open.conversation) : null));
-  useEffect(() => {
-    document.title = title ? `${title} · Pilothouse` : "Pilothouse";
-  }, [title]);
-}
-
 /** The conversation of the address: its timeline and the box for the next message. */
 export function Chat({ itemId }: { itemId: string | null }) {
   const route = useRoute();
@@ -36,7 +28,6 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
-  useTitle();
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
@@ -47,6 +38,7 @@ export function Chat({ itemId }: { itemId: string | null }) {
       ) : (
         <EmptyState />
       )}
+      <ServerGone />
       <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />
     </div>
   );

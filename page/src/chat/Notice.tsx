@@ -1,5 +1,6 @@
 import type { Item } from "../api/types";
 import { InfoIcon, WarningIcon } from "../shell/icons";
+import { Said } from "../shell/Said";
 import classes from "./Chat.module.css";
 import { text, untilOf } from "./data";
 import { useNow } from "./Elapsed";
@@ -16,16 +17,20 @@ function Countdown({ until }: { until: number }) {
 /** Return a provider's words as a sentence that another can follow. */
 const sentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`);
 
-/** A sentence about what happens: a wait, a limit, a repetition. */
+/** A sentence about what happens: a wait, a limit, a repetition.
+ *
+ * That something is tried again counts while it is awaited: after that the answer is there, or its failure says why.
+ */
 export function Notice({ item }: { item: Item }) {
   const level = text(item.data.level) || "info";
   const until = untilOf(item);
   const isOpen = item.status === "waiting" || item.status === "streaming";
+  if (!isOpen && item.data.code === "retrying") return null;
   return (
     <p className={classes.notice} data-level={level} role={isOpen ? "status" : undefined}>
       {level === "info" ? <InfoIcon size={15} /> : <WarningIcon size={15} />}
       <span>
-        {sentence(item.text)}
+        <Said text={sentence(item.text)} />
         {isOpen && until !== null && <Countdown until={until} />}
       </span>
     </p>

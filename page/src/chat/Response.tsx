@@ -27,7 +27,7 @@ function Footer({ item, isTheEnd }: { item: Item; isTheEnd: boolean }) {
   const name = useApp((state) => state.models.models.find((model) => model.id === id)?.name ?? id);
   const facts = usageFacts(usageOf(item));
   return (
-    <div className={classes.footer} data-shown={isTheEnd || undefined}>
+    <div className={classes.footer} data-quiet data-shown={isTheEnd || undefined}>
       <CopyButton value={item.text} label="Copy answer" />
       <span>{[name, ...facts].filter(Boolean).join(" · ")}</span>
     </div>
@@ -46,8 +46,13 @@ export function Response({ item }: { item: Item }) {
   if (isCutOff(item) && (!item.text || !isTheEnd)) {
     if (!item.text) return null;
     return (
-      <Fold summary={`An attempt broke off. ${errorOf(item)}`}>
-        {() => <Prose text={item.text} isStreaming={false} />}
+      <Fold summary="An attempt broke off">
+        {() => (
+          <>
+            <Prose text={item.text} isStreaming={false} />
+            <p className={classes.quiet}>{errorOf(item)}</p>
+          </>
+        )}
       </Fold>
     );
   }

@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import type { Run } from "../api/types";
 import { RetryIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { Said } from "../shell/Said";
 import classes from "./Chat.module.css";
 
 function Resume({ run, label }: { run: Run; label: string }) {
@@ -50,8 +51,10 @@ export function RunEnd({ run, isLatest }: { run: Run; isLatest: boolean }) {
   return (
     <div className={classes.runEnd} data-tone="bad" role="alert">
       <span>
-        <strong>{run.error?.message || "The answer failed."}</strong>
-        {run.error?.fix && ` ${run.error.fix}`}
+        <strong>
+          <Said text={run.error?.message || "The answer failed."} />
+        </strong>{" "}
+        <Said text={run.error?.fix ?? ""} />
       </span>
       {isLatest && <Resume run={run} label="Try again" />}
     </div>

@@ -5,6 +5,7 @@ import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../she
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
 import { ModeSelector } from "../shell/ModeSelector";
+import { Said } from "../shell/Said";
 import { stopRun } from "../store/actions";
 import { activeRun } from "../store/conversation";
 import { settingsNow } from "../store/settings";
@@ -142,7 +143,7 @@ export function Composer({ draftId }: { draftId: string }) {
     >
       {problem && (
         <p className={classes.problem} role="alert">
-          {problem}
+          <Said text={problem} />
         </p>
       )}
       <div className={classes.box}>

@@ -1,5 +1,6 @@
 import { useRef, useState } from "react";
 import { errorText } from "../api/client";
+import { stillToSay } from "../shell/messages";
 import { sendMessage } from "../store/actions";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
@@ -80,7 +81,7 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
       const images = sent.images.map(({ mediaType, data }) => ({ mediaType, data }));
       accepted(await sendMessage({ text, images, key, thinking: canThink ? thinking : null }), sent);
     } catch (error) {
-      setProblem(`Not sent; your message is still here. ${errorText(error)}`);
+      setProblem(`Not sent; your message is still here. ${stillToSay(error)}`.trim());
     }
   };
   const send = () => {

@@ -97,7 +97,7 @@ export function CodeBlock({ language, code, isOpen }: CodeBlockProps) {
   const drawn = usePieces(useSpans(language, code, isOpen));
   return (
     <figure className={classes.code}>
-      <figcaption className={classes.codeHead}>
+      <figcaption className={classes.codeHead} data-quiet>
         <span>{language || "text"}</span>
         <CopyButton value={code} label="Copy code" />
       </figcaption>

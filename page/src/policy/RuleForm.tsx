@@ -5,7 +5,7 @@ import { authority, type PolicyView, type Rule, type Verdict } from "../api/auth
 import { errorText } from "../api/client";
 import { focusError } from "../forms/focusError";
 import { useKept } from "../servers/useKept";
-import { Failure } from "../settings/Warning";
+import { DialogFoot } from "../shell/DialogFoot";
 import { PatternFields } from "./PatternFields";
 import classes from "./Policy.module.css";
 import { Replay } from "./Replay";
@@ -116,15 +116,14 @@ function Fields({ first, rules, onKept, onClose }: FieldsProps) {
         onChange={(notMatch) => edit({ notMatch })}
       />
       <Replay rules={() => withRule(rules, ruleOf(draft, rules))} />
-      <Failure message={problemOf("form") ?? ""} />
-      <div className={classes.formActions}>
+      <DialogFoot problem={problemOf("form") ?? ""}>
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
         <Button type="submit" loading={isBusy} disabled={!draft.pattern.tool}>
           Save
         </Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

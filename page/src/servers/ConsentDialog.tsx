@@ -3,7 +3,8 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useState } from "react";
 import { api, errorText } from "../api/client";
 import type { Consent, ServerView } from "../api/types";
-import { Failure, Warning } from "../settings/Warning";
+import { Warning } from "../settings/Warning";
+import { DialogFoot } from "../shell/DialogFoot";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
 import { Plain } from "./Plain";
@@ -77,16 +78,14 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
       <Sentences title="Changed since you agreed" lines={consent.changes} />
       <Sentences title="Look twice" lines={consent.warnings} />
       <Command consent={consent} />
-      <Failure message={problem} />
-      <div className={classes.actions}>
-        <span className={classes.space} />
+      <DialogFoot problem={problem}>
         <Button variant="default" data-autofocus onClick={onClose}>
           Not now
         </Button>
         <Button loading={isBusy} onClick={agree}>
           Start this server
         </Button>
-      </div>
+      </DialogFoot>
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { Button, FileButton, Modal, Textarea } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { ImportQuestion, ImportReport } from "../api/types";
-import { Failure } from "../settings/Warning";
+import { DialogFoot, Space } from "../shell/DialogFoot";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
 import { ImportQuestions, type Answers } from "./ImportQuestions";
@@ -79,8 +79,7 @@ function Import({ onClose, onLook }: ImportProps) {
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <Failure message={problem} />
-      <div className={classes.actions}>
+      <DialogFoot problem={problem}>
         <FileButton accept=".json,.jsonc,application/json" onChange={(file) => void take(file)}>
           {(props) => (
             <Button {...props} variant="default">
@@ -89,14 +88,14 @@ function Import({ onClose, onLook }: ImportProps) {
           )}
         </FileButton>
         {origin && <span className={classes.quiet}>{origin}</span>}
-        <span className={classes.space} />
+        <Space />
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
         <Button type="submit" loading={isBusy}>
           Import
         </Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

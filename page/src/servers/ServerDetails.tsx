@@ -68,7 +68,7 @@ function Trouble({ server }: { server: ServerView }) {
       <WarningIcon size={15} />
       <span>
         {server.state === "connected" && "Last error: "}
-        {server.lastError} <Said text={server.fix} />
+        <Said text={server.lastError} /> <Said text={server.fix} />
       </span>
     </p>
   );
@@ -97,7 +97,8 @@ function useTest(id: string) {
   return { isTesting, result, test };
 }
 
-function TestWords({ isTesting, result }: Omit<ReturnType<typeof useTest>, "test">) {
+function TestWords({ isTesting, result, known }: Omit<ReturnType<typeof useTest>, "test"> & { known: string }) {
+  const isSame = result?.message === known;
   return (
     <span role="status" className={classes.test} data-ok={result?.ok}>
       {isTesting && "Connecting…"}
@@ -105,7 +106,7 @@ function TestWords({ isTesting, result }: Omit<ReturnType<typeof useTest>, "test
         <>
           {result.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
           <span>
-            {result.message} <Said text={result.fix} />
+            {isSame ? "It failed, as said above." : <Said text={`${result.message} ${result.fix}`} />}
           </span>
         </>
       )}
@@ -168,7 +169,7 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
             Test
           </Button>
         )}
-        <TestWords isTesting={isTesting} result={result} />
+        <TestWords isTesting={isTesting} result={result} known={server.lastError} />
       </div>
     </div>
   );

@@ -4,7 +4,7 @@ import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerView } from "../api/types";
 import { focusError } from "../forms/focusError";
-import { Failure } from "../settings/Warning";
+import { DialogFoot } from "../shell/DialogFoot";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
 import { check, draftOf, newDraft, toInput, type DraftErrors, type ServerDraft } from "./serverDraft";
@@ -58,16 +58,14 @@ function Form(props: FormProps) {
     <form ref={form} onSubmit={submit} noValidate autoComplete="off" className={classes.stack}>
       <ServerFields draft={draft} errors={errors} onChange={change} />
       {needsNothing && <p className={classes.lead}>No authentication required.</p>}
-      <Failure message={problem} />
-      <div className={classes.actions}>
-        <span className={classes.space} />
+      <DialogFoot problem={problem}>
         <Button variant="default" onClick={props.onClose}>
           Cancel
         </Button>
         <Button type="submit" loading={isSaving}>
           {draft.id ? "Save" : "Add"}
         </Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

@@ -46,7 +46,7 @@ function Row(props: ServerRowProps) {
         <Enabled {...props} />
         <Tooltip
           label={server.lastError}
-          disabled={!server.lastError}
+          disabled={!server.lastError || isSelected}
           multiline
           maw={420}
           events={{ hover: true, focus: true, touch: false }}

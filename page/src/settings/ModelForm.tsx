@@ -4,12 +4,11 @@ import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { Catalogue, FoundModel, ModelTest, ModelView } from "../api/types";
 import { focusError } from "../forms/focusError";
+import { DialogFoot, Space } from "../shell/DialogFoot";
 import { addModel, changeModels } from "./actions";
 import { check, draftOf, newDraft, suggestions, toInput, type DraftErrors, type ModelDraft } from "./modelDraft";
 import { ModelFields } from "./ModelFields";
-import classes from "./Settings.module.css";
 import { TestResult } from "./TestResult";
-import { Failure } from "./Warning";
 
 interface FormProps {
   model: ModelView | "new";
@@ -79,20 +78,21 @@ function Form(props: FormProps) {
         names={suggestions(draft, catalogue, found)}
         onChange={change}
       />
-      <Failure message={progress.problem} />
-      <TestResult isTesting={progress.doing === "testing"} result={progress.result} />
-      <div className={classes.formActions}>
+      <DialogFoot
+        problem={progress.problem}
+        said={<TestResult isTesting={progress.doing === "testing"} result={progress.result} />}
+      >
         <Button variant="default" loading={progress.doing === "testing"} onClick={test}>
           Test
         </Button>
-        <span className={classes.space} />
+        <Space />
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
         <Button type="submit" loading={progress.doing === "saving"}>
           {draft.id ? "Save" : "Add"}
         </Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

@@ -3,11 +3,11 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useRef, useState, type FormEvent } from "react";
 import { errorText } from "../api/client";
 import type { ConfigView, ConversationSettings, Profile } from "../api/types";
+import { DialogFoot } from "../shell/DialogFoot";
 import { getState, useApp } from "../store/store";
 import { changeConfig } from "./actions";
 import { withProfile } from "./profiles";
 import classes from "./Settings.module.css";
-import { Failure } from "./Warning";
 
 const numberOrDefault = (value: string | number) => (value === "" ? null : Number(value));
 const thinkingOf = { default: null, on: true, off: false } as const;
@@ -132,14 +132,12 @@ function Form({ profile, config, onClose, onSaved }: FormProps) {
           onChange={(change) => setDraft((now) => ({ ...now, settings: { ...now.settings, ...change } }))}
         />
       </div>
-      <Failure message={problem} />
-      <div className={classes.formActions}>
-        <span className={classes.space} />
+      <DialogFoot problem={problem}>
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
         <Button type="submit">{profile.id ? "Save" : "Add"}</Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

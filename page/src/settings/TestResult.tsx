@@ -1,5 +1,6 @@
 import type { ModelTest } from "../api/types";
 import { CheckIcon, CrossCircleIcon } from "../shell/icons";
+import { Said } from "../shell/Said";
 import classes from "./Settings.module.css";
 
 /** What a test of a model gave, in one sentence; it is read out when it comes. */
@@ -10,7 +11,7 @@ export function TestResult({ isTesting, result }: { isTesting: boolean; result: 
       {!isTesting && result && (
         <>
           {result.ok ? <CheckIcon size={16} /> : <CrossCircleIcon size={16} />}
-          <span>{result.message}</span>
+          <span><Said text={result.message} /></span>
         </>
       )}
     </span>

@@ -2,6 +2,7 @@ import { Alert } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { FileProblem } from "../api/types";
 import { WarningIcon } from "../shell/icons";
+import { Said } from "../shell/Said";
 import classes from "./Settings.module.css";
 
 const parts = {
@@ -25,7 +26,7 @@ export function Failure({ message }: { message: string }) {
   if (!message) return null;
   return (
     <Alert role="alert" data-bad classNames={parts}>
-      {message}
+      <Said text={message} />
     </Alert>
   );
 }

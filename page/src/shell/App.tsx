@@ -15,10 +15,12 @@ import classes from "./App.module.css";
 import { handleKey, useCommands, type Command } from "./commands";
 import { tell } from "./messages";
 import { currentRoute, navigate, onRoute, roomPath, settingsPath, useRoute, waitingPath } from "./router";
+import { ServerGone } from "./ServerGone";
 import { ServerNotice } from "./ServerNotice";
 import { Shortcuts } from "./Shortcuts";
 import { Failed, Loading, SignedOut } from "./Standstill";
 import { hasDraft, sendDraft, startNew } from "./start";
+import { useTab } from "./useTab";
 
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
@@ -103,6 +105,7 @@ function Page() {
   const [opened, setOpened] = useState<Opened>(null);
   const close = () => setOpened(null);
   useGlobalCommands(setOpened, isNarrow);
+  useTab();
   useEffect(() => onRoute(() => setOpened(null)), []);
   return (
     <div className={classes.page}>
@@ -118,16 +121,19 @@ function Page() {
         <AppBar onMenu={isNarrow ? () => setOpened("list") : null} />
         <ServerNotice />
         <AutoApproveBanner />
-        <main id="main" className={classes.main} tabIndex={-1}>
-          <Suspense fallback={<Loading />}>
-            {route.page === "settings" && <Settings tab={route.tab} />}
-            {route.page === "waiting" && <WaitingRoom />}
-            {route.page === "room" && <Rooms room={route.room} />}
-            {route.page === "chat" && <Chat itemId={route.itemId} />}
-          </Suspense>
-        </main>
+        {route.page !== "chat" && <ServerGone />}
+        <div className={classes.below}>
+          <main id="main" className={classes.main} tabIndex={-1}>
+            <Suspense fallback={<Loading />}>
+              {route.page === "settings" && <Settings tab={route.tab} />}
+              {route.page === "waiting" && <WaitingRoom />}
+              {route.page === "room" && <Rooms room={route.room} />}
+              {route.page === "chat" && <Chat itemId={route.itemId} />}
+            </Suspense>
+          </main>
+          {route.page === "chat" && <Panel />}
+        </div>
       </div>
-      {route.page === "chat" && <Panel />}
       {isNarrow && (
         <Drawer.Root opened={opened === "list" || opened === "search"} onClose={close} size={300} padding={0}>
           <Drawer.Overlay />

@@ -59,16 +59,21 @@ export function AppBar({ onMenu }: { onMenu: (() => void) | null }) {
       )}
       <ModelSelector />
       <span className={classes.space} />
-      {route.page === "chat" && <WorkingFolder />}
       <ConnectionState />
-      {route.page === "chat" && <ChatSettings />}
+      {route.page === "chat" && (
+        <>
+          <WorkingFolder />
+          <ChatSettings />
+          <PanelButton />
+        </>
+      )}
+      {/* What is on every page stands at the edge, where it keeps its place from one page to the next. */}
       <ColorScheme />
       <Tooltip label="Settings">
         <ActionIcon size="lg" aria-label="Settings" onClick={() => navigate(settingsPath("general"))}>
           <GearIcon />
         </ActionIcon>
       </Tooltip>
-      {route.page === "chat" && <PanelButton />}
     </header>
   );
 }

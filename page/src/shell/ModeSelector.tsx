@@ -7,6 +7,7 @@ import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { CheckIcon, ChevronDownIcon } from "./icons";
 import { tell } from "./messages";
+import { DialogFoot } from "./DialogFoot";
 import classes from "./Mode.module.css";
 
 /** Return the mode in force here; it is looked at again as time goes by, because one of them ends by itself. */
@@ -35,14 +36,14 @@ function ConfirmAutoApprove({ opened, onClose }: { opened: boolean; onClose: () 
         <li>It ends when you stop it, when Pilothouse restarts, and after eight hours.</li>
         <li>It is for this conversation only, and is shown above it all the time.</li>
       </ul>
-      <div className={classes.confirm}>
+      <DialogFoot>
         <Button variant="default" data-autofocus onClick={onClose}>
           Keep asking
         </Button>
         <Button color="orange" className={classes.auto} onClick={confirm}>
           Switch on Auto-approve
         </Button>
-      </div>
+      </DialogFoot>
     </Modal>
   );
 }

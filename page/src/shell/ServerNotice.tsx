@@ -3,6 +3,7 @@ import type { FileProblem } from "../api/types";
 import { setState, useApp } from "../store/store";
 import classes from "./App.module.css";
 import { useRoute, type SettingsTab } from "./router";
+import { Said } from "./Said";
 
 interface FileNoticeProps {
   problem: FileProblem | null | undefined;
@@ -32,7 +33,7 @@ export function ServerNotice() {
     <div role="status">
       {notice && (
         <Group className={classes.notice} data-level={notice.level} wrap="nowrap" justify="space-between">
-          <span>{notice.message}</span>
+          <span><Said text={notice.message} /></span>
           <CloseButton size="sm" aria-label="Dismiss" onClick={() => setState({ notice: null })} />
         </Group>
       )}

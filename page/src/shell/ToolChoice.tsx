@@ -43,7 +43,7 @@ function Tools({ server, what, pinned, onChoose, onPin }: ServerChoiceProps) {
   if (!tools.length) {
     return (
       <p className={classes.note}>
-        {server.lastError || "No tools are known of this server yet."} <Said text={server.fix} />
+        <Said text={server.lastError || "No tools are known of this server yet."} /> <Said text={server.fix} />
       </p>
     );
   }
@@ -122,7 +122,7 @@ export function ToolChoice({ selection, onChange }: { selection: Selection | nul
   return (
     <fieldset className={classes.choice}>
       <legend>Tools of MCP servers</legend>
-      {servers.length === 0 && <p className={classes.note}>No MCP server is set up; Settings, MCP adds one.</p>}
+      {servers.length === 0 && <p className={classes.note}><Said text="No MCP server is set up; Settings, MCP adds one." /></p>}
       <LeftOut />
       <ul className={classes.list}>
         {servers.map((server) => (

@@ -1,5 +1,6 @@
 import { notifications } from "@mantine/notifications";
 import type { ServerList } from "../api/types";
+import { currentRoute } from "../shell/router";
 import { setState, type ServerNotice } from "./store";
 
 /** Take over what is new and keep what is the same, so that only rows that changed are drawn again. */
@@ -36,7 +37,14 @@ export const isAboutServer = ({ code }: ServerNotice): boolean => code.startsWit
 
 const colors = { info: "sea", warning: "yellow", error: "red" } as const;
 
-/** Show a notice at the edge of the page for a while. */
+/** Tell whether the page shows how each server is. */
+function showsServers(): boolean {
+  const route = currentRoute();
+  return (route.page === "settings" && route.tab === "mcp") || (route.page === "room" && route.room === "status");
+}
+
+/** Show a notice at the edge of the page for a while; where the servers are listed, their rows say it. */
 export function toast({ level, message }: ServerNotice): void {
+  if (showsServers()) return;
   notifications.show({ color: colors[level], message, autoClose: 8_000 });
 }

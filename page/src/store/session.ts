@@ -22,6 +22,9 @@ const socket = new FeedSocket({
   isOnline: () => navigator.onLine,
 });
 
+/** Connect now, without waiting for the next try. */
+export const reconnect = () => socket.connect();
+
 /** Put a conversation in its place in the list, or take it out when it was deleted. */
 export function listed(list: readonly Conversation[], changed: Conversation): Conversation[] {
   const others = list.filter((conversation) => conversation.id !== changed.id);

@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import classes from "./App.module.css";
+import { navigate, settingsPath, settingsTabs, type SettingsTab } from "./router";
+
+/** A link to another place of the page; with a modifier it is the browser's. */
+export function PageLink({ path, children }: { path: string; children: ReactNode }) {
+  return (
+    <a
+      className={classes.link}
+      href={path}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        navigate(path);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+const PLACES = /(Settings, (?:General|Models|MCP|Permissions|Terminal)\b)/;
+
+/** Return the tab of the settings that words such as "Settings, Models" name. */
+export function placeNamed(words: string): SettingsTab | null {
+  if (!PLACES.test(words)) return null;
+  return settingsTabs.find((tab) => words.toLowerCase() === `settings, ${tab}`) ?? null;
+}
+
+/** Return a text with the places of the page that it names as links to them. */
+export function withLinks(text: string): ReactNode {
+  const pieces = text.split(PLACES);
+  if (pieces.length === 1) return text;
+  return pieces.map((piece, at) => {
+    const tab = placeNamed(piece);
+    return tab ? (
+      <PageLink key={at} path={settingsPath(tab)}>
+        {piece}
+      </PageLink>
+    ) : (
+      piece
+    );
+  });
+}
