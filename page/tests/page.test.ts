@@ -6,7 +6,8 @@ import { phaseText } from "../src/calls/phases";
 import { seconds } from "../src/chat/words";
 import { loadDraft, newKey, saveDraft } from "../src/composer/drafts";
 import { byDay, dayName } from "../src/conversations/days";
-import { marked } from "../src/conversations/SearchHits";
+import type { SearchHit } from "../src/api/types";
+import { grouped, marked } from "../src/conversations/SearchHits";
 import { matches } from "../src/shell/commands";
 import { parseRoute } from "../src/shell/router";
 import { aConversation, anItem, aRun } from "./records";
@@ -166,5 +167,27 @@ describe("rows", () => {
     );
     expect(rows.map((row) => row.key)).toEqual(["i_0", "i_1", "end-r_1", "i_2", "end-r_2"]);
     expect(rows.filter((row) => row.kind === "end").map((row) => row.isLatest)).toEqual([false, true]);
+  });
+});
+
+describe("what a search found", () => {
+  const hit = (conversationId: string, itemId: string | null, foundHere: number): SearchHit => ({
+    conversationId,
+    itemId,
+    title: `Title ${conversationId}`,
+    kind: itemId ? "response" : "title",
+    snippet: "tide",
+    ranges: [{ start: 0, end: 4 }],
+    at: 0,
+    foundHere,
+  });
+
+  it("names a conversation once, its title apart from its hits, and says how many are left", () => {
+    const groups = grouped([hit("a", "1", 5), hit("b", null, 1), hit("a", null, 5), hit("a", "2", 5)]);
+    expect(groups.map(({ title, hits, left }) => [title, hits.map(({ itemId }) => itemId), left])).toEqual([
+      ["Title a", ["1", "2"], 2],
+      ["Title b", [], 0],
+    ]);
+    expect(groups.map(({ titleHit }) => titleHit !== null)).toEqual([true, true]);
   });
 });

@@ -389,7 +389,7 @@ async def test_a_rate_limit_counts_down_and_then_goes_on(chat: Chat, studio: Stu
 async def test_an_attempt_that_broke_off_is_one_quiet_line(chat: Chat, studio: Studio) -> None:
     studio.script([{"fault": "cut", "after": 1, "times": 1}, "A first try. ", "The whole answer."])
     await chat.ask("Cut")
-    line = chat.fold("An attempt broke off.")
+    line = chat.fold("An attempt broke off")
     await expect(line).to_have_count(1)
     await expect(chat.answers).to_have_count(1)
     await expect(chat.answers.last).to_contain_text("The whole answer.")

@@ -154,6 +154,31 @@ async def test_search_marks_its_hits_and_leads_to_the_message(chat: Chat, studio
     await expect(search).to_have_value("")
 
 
+async def test_search_names_a_conversation_once_in_plain_words_and_finds_what_tools_gave(
+    chat: Chat, studio: Studio
+) -> None:
+    studio.script(
+        [{"call": "think", "arguments": {"thoughts": "a quincunx of buoys"}}],
+        "The **quincunx** is `there`, says [the chart](https://example.com/chart).",
+    )
+    await chat.ask("Where is the quincunx?")
+    await chat.page.get_by_role("searchbox", name="Search conversations").fill("quincunx")
+    results = chat.page.get_by_role("navigation", name="Search results")
+    await expect(results.get_by_role("listitem")).to_have_count(1)
+    await expect(results.get_by_role("link")).to_have_text(
+        [
+            "Where is the quincunx?",
+            re.compile("Where is the quincunx|The quincunx is there, says the chart."),
+            re.compile("Where is the quincunx|The quincunx is there, says the chart."),
+        ]
+    )
+    await expect(results.locator("mark")).to_have_text(["quincunx"] * 3)
+    await chat.page.get_by_role("searchbox", name="Search conversations").fill("of buoys")
+    await results.get_by_role("link", name="a quincunx of buoys").click()
+    await expect(chat.page.locator("[data-target]")).to_contain_text("think")
+    await chat.page.get_by_role("searchbox", name="Search conversations").fill("")
+
+
 @pytest.mark.case("CHT-03")
 async def test_a_search_without_a_hit_says_so(chat: Chat) -> None:
     await chat.page.keyboard.press("Control+/")

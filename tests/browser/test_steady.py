@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, FloatRect, Locator, Page, expect
 
 from tests.browser.desk import add_server, wait_until_connected
 from tests.browser.rooms import command
@@ -56,7 +56,8 @@ TARGETS = """() => {
         const high = Math.max(...boxes.map(box => box.bottom)) - Math.min(...boxes.map(box => box.top))
         // Half a pixel is lost to rounding.
         if (wide < FINGER - 0.5 || high < FINGER - 0.5) {
-            const name = one.getAttribute("aria-label") ?? one.labels?.[0]?.innerText ?? one.innerText?.trim().slice(0, 40) ?? one.placeholder
+            const said = one.labels?.[0]?.innerText ?? one.innerText ?? one.placeholder
+            const name = one.getAttribute("aria-label") ?? said.trim().slice(0, 40)
             found.push(`${one.tagName} “${name}” ${Math.round(wide)}×${Math.round(high)}`)
         }
     }
@@ -64,10 +65,10 @@ TARGETS = """() => {
 }""".replace("FINGER", str(FINGER))
 
 
-async def box(control: Locator) -> dict[str, float]:
+async def box(control: Locator) -> FloatRect:
     found = await control.bounding_box()
     assert found is not None
-    return dict(found)
+    return found
 
 
 async def test_the_buttons_of_the_bar_stay_where_they_are_between_pages(chat: Chat) -> None:
@@ -114,7 +115,7 @@ async def _all_in_view(dialog: Locator, name: str, *wanted: str) -> None:
     for label in wanted:
         button = dialog.get_by_role("button", name=label, exact=True)
         place = await box(button)
-        assert place["y"] >= 0 and place["y"] + place["height"] <= LOW["height"], f"{name}: {label} is at {place}"
+        assert 0 <= place["y"] <= LOW["height"] - place["height"], f"{name}: {label} is at {place}"
         assert await button.evaluate(UNCOVERED), f"{name}: something lies over {label}"
 
 
@@ -191,7 +192,9 @@ async def test_a_table_scrolls_in_its_own_box_on_a_phone(phone: Chat, own: Studi
     wide, seen = await table.evaluate("box => [box.scrollWidth, box.clientWidth]")
     assert wide > seen
     # No column is squeezed to a word in a line to make room for the others.
-    narrow = await table.evaluate("box => Math.min(...[...box.querySelectorAll('td')].slice(1, 3).map(c => c.offsetWidth))")
+    narrow = await table.evaluate(
+        "box => Math.min(...[...box.querySelectorAll('td')].slice(1, 3).map(c => c.offsetWidth))"
+    )
     assert narrow > 150
     await table.evaluate("box => box.scrollTo(1000, 0)")
     assert await table.evaluate("box => box.scrollLeft") == wide - seen

@@ -66,7 +66,8 @@ async def test_a_banner_says_that_the_server_is_gone_and_goes_by_itself(
     banner = chat.page.get_by_text("Pilothouse cannot be reached.")
     await expect(banner).to_be_visible()
     box, place = await chat.box.bounding_box(), await banner.bounding_box()
-    assert box is not None and place is not None
+    assert box is not None
+    assert place is not None
     assert place["y"] < box["y"] < place["y"] + 200, "it stands right above the message box"
     await chat.box.fill("Are you there?")
     await chat.send_button.click()

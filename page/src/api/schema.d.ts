@@ -2409,19 +2409,26 @@ export interface components {
         };
         /**
          * SearchHit
-         * @description One found item (or a title, when `item_id` is None) with its words around the hit.
+         * @description One found item (or a title, when `item_id` is None) with its words around the hit, as plain text.
          */
         SearchHit: {
             at: number;
             conversationId: string;
+            /** @default 1 */
+            foundHere: number;
             itemId: string | null;
+            /**
+             * @default response
+             * @enum {unknown}
+             */
+            kind: "compaction" | "response" | "title" | "tool_call" | "user_message";
             ranges: components["schemas"]["Range"][];
             snippet: string;
             title: string;
         };
         /**
          * SearchResult
-         * @description What a search found, best first.
+         * @description What a search found: the best of each conversation, those of one together, best first.
          */
         SearchResult: {
             hits: components["schemas"]["SearchHit"][];

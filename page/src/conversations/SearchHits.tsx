@@ -2,6 +2,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useEffect, useState, type ReactNode } from "react";
 import { api, errorText } from "../api/client";
 import type { SearchHit } from "../api/types";
+import { ToolIcon } from "../shell/icons";
 import { conversationPath, itemPath, navigate } from "../shell/router";
 import { unitIndex } from "../store/chars";
 import classes from "./Sidebar.module.css";
@@ -20,21 +21,67 @@ export function marked(hit: Pick<SearchHit, "snippet" | "ranges">): ReactNode[] 
   return [...parts, hit.snippet.slice(at)];
 }
 
-function Hit({ hit }: { hit: SearchHit }) {
-  const path = hit.itemId ? itemPath(hit.conversationId, hit.itemId) : conversationPath(hit.conversationId);
+/** A conversation with its hits. */
+export interface Group {
+  conversationId: string;
+  title: string;
+  /** The title with the words marked in it, where they stand there. */
+  titleHit: SearchHit | null;
+  hits: SearchHit[];
+  /** What was found in it besides. */
+  left: number;
+}
+
+/** Put the hits of each conversation together, in the order in which they came. */
+export function grouped(hits: readonly SearchHit[]): Group[] {
+  const groups = new Map<string, SearchHit[]>();
+  for (const hit of hits) groups.set(hit.conversationId, [...(groups.get(hit.conversationId) ?? []), hit]);
+  return [...groups].map(([conversationId, found]) => ({
+    conversationId,
+    title: found[0]?.title || "New conversation",
+    titleHit: found.find(({ kind }) => kind === "title") ?? null,
+    hits: found.filter(({ kind }) => kind !== "title"),
+    left: (found[0]?.foundHere ?? found.length) - found.length,
+  }));
+}
+
+function Place({ path, className, children }: { path: string; className: string | undefined; children: ReactNode }) {
   return (
-    <li>
-      <a
-        className={classes.hit}
-        href={path}
-        onClick={(event) => {
-          event.preventDefault();
-          navigate(path);
-        }}
-      >
-        <span className={classes.hitTitle}>{hit.title || "New conversation"}</span>
-        <span className={classes.snippet}>{marked(hit)}</span>
-      </a>
+    <a
+      className={className}
+      href={path}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        navigate(path);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+function Hit({ hit }: { hit: SearchHit }) {
+  return (
+    <Place className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "")}>
+      {hit.kind === "tool_call" && <ToolIcon size={13} />}
+      {hit.kind === "tool_call" && <span className={classes.hidden}>A tool: </span>}
+      <span className={classes.snippet}>{marked(hit)}</span>
+    </Place>
+  );
+}
+
+function Conversation({ group }: { group: Group }) {
+  const { conversationId, title, titleHit, hits, left } = group;
+  return (
+    <li className={classes.found}>
+      <Place className={classes.hitTitle} path={conversationPath(conversationId)}>
+        {titleHit ? marked(titleHit) : title}
+      </Place>
+      {hits.map((hit) => (
+        <Hit key={hit.itemId} hit={hit} />
+      ))}
+      {left > 0 && <span className={classes.left}>and {left} more here</span>}
     </li>
   );
 }
@@ -57,20 +104,21 @@ function useSearch(query: string): Found {
   return found;
 }
 
-/** What a search found: the words around each hit; choosing one goes to its place. */
+/** What a search found: each conversation once, the words around its best hits; choosing one goes to its place. */
 export function SearchHits({ query }: { query: string }) {
   const found = useSearch(query);
   if (!found) return <p className={classes.quiet}>Searching…</p>;
   if ("problem" in found) return <p className={classes.quiet}>{found.problem}</p>;
   if (!found.hits.length) return <p className={classes.quiet}>Nothing found for “{found.query}”.</p>;
+  const groups = grouped(found.hits);
   return (
     <>
       <p className={classes.hidden} role="status">
-        {found.hits.length} found
+        {groups.length === 1 ? "In 1 conversation" : `In ${groups.length} conversations`}
       </p>
       <ul className={classes.rows}>
-        {found.hits.map((hit) => (
-          <Hit key={`${hit.conversationId}${hit.itemId}`} hit={hit} />
+        {groups.map((group) => (
+          <Conversation key={group.conversationId} group={group} />
         ))}
       </ul>
     </>

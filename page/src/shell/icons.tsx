@@ -139,5 +139,6 @@ export const TerminalIcon = icon(
     <path d="M7.5 9.5l3 2.5-3 2.5M12.5 15h4" />
   </>,
 );
+export const ToolIcon = icon(<path d="M14.5 6.5a4 4 0 0 1 5-1l-2.7 2.7 1 2 2 1 2.7-2.7a4 4 0 0 1-5.2 5.2L9 22l-3-3 8-8.3a4 4 0 0 1 .5-4.2z" transform="translate(-1.5 -1.5)" />);
 export const UndoIcon = icon(<path d="M8.5 5L4.5 9l4 4M4.5 9h9a5.5 5.5 0 0 1 0 11h-3" />);
 export const DownloadIcon = icon(<path d="M12 4.5v10M7.5 10.5l4.5 4.5 4.5-4.5M5 19.5h14" />);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 from pilothouse.cli.call_lines import told
@@ -70,10 +71,16 @@ async def search(query: str, *, as_json: bool) -> int:
         messages().line("Nothing was found.")
         return 1
     out = output()
-    for hit in result.hits:
-        out.styled_text(hit.conversation_id, "dim")
-        out.styled_text(f"  {one_line(hit.title)}\n", "bold")
-        _print_snippet(hit, out)
+    for conversation_id, hits in itertools.groupby(result.hits, key=lambda hit: hit.conversation_id):
+        shown = list(hits)
+        out.styled_text(conversation_id, "dim")
+        out.styled_text(f"  {one_line(shown[0].title)}\n", "bold")
+        for hit in shown:
+            # The title stands above, and is not said again.
+            if hit.kind != "title":
+                _print_snippet(hit, out)
+        if shown[0].found_here > len(shown):
+            out.line(f"  and {shown[0].found_here - len(shown)} more", "dim")
     return 0
 
 

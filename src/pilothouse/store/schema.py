@@ -173,5 +173,13 @@ search_texts = sa.Table(
     sa.Index("search_texts_of_conversation", "conversation_id", "item_id"),
 )
 
+# Conversations of before an upgrade, with calls that cannot be found yet: up to which item they were gone through.
+search_backlog = sa.Table(
+    "search_backlog",
+    metadata,
+    sa.Column("conversation_id", sa.String(40), primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),
+)
+
 # Everything that goes when a conversation goes for good.
-PARTS_OF_CONVERSATIONS = (events, items, results, runs, search_texts, grants, file_changes, todos)
+PARTS_OF_CONVERSATIONS = (events, items, results, runs, search_texts, search_backlog, grants, file_changes, todos)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 import sqlalchemy as sa
 
 from pilothouse.store import schema
+from pilothouse.store.excerpts import excerpt
 from pilothouse.store.statements import Statement
 from pilothouse.types import limits
-from pilothouse.types.api import Range, SearchHit, SearchResult
+from pilothouse.types.api import FoundKind, SearchHit, SearchResult
 from pilothouse.types.items import Item
 
-SEARCHED_KINDS = frozenset({"user_message", "response", "compaction"})
-SNIPPET_CHARS = 160
+SEARCHED_KINDS = frozenset({"user_message", "response", "compaction", "tool_call"})
+_MARKDOWN = frozenset({"response", "compaction"})
 # The least that a trigram index can look for inside words.
 _LEAST_PART = 3
 # PostgreSQL refuses an index entry above a megabyte of distinct words; the beginning is searched.
 INDEXED_CHARS = 200_000
+# What a tool gave can be data without end; who remembers a word of it remembers one near its beginning.
+INDEXED_CALL_CHARS = 20_000
 
 SQLITE_TABLES = (
     "CREATE VIRTUAL TABLE search_words USING fts5("
@@ -34,35 +38,56 @@ SQLITE_TABLES = (
 )
 POSTGRESQL_TABLES = ("CREATE INDEX search_words ON search_texts USING gin (to_tsvector('simple', body))",)
 
-_SQLITE_QUERY = """
-SELECT t.conversation_id, t.item_id, t.at, t.body, c.title, min(m.rank) AS score FROM (
+# Every text with the words once, with its best score: less is better. What a tool gave comes after what was said, and
+# hits inside words after all others.
+_SQLITE_FOUND = """
+SELECT t.id, t.conversation_id, t.at, min(m.rank) + CASE WHEN i.kind = 'tool_call' THEN 500 ELSE 0 END AS score FROM (
   SELECT rowid, rank FROM search_words WHERE search_words MATCH :words
   {parts}
 ) AS m JOIN search_texts t ON t.id = m.rowid JOIN conversations c ON c.id = t.conversation_id
+LEFT JOIN items i ON i.id = t.item_id
 WHERE c.owner = :owner AND c.deleted_at IS NULL
-GROUP BY t.id ORDER BY score, t.at DESC LIMIT :limit
+GROUP BY t.id
 """
 _SQLITE_PARTS = "UNION ALL SELECT rowid, rank + 1000 FROM search_parts WHERE search_parts MATCH :parts"
-_SQLITE_WORDS = sa.text(_SQLITE_QUERY.format(parts=""))
-_SQLITE_WORDS_AND_PARTS = sa.text(_SQLITE_QUERY.format(parts=_SQLITE_PARTS))
-
-_POSTGRESQL_QUERY = """
-SELECT t.conversation_id, t.item_id, t.at, t.body, c.title,
-  -ts_rank(to_tsvector('simple', t.body), to_tsquery('simple', :words)) AS score
-FROM search_texts t JOIN conversations c ON c.id = t.conversation_id
+_POSTGRESQL_FOUND = """
+SELECT t.id, t.conversation_id, t.at, CASE WHEN i.kind = 'tool_call' THEN 500 ELSE 0 END
+  - ts_rank(to_tsvector('simple', t.body), to_tsquery('simple', :words)) AS score
+FROM search_texts t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN items i ON i.id = t.item_id
 WHERE c.owner = :owner AND c.deleted_at IS NULL
   AND to_tsvector('simple', t.body) @@ to_tsquery('simple', :words)
-ORDER BY score, t.at DESC LIMIT :limit
+  {parts}
 """
 # No index serves this one; it looks through one owner's texts, and only when the words leave room.
 _POSTGRESQL_PARTS = """
-SELECT t.conversation_id, t.item_id, t.at, t.body, c.title, 0 AS score
+UNION ALL
+SELECT t.id, t.conversation_id, t.at, 1000 AS score
 FROM search_texts t JOIN conversations c ON c.id = t.conversation_id
 WHERE c.owner = :owner AND c.deleted_at IS NULL AND strpos(lower(t.body), lower(:part)) > 0
   AND NOT to_tsvector('simple', t.body) @@ to_tsquery('simple', :words)
-ORDER BY t.at DESC LIMIT :limit
 """
-
+# The best of each conversation, the conversation with the best of all first.
+_GROUPED = """
+WITH found AS ({found}), ranked AS (
+  SELECT found.*, count(*) OVER () AS total,
+    row_number() OVER (PARTITION BY conversation_id ORDER BY score, at DESC) AS place,
+    count(*) OVER (PARTITION BY conversation_id) AS here,
+    min(score) OVER (PARTITION BY conversation_id) AS best,
+    max(at) OVER (PARTITION BY conversation_id) AS latest
+  FROM found
+)
+SELECT r.conversation_id, t.item_id, t.at, t.body, c.title, i.kind, r.total, r.here
+FROM ranked r JOIN search_texts t ON t.id = r.id JOIN conversations c ON c.id = r.conversation_id
+LEFT JOIN items i ON i.id = t.item_id
+WHERE r.place <= :each
+ORDER BY r.best, r.latest DESC, r.conversation_id, r.place LIMIT :limit
+"""
+_QUERIES = {
+    ("sqlite", False): sa.text(_GROUPED.format(found=_SQLITE_FOUND.format(parts=""))),
+    ("sqlite", True): sa.text(_GROUPED.format(found=_SQLITE_FOUND.format(parts=_SQLITE_PARTS))),
+    ("postgresql", False): sa.text(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=""))),
+    ("postgresql", True): sa.text(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=_POSTGRESQL_PARTS))),
+}
 
 _ADD = Statement(
     "INSERT INTO search_texts (conversation_id, item_id, at, body) VALUES (:conversation_id, :item_id, :at, :body)"
@@ -70,9 +95,27 @@ _ADD = Statement(
 
 
 def index_item(connection: sa.Connection, item: Item) -> None:
-    """Make a finished message findable; an attempt that broke off is said again by the next one."""
-    if item.kind in SEARCHED_KINDS and item.text and not item.data.get("cutOff"):
-        _add(connection, item.conversation_id, item.id, item.updated_at, item.text)
+    """Make a finished message or call findable; an attempt that broke off is said again by the next one."""
+    if item.kind not in SEARCHED_KINDS or item.data.get("cutOff"):
+        return
+    text = _words_of_call(item) if item.kind == "tool_call" else item.text
+    if text:
+        _add(connection, item.conversation_id, item.id, item.updated_at, text)
+
+
+def _words_of_call(item: Item) -> str:
+    """Return what a call was asked and what it gave, as text."""
+    words: list[str] = []
+    waiting: list[object] = [item.data.get("arguments")]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += reversed(value.values())
+        elif isinstance(value, list):
+            waiting += reversed(value)
+        elif value is not None and not isinstance(value, bool):
+            words.append(str(value))
+    return "\n".join([*words, item.text])[:INDEXED_CALL_CHARS].strip()
 
 
 def index_title(connection: sa.Connection, conversation_id: str, title: str, at: float) -> None:
@@ -90,64 +133,35 @@ def _add(connection: sa.Connection, conversation_id: str, item_id: str | None, a
 
 
 def find(connection: sa.Connection, owner: str, query: str, limit: int) -> SearchResult:
-    """Return the messages and titles with all the words, each word as a beginning, best first."""
+    """Return what has all the words, each word as a beginning: the best of each conversation, best first."""
+    # No text here has a NUL, and PostgreSQL would not hear of one.
+    query = query.replace("\x00", " ").strip()
     words = re.findall(r"\w+", query)
     if not words:
         return SearchResult(query=query, hits=())
-    values: dict[str, object] = {"owner": owner, "limit": min(limit, limits.SEARCH_HITS)}
-    if connection.dialect.name == "sqlite":
-        found = _find_in_sqlite(connection, query.strip(), words, values)
+    dialect, limit = connection.dialect.name, min(limit, limits.SEARCH_HITS)
+    values: dict[str, object] = {"owner": owner, "limit": limit, "each": limits.SEARCH_HITS_EACH}
+    if dialect == "sqlite":
+        values |= {"words": " ".join(f'"{word}"*' for word in words), "parts": '"' + query.replace('"', '""') + '"'}
     else:
-        found = _find_in_postgresql(connection, query.strip(), words, values)
+        values |= {"words": " & ".join(f"{word}:*" for word in words), "part": query}
+    found = connection.execute(_QUERIES[dialect, False], values).all()
+    # Hits inside words come after all others, so they are looked for only when there is room for them.
+    if len(query) >= _LEAST_PART and (not found or found[0].total < limit):
+        found = connection.execute(_QUERIES[dialect, True], values).all()
     return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
 
 
-def _find_in_sqlite(
-    connection: sa.Connection, query: str, words: list[str], values: dict[str, object]
-) -> Sequence[sa.Row[tuple[object, ...]]]:
-    values |= {"words": " ".join(f'"{word}"*' for word in words)}
-    found = connection.execute(_SQLITE_WORDS, values).all()
-    # Hits inside words come after all others, so they are looked for only when there is room for them.
-    if len(query) < _LEAST_PART or len(found) == values["limit"]:
-        return found
-    values |= {"parts": '"' + query.replace('"', '""') + '"'}
-    return connection.execute(_SQLITE_WORDS_AND_PARTS, values).all()
-
-
-def _find_in_postgresql(
-    connection: sa.Connection, query: str, words: list[str], values: dict[str, object]
-) -> Sequence[sa.Row[tuple[object, ...]]]:
-    values |= {"words": " & ".join(f"{word}:*" for word in words), "part": query}
-    found = connection.execute(sa.text(_POSTGRESQL_QUERY), values).all()
-    room = min(limits.SEARCH_HITS, int(str(values["limit"]))) - len(found)
-    if len(query) < _LEAST_PART or room <= 0:
-        return found
-    return [*found, *connection.execute(sa.text(_POSTGRESQL_PARTS), values | {"limit": room})]
-
-
-def _hit(row: sa.Row[tuple[object, ...]], words: list[str]) -> SearchHit:
-    snippet, ranges = excerpt(str(row.body), words)
+def _hit(row: sa.Row[tuple[object, ...]], words: Sequence[str]) -> SearchHit:
+    kind = cast(FoundKind, row.kind or "title")
+    snippet, ranges = excerpt(str(row.body), words, markdown=kind in _MARKDOWN)
     return SearchHit(
         conversation_id=row.conversation_id,
         title=row.title,
         item_id=row.item_id,
+        kind=kind,
         snippet=snippet,
         ranges=ranges,
         at=row.at,
+        found_here=row.here,
     )
-
-
-def excerpt(text: str, words: list[str]) -> tuple[str, tuple[Range, ...]]:
-    """Return the text around the first hit, and where the words stand in it."""
-    pattern = re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)), re.IGNORECASE)
-    first = pattern.search(text)
-    start = max(0, (first.start() if first else 0) - SNIPPET_CHARS // 3)
-    if start:
-        # Begin at a word, not inside one.
-        space = text.find(" ", start, start + 20)
-        start = space + 1 if space >= 0 else start
-    snippet = re.sub(r"\s", " ", text[start : start + SNIPPET_CHARS])
-    if start:
-        snippet = "…" + snippet
-    ranges = tuple(Range(start=hit.start(), end=hit.end()) for hit in pattern.finditer(snippet))
-    return snippet, ranges

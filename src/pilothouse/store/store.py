@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from pilothouse.store import changes, changes_kept, reading, results, rows, schema, search, todos
+from pilothouse.store import backlog, changes, changes_kept, reading, results, rows, schema, search, todos
 from pilothouse.store.authority import AuthorityStore
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
@@ -100,8 +100,12 @@ class Store(AuthorityStore):
         return await self._database.read(lambda c: reading.history(c, conversation_id))
 
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
-        """Find words in messages and titles."""
+        """Find words in messages, calls and titles."""
         return await self._database.read(lambda c: search.find(c, owner, query, limit))
+
+    async def catch_up(self) -> bool:
+        """Make a part of what is not findable yet findable; tell whether there may be more."""
+        return await self._database.write(backlog.catch_up)
 
     # --- whole results ---
 

@@ -193,8 +193,12 @@ class Range(Frozen, frozen=True):
     end: int
 
 
+# What a hit is in: the conversation's title, or an item of this kind.
+FoundKind = Literal["title", "user_message", "response", "compaction", "tool_call"]
+
+
 class SearchHit(Frozen, frozen=True):
-    """One found item (or a title, when `item_id` is None) with its words around the hit."""
+    """One found item (or a title, when `item_id` is None) with its words around the hit, as plain text."""
 
     conversation_id: str
     title: str
@@ -202,10 +206,13 @@ class SearchHit(Frozen, frozen=True):
     snippet: str
     ranges: tuple[Range, ...]
     at: float
+    kind: FoundKind = "response"
+    # How much was found in its conversation, this and what is not shown included.
+    found_here: int = 1
 
 
 class SearchResult(Frozen, frozen=True):
-    """What a search found, best first."""
+    """What a search found: the best of each conversation, those of one together, best first."""
 
     query: str
     hits: tuple[SearchHit, ...]

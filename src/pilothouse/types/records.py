@@ -216,6 +216,10 @@ class Records(AuthorityRecords, Protocol):
         """Sign a browser out."""
         ...
 
+    async def catch_up(self) -> bool:
+        """Make a part of what is not findable yet findable; tell whether there may be more."""
+        ...
+
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
         ...

@@ -342,6 +342,7 @@ async def _keep_tidy(stack: AsyncExitStack, records: Records) -> None:
     """Tidy up now, and go on with it as long as the host is open."""
     await records.tidy()
     stack.push_async_callback(_ended, asyncio.create_task(_tidying(records), name="tidying"))
+    stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records), name="catching-up"))
 
 
 async def _tidying(records: Records) -> None:
@@ -352,6 +353,17 @@ async def _tidying(records: Records) -> None:
             await records.tidy()
         except PilothouseError as error:
             _log.warning("old records were not dropped: %s", error.message)
+
+
+async def _catching_up(records: Records) -> None:
+    """Make findable what an earlier version kept; what is not done when the host closes, the next one does."""
+    try:
+        more = True
+        while more:
+            more = await records.catch_up()
+            await asyncio.sleep(limits.CATCH_UP_PAUSE)
+    except PilothouseError as error:
+        _log.warning("older calls cannot be searched yet: %s", error.message)
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

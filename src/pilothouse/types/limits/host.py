@@ -60,6 +60,12 @@ TIDY_EVERY = 24 * 3600.0
 IDEMPOTENCY_DAYS = 2
 TITLE_CHARS = 80
 SEARCH_HITS = 50
+# Of one conversation: its name and a few hits say what it is about; whoever wants more opens it.
+SEARCH_HITS_EACH = 3
+# Items that are made findable in one transaction, after an upgrade; others write in between.
+CATCH_UP_ITEMS = 100
+# Between two of those, so that work which is older than today never slows today's down.
+CATCH_UP_PAUSE = 0.05
 # Conversations that the page lists before the person scrolls.
 LIST_PAGE = 60
 SEARCH_CHARS = 500

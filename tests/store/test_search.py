@@ -1,0 +1,180 @@
+"""What was said, asked of tools and given by them is found by its words, on both databases."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from pilothouse.store import backlog
+from pilothouse.store.excerpts import SNIPPET_CHARS, excerpt, plain
+from pilothouse.store.opening import OpenStore, open_store
+from pilothouse.store.store import Store
+from pilothouse.types import limits
+from pilothouse.types.api import SearchHit
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
+from pilothouse.types.items import ItemKind
+from tests.store.conftest import Published
+from tests.support.records import OWNER, a_conversation, an_item
+
+
+async def said(store: Store, conversation: Conversation, *texts: str, kind: ItemKind = "response") -> None:
+    for text in texts:
+        item = an_item(conversation.id, kind, "completed", text)
+        await store.append(conversation.id, [ItemCreated(item=item)], None)
+
+
+async def called(store: Store, conversation: Conversation, arguments: dict[str, object], result: str) -> str:
+    """A call as a run writes it: asked first, with its result as it comes; returns its id."""
+    item = an_item(conversation.id, "tool_call", data={"name": "harbour__tides", "arguments": arguments})
+    await store.append(conversation.id, [ItemCreated(item=item)], None)
+    text = ItemDelta(item_id=item.id, offset=0, text=result)
+    await store.append(conversation.id, [text, ItemCompleted(item_id=item.id, status="completed")], None)
+    return item.id
+
+
+async def found(store: Store, query: str, limit: int = 50) -> tuple[SearchHit, ...]:
+    return (await store.search(OWNER, query, limit)).hits
+
+
+def marked(hit: SearchHit) -> list[str]:
+    return [hit.snippet[place.start : place.end] for place in hit.ranges]
+
+
+async def test_what_tools_were_asked_and_what_they_gave_is_found(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    item_id = await called(store, conversation, {"port": "Stavanger", "days": [{"n": 3}]}, "High water at 04:12")
+    for query in ("stavang", "high water"):
+        [hit] = await found(store, query)
+        assert (hit.item_id, hit.kind) == (item_id, "tool_call")
+    assert marked(hit) == ["High", "water"]
+
+
+async def test_a_conversation_is_named_once_with_its_best_hits(store: Store) -> None:
+    first, second = [await store.add_conversation(a_conversation()) for _ in range(2)]
+    await said(store, first, *(f"The harbour, seen {number} times" for number in range(8)))
+    await called(store, second, {"place": "harbour"}, "nothing else")
+    await said(store, second, "A harbour it is")
+    hits = await found(store, "harbour")
+    assert [hit.conversation_id for hit in hits] in (
+        [first.id] * 3 + [second.id] * 2,
+        [second.id] * 2 + [first.id] * 3,
+    )
+    assert {hit.conversation_id: hit.found_here for hit in hits} == {first.id: 8, second.id: 2}
+    assert [hit.kind for hit in hits if hit.conversation_id == second.id] == ["response", "tool_call"]
+
+
+async def test_one_conversation_full_of_hits_leaves_room_for_the_others(store: Store) -> None:
+    crowded = await store.add_conversation(a_conversation())
+    await said(store, crowded, *(f"harbour {number}" for number in range(60)))
+    quiet = await store.add_conversation(a_conversation())
+    await said(store, quiet, "One long sentence about many things, in which there is a harbour, too, among the rest.")
+    assert {hit.conversation_id for hit in await found(store, "harbour")} == {crowded.id, quiet.id}
+
+
+async def test_a_hit_inside_a_word_comes_after_the_whole_words(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    await said(store, conversation, "der Binnenhafen", "der Hafen")
+    assert [hit.snippet for hit in await found(store, "hafen")] == ["der Hafen", "der Binnenhafen"]
+
+
+async def test_an_answer_is_shown_as_it_is_read_and_not_as_it_is_written(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    await said(store, conversation, "## The **harbour** is `open`\n\n- for [ships](https://example.com/quay)")
+    [hit] = await found(store, "harbour")
+    assert (hit.snippet, marked(hit)) == ("The harbour is open for ships", ["harbour"])
+    [hit] = await found(store, "quay")
+    assert marked(hit) == ["quay"], "what stands only in an address is shown, too"
+
+
+async def test_a_query_with_signs_of_every_kind_is_only_words(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    await said(store, conversation, "a harbour")
+    for query in ("harbour\x00", '"harbour', "harbour & | !", "harbour'; --", "\x00", "***"):
+        hits = await found(store, query)
+        assert len(hits) == (1 if "harbour" in query else 0), query
+
+
+async def test_calls_of_before_an_upgrade_are_found_after_it_and_the_start_does_not_wait(
+    tmp_path: Path, database_url: str | None, opened: OpenStore, published: Published
+) -> None:
+    store = opened.store
+    old = [await store.add_conversation(a_conversation()) for _ in range(2)]
+    for number in range(limits.CATCH_UP_ITEMS + 5):
+        await called(store, old[0], {"n": number}, "lowtide")
+    await called(store, old[1], {}, "lowtide")
+    with opened.database.engine.execution_options(writes=True).begin() as connection:
+        for statement in (
+            "DELETE FROM search_texts",
+            "DROP TABLE search_backlog",
+            "UPDATE alembic_version SET version_num = '0003'",
+        ):
+            connection.execute(sa.text(statement))
+    await opened.close()
+    again = open_store(tmp_path, database_url, published.take)
+    try:
+        # The start itself went through nothing.
+        assert await found(again.store, "lowtide") == ()
+        steps = 0
+        while await again.store.catch_up():
+            steps += 1
+        assert steps == 3, "each step has a bound"
+        hits = await found(again.store, "lowtide")
+        assert {hit.conversation_id: hit.found_here for hit in hits} == {old[0].id: 105, old[1].id: 1}
+        assert not await again.store.catch_up()
+    finally:
+        await again.close()
+
+
+async def test_what_is_found_already_is_not_found_twice_after_catching_up(opened: OpenStore) -> None:
+    conversation = await opened.store.add_conversation(a_conversation())
+    await called(opened.store, conversation, {}, "lowtide")
+    with opened.database.engine.execution_options(writes=True).begin() as connection:
+        values = {"id": conversation.id}
+        connection.execute(sa.text("INSERT INTO search_backlog (conversation_id, position) VALUES (:id, -1)"), values)
+        assert backlog.catch_up(connection)
+    [hit] = await found(opened.store, "lowtide")
+    assert hit.found_here == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("**bold** and _slanted_, ~~gone~~ and ***both***", "bold and slanted, gone and both"),
+        ("# Heading", "Heading"),
+        ("> said\n>> again", "said\nagain"),
+        ("- [x] done\n* item", "done\nitem"),
+        ("![a ship](ship.png) and <https://example.com>", "a ship and https://example.com"),
+        ("| port | depth |\n|---|---:|\n| Bergen | 12 |", "port  ·  depth\nBergen  ·  12"),
+        ("```py\nx = a * b * c\n_y_ = 1\n```", "x = a * b * c\n_y_ = 1"),
+        ("snake_case_name and __init__ in `a*b*c`", "snake_case_name and init in a*b*c"),
+        (r"2 \* 3 and \( \alpha \)", r"2 * 3 and \( \alpha \)"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("before\n\n---\n\nafter", "before\n\n\nafter"),
+    ],
+)
+def test_markdown_becomes_the_text_that_is_read(written: str, read: str) -> None:
+    assert plain(written).replace("  ", " ").strip() == read.replace("  ", " ").strip()
+
+
+def test_the_hit_is_marked_also_without_its_accents() -> None:
+    snippet, [place] = excerpt("Ein Café an der Küste", ["kuste"])
+    assert snippet[place.start : place.end] == "Küste"
+
+
+def test_an_excerpt_begins_at_a_word_near_the_hit_and_is_short() -> None:
+    snippet, [place] = excerpt("word " * 500 + "harbour " + "word " * 500, ["harbour"])
+    assert snippet.startswith("…word")
+    assert len(snippet) <= SNIPPET_CHARS + 1
+    assert snippet[place.start : place.end] == "harbour"
+
+
+@pytest.mark.parametrize("piece", ["`", "*", "_", "[", "[](", "![a](", "~~", "> ", "-", "|", "<https:", "\\", "**a"])
+def test_no_text_holds_the_search_up(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    began = time.perf_counter()
+    excerpt(text + " harbour", ["harbour"], markdown=True)
+    assert time.perf_counter() - began < 2.0
