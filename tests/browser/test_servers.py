@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, mortal, server_of, start_server, switch, write_tools
+from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, server_of, start_server, switch, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 from tests.support.certificates import SelfSigned
@@ -368,31 +366,6 @@ async def test_a_server_that_fails_says_why_on_its_row_and_can_be_tried_again(
     await rooms.dialog.get_by_role("button", name="Save").click()
     await rooms.dialog.get_by_role("button", name="Start this server").click()
     await rooms.connected("Broken", 1)
-
-
-@pytest.mark.case("ERR-07", "ERR-08", "CON-08", "CON-10", "CON-32")
-async def test_a_server_that_dies_is_told_at_the_edge_of_the_page_and_tried_again_by_hand(
-    rooms: Rooms, own: Studio, tools: Path, tmp_path: Path
-) -> None:
-    grave = tmp_path / "grave"
-    pid = start_server(own, "Mortal", ["--tools", tools], starter=mortal(tmp_path / "mortal.py", grave))["process"][
-        "pid"
-    ]
-    await rooms.connected("Mortal", 2)
-    # Where the servers are not listed: there their rows say it.
-    await rooms.page.goto(own.url)
-    await expect(rooms.page.get_by_role("banner").get_by_role("status")).to_have_text("connected")
-    grave.touch()
-    os.kill(pid, signal.SIGKILL)
-    await expect(rooms.page.get_by_text("Mortal disconnected. Reconnecting...", exact=True)).to_be_visible()
-    ending = rooms.page.get_by_text("Mortal failed to restart. Check settings.", exact=True)
-    await expect(ending).to_be_visible(timeout=RESTARTS_MS)
-    await rooms.settings()
-    await expect(rooms.chip("Mortal")).to_have_attribute("data-state", "error")
-    grave.unlink()
-    row = await rooms.select("Mortal")
-    await row.get_by_role("button", name="Retry").click()
-    await rooms.connected("Mortal", 2)
 
 
 @pytest.mark.case("TOOL-02")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
 
 from tests.browser.desk import add_server, wait_until_connected
+from tests.browser.rooms import Rooms, mortal, start_server
 from tests.browser.studio import Chat, Studio
 from tests.support.console import Console
 
 NOWHERE = {"name": "Nowhere", "provider": "openai-compatible", "model": "x", "baseUrl": "http://127.0.0.1:9/v1"}
+# Three restarts with the waits between them.
+RESTARTS_MS = 25_000
 ASKS = [{"call": "harbour__echo", "arguments": {"text": "hello"}}]
 
 
@@ -102,3 +108,28 @@ async def test_what_waits_shows_in_the_tabs_title_and_icon(asking: Chat) -> None
     await asking.timeline.get_by_role("region", name="Approval").get_by_role("button", name="Deny").first.click()
     await expect(page).to_have_title("Echo something · Pilothouse")
     await expect(icon).to_have_attribute("href", "/icon.svg")
+
+
+@pytest.mark.case("ERR-07", "ERR-08", "CON-08", "CON-10", "CON-32")
+async def test_a_server_that_dies_is_told_at_the_edge_of_the_page_and_tried_again_by_hand(
+    rooms: Rooms, own: Studio, tools: Path, tmp_path: Path
+) -> None:
+    grave = tmp_path / "grave"
+    pid = start_server(own, "Mortal", ["--tools", tools], starter=mortal(tmp_path / "mortal.py", grave))["process"][
+        "pid"
+    ]
+    await rooms.connected("Mortal", 2)
+    # Where the servers are not listed: there their rows say it.
+    await rooms.page.goto(own.url)
+    await expect(rooms.page.get_by_role("banner").get_by_role("status")).to_have_text("connected")
+    grave.touch()
+    os.kill(pid, signal.SIGKILL)
+    await expect(rooms.page.get_by_text("Mortal disconnected. Reconnecting...", exact=True)).to_be_visible()
+    ending = rooms.page.get_by_text("Mortal failed to restart. Check settings.", exact=True)
+    await expect(ending).to_be_visible(timeout=RESTARTS_MS)
+    await rooms.settings()
+    await expect(rooms.chip("Mortal")).to_have_attribute("data-state", "error")
+    grave.unlink()
+    row = await rooms.select("Mortal")
+    await row.get_by_role("button", name="Retry").click()
+    await rooms.connected("Mortal", 2)

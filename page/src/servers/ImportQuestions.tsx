@@ -1,7 +1,7 @@
 import { Button, Checkbox, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import type { ImportQuestion } from "../api/types";
-import { Failure } from "../settings/Warning";
+import { DialogFoot } from "../shell/DialogFoot";
 import classes from "./Dialogs.module.css";
 
 export type Answers = Record<string, string | null>;
@@ -79,16 +79,14 @@ export function ImportQuestions({ questions, isBusy, problem, onBack, onAnswer }
           )}
         </div>
       ))}
-      <Failure message={problem} />
-      <div className={classes.actions}>
-        <span className={classes.space} />
+      <DialogFoot problem={problem}>
         <Button variant="default" onClick={onBack}>
           Back
         </Button>
         <Button type="submit" loading={isBusy}>
           Import
         </Button>
-      </div>
+      </DialogFoot>
     </form>
   );
 }

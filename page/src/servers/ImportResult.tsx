@@ -2,7 +2,7 @@ import { Button, Checkbox } from "@mantine/core";
 import { useState } from "react";
 import { api, errorText } from "../api/client";
 import type { ImportReport } from "../api/types";
-import { Failure } from "../settings/Warning";
+import { DialogFoot } from "../shell/DialogFoot";
 import { changeServers, needsConsent } from "./actions";
 import classes from "./Dialogs.module.css";
 
@@ -83,9 +83,7 @@ export function ImportResult({ report, onClose, onLook }: ResultProps) {
           </li>
         ))}
       </ul>
-      <Failure message={problem} />
-      <div className={classes.actions}>
-        <span className={classes.space} />
+      <DialogFoot problem={problem}>
         <Button variant={added.length ? "default" : "filled"} onClick={onClose}>
           Close
         </Button>
@@ -94,7 +92,7 @@ export function ImportResult({ report, onClose, onLook }: ResultProps) {
             {chosen.size === 1 ? "Switch on the chosen one" : `Switch on the chosen ${chosen.size}`}
           </Button>
         )}
-      </div>
+      </DialogFoot>
     </div>
   );
 }
