@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from pilothouse.connection import connect_host
+from pilothouse.runs.following import Following
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConversationPatch, ImageInput, ModelInput, NewConversation
+from pilothouse.types.api import Answer, ConversationPatch, ImageInput, ModelInput, NewConversation, NewMessage
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.runs import Run
@@ -149,6 +151,23 @@ async def add_models(chat: Chat, url: str, *names: str, **fields: object) -> Non
 
 def asked_for(received: Received, name: str) -> bool:
     return bool(received.json["model"] == name)
+
+
+async def test_a_host_that_ends_with_its_answer_asks_for_no_title(home: Path) -> None:
+    async with Endpoint() as endpoint:
+        async with chatting(home) as chat:
+            await add_models(chat, endpoint.url, "m")
+        endpoint.answer(*(Reply(Say((Text(["Tall."]),))) for _ in range(6)))
+        async with connect_host(home, brief=True) as api:
+            # While the later ones are answered there is time enough to ask for a title of the first.
+            for _ in range(3):
+                made = await api.create_conversation(ME, NewConversation())
+                accepted = await api.post_message(ME, made.id, NewMessage(text="How tall is it?", model_id="m"))
+                following = Following(api, await api.run(ME, accepted.run_id), 0)
+                async for _ in following.events():
+                    pass
+                assert following.run.status == "completed"
+        assert len(endpoint.requests) == 3
 
 
 async def test_the_model_makes_a_title_once_and_the_persons_own_wins(home: Path) -> None:

@@ -51,7 +51,8 @@ async def answer(item_id: str | None, given: GivenAnswer, *, as_json: bool) -> i
         following = Following(api, run, snapshot.last_seq)
         told = await converse(api, following, output(), as_json=as_json)
         try:
-            return verdict(told)
+            code = verdict(told)
+            return 3 if await told.transcript.lacking.tell(api) and code == 0 else code
         finally:
             await tell_changes(api, told)
 

@@ -108,8 +108,9 @@ async def tell(
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
     transcript = transcript or Transcript(following.run.id, out, messages(), markdown=markdown)
     with _cancelling(api, following):
-        async with _ticking(transcript), aclosing(following.events()) as events:
+        async with _ticking(transcript, moves=messages().styled), aclosing(following.events()) as events:
             async for sent, event in events:
+                transcript.lacking.see(event)
                 if as_json:
                     out.write(plain_json(sent.json.decode()) + "\n")
                 else:
@@ -120,8 +121,11 @@ async def tell(
 
 
 @asynccontextmanager
-async def _ticking(transcript: Transcript) -> AsyncGenerator[None, None]:
-    """Let the line about calls at work move by itself."""
+async def _ticking(transcript: Transcript, *, moves: bool) -> AsyncGenerator[None, None]:
+    """Let the line about calls at work move by itself, on a terminal that can take it back."""
+    if not moves:
+        yield
+        return
 
     async def tick() -> None:
         while True:

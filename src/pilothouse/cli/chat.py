@@ -178,6 +178,7 @@ class Talk:
         following = await send(self._api, await self._current(), message)
         told = await converse(self._api, following, self._out, markdown=True)
         run = told.run
+        await told.transcript.lacking.tell(self._api)
         if run.status == "waiting":
             # The person left the question open: nobody else will answer it.
             run = await self._api.cancel_run(LOCAL_OWNER, run.id)

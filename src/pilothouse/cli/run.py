@@ -58,7 +58,8 @@ async def run(request: RunRequest) -> int:
         following = await send(api, await _conversation(api, request, model), message)
         told = await converse(api, following, out, as_json=request.json)
         try:
-            return verdict(told)
+            code = verdict(told)
+            return 3 if await told.transcript.lacking.tell(api) and code == 0 else code
         finally:
             # Also about a run that failed: what it did to files before that can be put back.
             await _say_how_it_was(api, told, out)

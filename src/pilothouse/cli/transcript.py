@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pilothouse.cli.call_lines import CallLines, failed, no_sign, title
 from pilothouse.cli.inline import Span
+from pilothouse.cli.lacking import Lacking
 from pilothouse.cli.markdown import MarkdownScreen
 from pilothouse.cli.terminal import Terminal, plain
 from pilothouse.cli.wrapping import Wrapper
@@ -31,6 +32,7 @@ class Transcript:
         # The questions that the run waits with, and what its answers took.
         self.questions: dict[str, Item] = {}
         self.measures: JsonObject = {}
+        self.lacking = Lacking(aside)
         # The files that its calls changed.
         self.changed: set[str] = set()
 
@@ -87,6 +89,9 @@ class Transcript:
                 self.questions[item.id] = item
             case "tool_call" if item.data.get("server"):
                 self._calls.begin(item)
+            case "notice" if item.data.get("code") == "server_missing":
+                # Told already, also where nobody watches.
+                return
             case "notice":
                 self._say(item.text, "yellow")
             case "compaction":

@@ -99,12 +99,15 @@ class Supervisor:
 
     # --- starting and stopping ---
 
-    def begin(self) -> None:
-        """Start, a moment later and in the background, what is always on and what nobody has seen yet."""
-        self.reconcile()
-        self._spawn(self._begin(), self._starting)
+    def begin(self, *, learn: bool = True) -> None:
+        """Start, a moment later and in the background, what is always on and what nobody has seen yet.
 
-    async def _begin(self) -> None:
+        A program that ends with its answer does not `learn`: it starts only what it uses.
+        """
+        self.reconcile()
+        self._spawn(self._begin(learn), self._starting)
+
+    async def _begin(self, learn: bool) -> None:
         await asyncio.sleep(limits.LEARN_DELAY)
         try:
             left = await asyncio.to_thread(self.around.opener.reap)
@@ -112,8 +115,9 @@ class Supervisor:
                 _log.warning("ended %d servers that a program that died had left running", left)
         except Exception:
             _log.exception("what an earlier run left behind could not be looked at")
-        self._learning = True
-        await self._settle(list(self.servers.values()))
+        self._learning = learn
+        if learn:
+            await self._settle(list(self.servers.values()))
 
     async def _settle(self, servers: Sequence[Server]) -> None:
         """Find out which servers wait for consent, and start those that must run or were never seen."""

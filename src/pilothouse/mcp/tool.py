@@ -297,7 +297,8 @@ class _Attempt:
             if not isinstance(error.cause, NeedsConsent | NoRoom):
                 server.breaker.failed()
             message = f"“{server.name}” is not available. {error.cause.outline}"
-            refused = _failure("SERVER_UNAVAILABLE", message, retryable=True)
+            code = "NEEDS_CONSENT" if isinstance(error.cause, NeedsConsent) else "SERVER_UNAVAILABLE"
+            refused = _failure(code, message, retryable=True)
             return self._output(_perhaps(refused) if self._resumed else refused)
         server.breaker.failed()
         server.history.error(f"{self._name}: {error.message}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,13 +32,14 @@ class Toolbox:
     async def tools(self, wanted: ToolRequest) -> ToolSet:
         """Return the tools of a selection, or the default ones; the default never waits for a server."""
         selection = wanted.selection
-        servers = await self._servers.offerings()
+        servers, missing = await self._servers.offerings(), tuple[str, ...]()
         if selection is None or selection.servers is None:
             chosen: list[tuple[Offering, tuple[str, ...]]] = [(server, ()) for server in servers if server.offered]
         else:
-            chosen = [(_named(choice, servers), choice.tools) for choice in selection.servers]
-            for server, _ in chosen:
-                await server.learned()
+            asked = [(_named(choice, servers), choice.tools) for choice in selection.servers]
+            absent = await _absent([server for server, _ in asked])
+            chosen = [(server, names) for server, names in asked if server.id not in absent]
+            missing = tuple(absent.values())
         listed = [tool for server, names in chosen for tool in _chosen(server, names)]
         found = [left for tool in listed if (left := in_mode(tool, wanted.mode)) is not None]
         # By name: a server that lists its tools in another order changes no prompt.
@@ -46,7 +48,23 @@ class Toolbox:
         named = {tool.spec.name for server, names in chosen if names for tool in _chosen(server, names)}
         kept, left_out = narrowed(own, tuple(ordered.values()), wanted, named)
         guide = _guide([server for server, _ in chosen], kept, left_out)
-        return ToolSet((*own, *kept), guide, left_out)
+        return ToolSet((*own, *kept), guide, left_out, missing)
+
+
+async def _absent(servers: Sequence[Offering]) -> dict[str, str]:
+    """Wait for servers side by side; return why some cannot be had now, or raise it when none can."""
+    ends = await asyncio.gather(*(server.learned() for server in servers), return_exceptions=True)
+    failed = {server.id: (server, end) for server, end in zip(servers, ends, strict=True) if end is not None}
+    for _, error in failed.values():
+        if not isinstance(error, PilothouseError):
+            raise error
+    told = {key: f"The server “{server.name}” cannot be used now. {error}" for key, (server, error) in failed.items()}
+    if failed and len(failed) == len({server.id for server in servers}):
+        codes = {error.code for _, error in failed.values() if isinstance(error, PilothouseError)}
+        raise PilothouseError(
+            "needs_consent" if codes == {"needs_consent"} else "server_failed", " ".join(told.values())
+        )
+    return told
 
 
 def _named(choice: ServerChoice, servers: Iterable[Offering]) -> Offering:

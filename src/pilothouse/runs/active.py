@@ -151,6 +151,8 @@ class ActiveRun:
             await self._tell("no_thinking", _NO_THINKING.format(opened.config.name))
         if (told := tools_left_out(toolset, journal)) is not None:
             await journal.write(ItemCreated(item=told))
+        if found.missing:
+            await self._tell("server_missing", " ".join(found.missing), level="warning")
         setting = CallSetting(
             conversation_id=run.conversation_id,
             run_id=run.id,
@@ -188,14 +190,14 @@ class ActiveRun:
         self._settings = asking
         await self._tell("mode_ended", _MODE_ENDED)
 
-    async def _tell(self, code: str, text: str) -> None:
+    async def _tell(self, code: str, text: str, level: str = "info") -> None:
         """Say something about the run where it stands, once, also when another process takes it up."""
         journal = self._journal
         if journal is None or any(
             item.run_id == self.run.id and item.data.get("code") == code for item in journal.items
         ):
             return
-        notice = journal.new("notice", status="completed", text=text, data={"level": "info", "code": code})
+        notice = journal.new("notice", status="completed", text=text, data={"level": level, "code": code})
         await journal.write(ItemCreated(item=notice))
 
     async def _result_bytes(self, item_id: str, index: int) -> bytes | None:

@@ -237,6 +237,8 @@ class ToolSet(msgspec.Struct, frozen=True):
     guide: str = ""
     # How many tools of each server were left out, because there was no room for them.
     left_out: Mapping[str, int] = {}
+    # One sentence for each server that was named and cannot be had now.
+    missing: tuple[str, ...] = ()
 
 
 class ToolRequest(msgspec.Struct, frozen=True):

@@ -134,7 +134,7 @@ class _Finder:
 async def open_host(
     home: Path | None = None, database_url: str | None = None, *, role: Role = "once", brief: bool = False
 ) -> AsyncGenerator[OpenHost, None]:
-    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it again; a `brief` one begins no titles."""
+    """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked."""
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
         base = await _foundation(stack, home, url)
@@ -149,6 +149,7 @@ async def open_host(
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
         servers = Servers(base, built_in.fitting, LateEncloser(hands))
+        servers.learn = not brief
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),

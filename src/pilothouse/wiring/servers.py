@@ -26,6 +26,8 @@ class Servers:
         self._supervisor: Supervisor | None = None
         self._toolbox: Toolbox | None = None
         self._built_in = built_in
+        # Whether servers that nobody asks for are looked at, too.
+        self.learn = True
         # Set once there is someone to tell.
         self.changed: Callable[[], None] = lambda: None
 
@@ -57,7 +59,7 @@ class Servers:
                 most=self._base.config.local_servers,
             )
             self._supervisor = supervise(self._file, sharing)
-            self._supervisor.begin()
+            self._supervisor.begin(learn=self.learn)
         return self._supervisor
 
     def _changed(self) -> None:
