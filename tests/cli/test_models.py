@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,6 +114,28 @@ def test_a_script_is_found_from_any_folder_and_a_model_without_a_key_has_none_to
     confirmed = pilothouse(home, "models", "confirm-key", "s")
     assert (confirmed.code, confirmed.out) == (1, "")
     assert "s has no key." in confirmed.err
+
+
+async def test_the_doctor_tries_the_address_of_each_model(home: Path) -> None:
+    async def do(*arguments: str) -> tuple[int, str, str]:
+        return await asyncio.to_thread(_run, home, arguments, "")
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        closed = taken.getsockname()[1]
+    add = ("models", "add", "--provider", "openai-compatible", "--model", "m")
+    async with Endpoint() as endpoint:
+        await do(*add, "--id", "there", "--base-url", f"{endpoint.url}/v1")
+        await do(*add, "--id", "gone", "--base-url", f"http://127.0.0.1:{closed}/v1")
+        await do("models", "default", "there")
+        code, out, _ = await do("doctor")
+        assert code == 0, out
+        assert re.search(r"^✓ Model there ", out, re.MULTILINE), out
+        assert re.search(r"^! Model gone: .* It cannot be reached: nothing listens there\.$", out, re.MULTILINE), out
+        assert "pilothouse models edit gone --base-url" in out
+        await do("models", "default", "gone")
+        code, out, _ = await do("doctor")
+        assert code == 1
+        assert re.search(r"^✗ Model gone \(the default\): ", out, re.MULTILINE), out
 
 
 def test_the_doctor_tells_of_rules_that_cannot_be_read_and_of_a_plugin_that_is_switched_off(

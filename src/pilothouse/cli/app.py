@@ -81,8 +81,8 @@ def run(
 ) -> None:
     """Send a message and print its answer as it comes.
 
-    Ends with 0 when it is done, 1 when it failed, 2 when the command was not understood, 3 when a question
-    waits for an answer, 130 when it was cancelled.
+    Ends with 0 when it is done, 1 when it failed, 2 when the command was not understood, 3 when a question or
+    your consent to a server's command is waited for, 130 when it was cancelled.
     """
     from pilothouse.cli import run as command
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ from pilothouse.cli.terminal import Terminal, one_line, output
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.models import FileProblem
+from pilothouse.types.models import FileProblem, ModelView
 from pilothouse.types.terminals import SandboxView
 
 # "good" is well, "fact" is worth knowing, "poor" works but could be better, "bad" is broken.
@@ -176,13 +177,26 @@ async def _models(api: ClientApi) -> AsyncIterator[Finding]:
         yield _broken_file(models.problem, "Correct the file; until then the last good models hold.")
     if not models.models:
         yield Finding("bad", "No model is configured", "Add one: pilothouse models add --help")
+    silent = await _silent(models.models)
     for one in models.models:
         name = f"Model {one.id}{' (the default)' if one.is_default else ''}: {one.name}, {one.host}"
         moved = f"pilothouse models confirm-key {one.id}" if one.key.moved else ""
         if one.key.problem:
             yield Finding("poor", f"{name}. {one.key.problem}", moved)
+        elif why := silent.get(one.id):
+            fix = f"Start its server, or correct its address: pilothouse models edit {one.id} --base-url URL"
+            yield Finding("bad" if one.is_default else "poor", f"{name}. It cannot be reached: {why}.", fix)
         else:
             yield Finding("good", name)
+
+
+async def _silent(models: Sequence[ModelView]) -> dict[str, str]:
+    """Return which models cannot be reached, and why; each address is tried once, all side by side."""
+    from pilothouse.wiring import unreachable
+
+    urls = list(dict.fromkeys(one.base_url for one in models if one.base_url.startswith("http")))
+    reasons = dict(zip(urls, await asyncio.gather(*map(unreachable, urls)), strict=True))
+    return {one.id: why for one in models if (why := reasons.get(one.base_url))}
 
 
 async def _servers(api: ClientApi) -> AsyncIterator[Finding]:

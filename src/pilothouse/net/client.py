@@ -84,6 +84,15 @@ async def fetch(url: str, *, headers: Mapping[str, str] | None = None, timeout: 
     return Fetched(reply.status, body, reply.headers)
 
 
+async def knock(url: str, timeout: float) -> NetError | None:
+    """Return why nothing answers at an address, None when something does, whatever it says; no key is sent."""
+    try:
+        await (await send("GET", url, headers={}, timeout=timeout)).aclose()
+    except NetError as error:
+        return error
+    return None
+
+
 async def close_clients() -> None:
     """Close the connections of this event loop; the next request makes new ones."""
     ways = _ways.pop(asyncio.get_running_loop(), None)

@@ -9,6 +9,7 @@ from pilothouse.wiring.host import (
     page_is_built,
     run_server,
     unless_stopped,
+    unreachable,
 )
 from pilothouse.wiring.visitors import receiving
 
@@ -22,4 +23,5 @@ __all__ = [
     "receiving",
     "run_server",
     "unless_stopped",
+    "unreachable",
 ]

@@ -148,8 +148,7 @@ async def open_host(
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
-        servers = Servers(base, built_in.fitting, LateEncloser(hands))
-        servers.learn = not brief
+        servers = Servers(base, built_in.fitting, LateEncloser(hands), learn=not brief)
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),
@@ -229,6 +228,14 @@ def bind(host: str, port: int | None, *, expose_to_network: bool, rather: int | 
         with suppress(PilothouseError):
             return listen(host, rather, expose_to_network=expose_to_network)
     return listen(host, port, expose_to_network=expose_to_network)
+
+
+async def unreachable(url: str) -> str:
+    """Return in a few words why nothing answers at an address, empty when something does."""
+    from pilothouse.net.client import knock
+
+    error = await knock(url, limits.KNOCK_TIMEOUT)
+    return error.why if error is not None else ""
 
 
 async def unless_stopped(work: asyncio.Future[Any]) -> bool:

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 class Servers:
     """The MCP servers and the tools of a run; what they need is loaded when there is a server or someone asks."""
 
-    def __init__(self, base: Foundation, built_in: Callable[[ToolRequest], Sequence[Tool]], encloser: Encloser) -> None:
+    def __init__(
+        self,
+        base: Foundation,
+        built_in: Callable[[ToolRequest], Sequence[Tool]],
+        encloser: Encloser,
+        *,
+        learn: bool = True,
+    ) -> None:
         self._base = base
         self._encloser = encloser
         self._file = ServersFile(base.config)
@@ -27,7 +34,7 @@ class Servers:
         self._toolbox: Toolbox | None = None
         self._built_in = built_in
         # Whether servers that nobody asks for are looked at, too.
-        self.learn = True
+        self._learn = learn
         # Set once there is someone to tell.
         self.changed: Callable[[], None] = lambda: None
 
@@ -59,7 +66,7 @@ class Servers:
                 most=self._base.config.local_servers,
             )
             self._supervisor = supervise(self._file, sharing)
-            self._supervisor.begin(learn=self.learn)
+            self._supervisor.begin(learn=self._learn)
         return self._supervisor
 
     def _changed(self) -> None:

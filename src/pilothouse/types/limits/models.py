@@ -51,6 +51,8 @@ CONSTRAINED_CALL_ROUNDS = 8
 TEST_MAX_TOKENS = 16
 # The person watches the test; a local model may first have to be loaded.
 TEST_TIMEOUT = 60.0
+# An address answers within this, or a person who asks what is wrong is told that it does not.
+KNOCK_TIMEOUT = 5.0
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_CONTEXT_WINDOW = 32_000
 # Above this part of the context window older turns are summarised before the next request.
