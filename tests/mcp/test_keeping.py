@@ -257,6 +257,32 @@ def test_recorded_messages_are_bounded_in_number_and_size() -> None:
             "“GitHub” needs a value for GITHUB_TOKEN.",
             "in Settings, MCP, or with `pilothouse mcp edit GitHub --secret-env GITHUB_TOKEN`.",
         ),
+        (
+            local(),
+            1,
+            ["Traceback (most recent call last):", '  File "<frozen os>", line 685', "KeyError: 'MY_API_KEY'"],
+            "“GitHub” needs a value for MY_API_KEY.",
+            "Settings",
+        ),
+        (
+            local(),
+            1,
+            [
+                *("Traceback (most recent call last):", '  File "s.py", line 3'),
+                *("pydantic_core.ValidationError: 1 validation error for Settings", "url"),
+                *("  Field required [type=missing]", "    For further information visit a page"),
+            ],
+            "“GitHub” ended with exit code 1: pydantic_core.ValidationError: 1 validation error for Settings "
+            "url Field required [type=missing]",
+            "log",
+        ),
+        (
+            local(),
+            1,
+            ["Traceback (most recent call last):"],
+            "“GitHub” ended with exit code 1 and said nothing.",
+            "Check",
+        ),
         (local(), 1, ["Please set the BRAVE_API_KEY"], "“GitHub” needs a value for BRAVE_API_KEY.", "Settings"),
         (local("docker", "x"), 1, ["Cannot connect to the Docker daemon at unix:"], "Docker is not running.", "Start"),
         (local("docker", "x"), 125, ["Unable to find image 'x'"], "Failed to install GitHub. Check network.", "image"),

@@ -40,6 +40,8 @@ _NO_PROGRAM = re.compile(
 _VARIABLE = re.compile(
     r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b[^\n]{0,60}?\b(?:required|not set|must be set|missing|not found|undefined)\b"
     r"|\b(?:required|missing|set|provide|define)\b[^\n]{0,60}?\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
+    r"|^KeyError: '([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'$",
+    re.MULTILINE,
 )
 # A script that is not where the command looks for it.
 _NO_FILE = re.compile(r"Cannot find module '((?:\w:)?[/\\][^'\n]+)'|can't open file '([^'\n]+)'")
@@ -89,14 +91,20 @@ def _telling(words: Sequence[str]) -> str:
     lines = [line.rstrip() for line in words if line.strip() and not _NO_NEWS.match(line)]
     traces = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
     if traces:
-        lines = lines[traces[-1] + 1 :]
-        return next((line for line in lines if not line.startswith(" ")), lines[-1] if lines else "").strip()
+        return _raised(lines[traces[-1] + 1 :])
     bare = [line for line in lines if not line.startswith((" ", "\t"))]
     telling = [line for line in bare if not _USAGE.match(line)]
     for says in (_ERROR.match, _SAYS_ERROR.search):
         if errors := [line for line in telling if says(line)]:
             return errors[0].strip()
     return next(iter((telling or bare or lines)[-1:]), "").strip()
+
+
+def _raised(lines: Sequence[str]) -> str:
+    """Return what was raised, from the lines below a traceback's first; pydantic says further down what is wrong."""
+    at = next((number for number, line in enumerate(lines) if not line.startswith(" ")), len(lines) - 1)
+    told = lines[at : at + 3] if at >= 0 and "validation error" in lines[at] else lines[at : at + 1]
+    return " ".join(line.strip() for line in told)
 
 
 def wrong_language(entry: ServerEntry, said: str) -> ChannelError:
@@ -133,7 +141,7 @@ def _known_words(entry: ServerEntry, words: Sequence[str], exit_code: int | None
 
 def _missing_variable(entry: ServerEntry, said: str) -> ChannelError | None:
     for found in _VARIABLE.finditer(said):
-        variable = found[1] or found[2]
+        variable = found[1] or found[2] or found[3]
         # Codes of errors look like variables; and one that was given is not what is missing.
         if not variable.startswith("ERR_") and variable not in entry.config.env:
             return missing_value(entry.name, "--secret-env", variable)
