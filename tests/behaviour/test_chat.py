@@ -15,6 +15,7 @@ from pilothouse.connection import connect_host
 from pilothouse.runs.following import Following
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch, ImageInput, ModelInput, NewConversation, NewMessage
+from pilothouse.types.authority import PendingApproval
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.runs import Run
@@ -298,6 +299,31 @@ async def test_a_server_that_runs_for_long_drops_what_was_deleted_by_itself(
             return False
 
         await eventually(gone, "the conversation to be gone for good")
+
+
+async def test_a_question_that_waited_is_there_again_when_its_conversation_is_restored(home: Path) -> None:
+    turns: list[Any] = [[{"call": "no_such_tool", "arguments": {}}]] * 4
+    async with chatting(home, [*turns, "On we go."]) as chat:
+        sent = await chat.send("Again and again")
+
+        async def asked() -> list[PendingApproval]:
+            return list((await chat.api.approvals(ME)).pending)
+
+        [before] = await eventually(asked, "the question to be asked")
+        await chat.api.delete_conversation(ME, chat.id)
+        assert await asked() == []
+        with pytest.raises(PilothouseError):
+            await chat.api.answer(ME, before.item_id, Answer(choice="continue"))
+        await chat.api.restore_conversation(ME, chat.id)
+        assert await asked() == [before]
+        run = await chat.api.answer(ME, before.item_id, Answer(choice=str(before.data["choices"][0]["id"])))
+        assert run.id == sent.run_id
+
+        async def done() -> bool:
+            snapshot = await chat.api.snapshot(ME, chat.id, limit=50)
+            return snapshot.items[-1].text == "On we go."
+
+        await eventually(done, "the run to go on")
 
 
 async def test_no_message_begins_a_run_in_a_conversation_that_is_being_deleted(

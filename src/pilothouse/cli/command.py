@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -52,14 +53,23 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
+_PLACES = re.compile(r"in Settings, (Models|MCP|Permissions)(, or with\b)?")
+_COMMANDS = {"Models": "`pilothouse models`", "MCP": "`pilothouse mcp`", "Permissions": "`pilothouse policy`"}
+
+
+def as_typed(text: str) -> str:
+    """Return a sentence with the places of the page as the commands that do the same."""
+    return _PLACES.sub(lambda place: "with" if place[2] else f"with {_COMMANDS[place[1]]}", text)
+
+
 def complain(error: PilothouseError) -> int:
     """Say what is wrong and what to do, and return the exit code."""
     # Where nobody hears it, the exit code still tells.
     with contextlib.suppress(OSError, PilothouseError):
         terminal = messages()
-        terminal.line(error.message, "red")
+        terminal.line(as_typed(error.message), "red")
         if error.fix:
-            terminal.line(error.fix)
+            terminal.line(as_typed(error.fix))
     return error.exit_code
 
 

@@ -25,6 +25,7 @@ class Transcript:
         self._items: dict[str, Item] = {}
         self._texts = Texts()
         self._last: str | None = None
+        self._noticed: set[str] = set()
         self._screen = MarkdownScreen(colours=out.styled) if markdown and out.is_terminal else None
         self._thoughts = Wrapper(colours=out.styled)
         self._calls = CallLines()
@@ -92,8 +93,12 @@ class Transcript:
             case "notice" if item.data.get("code") == "server_missing":
                 # Told already, also where nobody watches.
                 return
-            case "notice":
+            case "notice" if item.text not in self._noticed:
+                # Why something is tried again is said once, however often that is.
+                self._noticed.add(item.text)
                 self._say(item.text, "yellow")
+            case "notice":
+                pass
             case "compaction":
                 self._say("Earlier messages were summarised to make room.")
             case _:

@@ -183,8 +183,9 @@ class HostService(
         await self._records.change_conversation(
             owner, conversation_id, lambda c: msgspec.structs.replace(c, deleted_at=now)
         )
-        # The newest first: what ends begins what was queued behind it.
-        for run in reversed(await self._records.runs_in(("queued", "running", "waiting"), conversation_id)):
+        # The newest first: what ends begins what was queued behind it. What waits for the person costs nothing: nobody
+        # is asked about it while it is deleted, and with the conversation its question comes back.
+        for run in reversed(await self._records.runs_in(("queued", "running"), conversation_id)):
             await self.cancel_run(owner, run.id)
         await self._admins.terminals.forget(conversation_id)
         await self._records.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
