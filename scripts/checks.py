@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from scripts import foreign, page_build  # noqa: E402
 from tests.support import chromium  # noqa: E402  the tests' own search, so that both look in the same places
 
-BIN = ROOT / ".venv" / "bin"
+PYTHON = ROOT / ".venv" / "bin" / "python"
 REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes; each runs by itself so that its timing is its own.
 HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
@@ -29,10 +29,6 @@ TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 # More than two cores can do at once: many of the small tests wait for a process, a line or a clock.
 MORE_WORKERS = ("-n", "3", "--dist", "loadfile")
-UNSEEN = (
-    "tests: this clone lies under /tmp. The sandbox gives programs a /tmp of their own, so the tests of sandboxed "
-    "servers fail here; clone it somewhere else."
-)
 
 
 class Outcome(NamedTuple):
@@ -48,14 +44,19 @@ def run(*command: str | Path) -> bool:
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
+def tool(name: str, *arguments: str) -> bool:
+    """Run an installed tool; by its module, because a script names its interpreter, and not every path can be named."""
+    return run(PYTHON, "-m", name, *arguments)
+
+
 def page(*arguments: str) -> bool:
     """Build the page, or run one of its own scripts."""
-    return run(BIN / "python", ROOT / "scripts" / "page_build.py", *arguments)
+    return run(PYTHON, ROOT / "scripts" / "page_build.py", *arguments)
 
 
 def pytest(name: str, *arguments: str) -> bool:
     """Run a suite and keep its counts; a suite without a test is no success."""
-    return run(BIN / "pytest", "-q", f"--junit-xml={REPORTS / name}.xml", *arguments)
+    return tool("pytest", "-q", f"--junit-xml={REPORTS / name}.xml", *arguments)
 
 
 def suite(name: str, *arguments: str) -> tuple[str, Callable[[], bool]]:
@@ -99,9 +100,9 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
     """Return what to run, the quickest to fail first."""
     units = ["tests", *(f"--ignore=tests/{name}" for name in HEAVY)]
     checks: list[tuple[str, Callable[[], bool]]] = [
-        ("lint", lambda: run(BIN / "ruff", "check", "--quiet")),
-        ("format", lambda: run(BIN / "ruff", "format", "--check", "--quiet")),
-        ("types", lambda: run(BIN / "mypy", *(name for name in TYPED if (ROOT / name).exists()))),
+        ("lint", lambda: tool("ruff", "check", "--quiet")),
+        ("format", lambda: tool("ruff", "format", "--check", "--quiet")),
+        ("types", lambda: tool("mypy", *(name for name in TYPED if (ROOT / name).exists()))),
     ]
     checks.append(("page", page))
     if fast:
@@ -165,11 +166,9 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments not in (["fast"], ["full"]):
         ready = page() and (browser_is_there() if _named(("browser",), arguments) else True)
         ready = ready and (foreign.install() if _named(FOREIGN, arguments) else True)
-        return subprocess.run([BIN / "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
-    if ROOT.is_relative_to("/tmp"):
-        print(UNSEEN, file=sys.stderr)
+        return subprocess.run([PYTHON, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
     # Hundreds of processes are started from here; also where the environment forbids Python to write any bytecode.
-    run(BIN / "python", "-m", "compileall", "-q", "src", "tests")
+    tool("compileall", "-q", "src", "tests")
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
     fast = arguments == ["fast"]

@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,11 +61,24 @@ def node(*command: str | Path, cwd: Path, **variables: str) -> None:
     """Run Node; it is on the path for whatever it starts."""
     folder = node_folder() / "bin"
     path = f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"
-    environment = {**os.environ, "PATH": path, "CI": "true", **variables}
+    environment = {**os.environ, "PATH": path, "CI": "true", **npm_cache(), **variables}
     done = subprocess.run([folder / "node", *command], cwd=cwd, env=environment, check=False)
     if done.returncode:
         shown = " ".join(Path(part).name for part in command)
         raise PageBuildError(f"`{shown}` failed with {done.returncode}; its own words are above.")
+
+
+def npm_cache() -> dict[str, str]:
+    """Return where npm keeps what it downloads, when it cannot keep that where it usually does."""
+    if any(name.lower() == "npm_config_cache" for name in os.environ):
+        return {}
+    usual = Path("~/.npm").expanduser()
+    try:
+        usual.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=usual):
+            return {}
+    except OSError:
+        return {"npm_config_cache": str(ROOT / ".cache" / "npm")}
 
 
 def npm(*arguments: str, cwd: Path = SOURCE) -> None:

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
@@ -68,8 +69,8 @@ def listening() -> Iterator[int]:
 
 def prying(*options: str, **more: object) -> ServerInput:
     """Return a server that tries what it is told to, in a sandbox."""
-    settings = {"sandbox": True, **more}
-    return ServerInput(name="Prying", command=sys.executable, args=(str(PRYING), *options), **settings)  # type: ignore[arg-type]
+    settings = {"sandbox": True, "args": (str(PRYING), *options), **more}
+    return ServerInput(name="Prying", command=sys.executable, **settings)  # type: ignore[arg-type]
 
 
 async def tries(hosted: Hosted, tool: str, **arguments: object) -> str:
@@ -169,6 +170,27 @@ async def test_what_a_sandboxed_server_would_keep_in_caches_outlives_it(held: Ho
     assert (await tries(held, "write", path=f"{given['XDG_CACHE_HOME']}/thing")).startswith("done")
     assert (held.home / "servers" / view.id / "cache" / "thing").exists()
     assert (await tries(held, "write", path=f"{given['TMPDIR']}/passing")).startswith("done")
+
+
+@pytest.mark.case("PRC-08")
+async def test_a_sandboxed_server_sees_what_its_command_names_in_tmp_and_nothing_beside_it(held: Hosted) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        place = Path(made)
+        for name in ("own/prying.py", "notes/a", "papers/b", "c", "other/d"):
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_text(f"text of {name}")
+        (place / "own/prying.py").write_text(
+            f"import neighbour, runpy, sys\ndel sys.argv[1:]\nrunpy.run_path({str(PRYING)!r}, None, '__main__')"
+        )
+        (place / "own/neighbour.py").touch()
+        named = (str(place / "own/prying.py"), str(place / "notes"), f"--papers={place / 'papers'}")
+        body = prying(args=named, plain_env={"PAPERS": str(place / "c")})
+        await held.add(body)
+        for name in ("notes/a", "papers/b", "c"):
+            assert await tries(held, "read", path=str(place / name)) == f"done: text of {name}"
+            assert (await tries(held, "write", path=str(place / name))).startswith("refused")
+            assert (place / name).read_text() == f"text of {name}"
+        assert (await tries(held, "read", path=str(place / "other/d"))).startswith("refused")
 
 
 # --- how it ends ---------------------------------------------------------------------------------
@@ -290,14 +312,14 @@ async def test_a_server_is_held_although_commands_are_not(home: Path, quick: Non
 
 
 @pytest.mark.case("PRC-08")
-async def test_a_program_that_the_sandbox_does_not_show_is_named(held: Hosted, tmp_path: Path) -> None:
-    script = tmp_path / "server.py"
+async def test_a_program_that_the_sandbox_does_not_show_is_named(held: Hosted) -> None:
+    script = held.home / "server.py"
     script.write_text("print('never started')")
     body = ServerInput(name="Prying", command=sys.executable, args=(str(script),), sandbox=True)
     await held.add(body)
     view = await held.until("Prying", "error")
     assert view.last_error == f"The sandbox does not show {script}."
-    assert "make its folder the server's own" in view.fix
+    assert view.fix == "Move it elsewhere, or switch the sandbox off for this server."
 
 
 @pytest.mark.case("PRC-08")

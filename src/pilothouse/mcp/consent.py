@@ -99,6 +99,12 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
     )
 
 
+def named_paths(agreed: Agreed) -> tuple[str, ...]:
+    """Return the paths that its arguments and variables name: alone, after a “=”, or in a list."""
+    words = (part for word in (*agreed.argv[1:], *agreed.environment) for part in (word, word.partition("=")[2]))
+    return tuple(path for word in words for path in (word, *word.split(os.pathsep)) if os.path.isabs(path))
+
+
 class Consents:
     """The consents that were given, in a file that only whoever holds our key can write."""
 

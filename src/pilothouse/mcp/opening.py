@@ -16,7 +16,7 @@ import msgspec
 from pilothouse import __version__
 from pilothouse.mcp.channel import Access, ChannelError
 from pilothouse.mcp.connection import Connection
-from pilothouse.mcp.consent import Agreed
+from pilothouse.mcp.consent import Agreed, named_paths
 from pilothouse.mcp.entries import command_of
 from pilothouse.mcp.eras import ExitedOnProbe
 from pilothouse.mcp.last_words import local_failure, wrong_language
@@ -196,6 +196,7 @@ class Sessions:
                     owner=f"server-{server.id}",
                     network=agreed.network,
                     files=tuple(file.path for file in agreed.files),
+                    named=named_paths(agreed),
                 )
             )
 

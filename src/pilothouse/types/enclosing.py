@@ -21,8 +21,10 @@ class Enclosing(msgspec.Struct, frozen=True, kw_only=True):
     # Programs of the same owner share their temporary files.
     owner: str
     network: bool
-    # What it cannot do without: one that the sandbox does not show is told before the start.
+    # The program and its script: one that the sandbox does not show is told before the start.
     files: tuple[str, ...] = ()
+    # Paths that the person named beside them: it may look there, wherever that is.
+    named: tuple[str, ...] = ()
 
 
 class Enclosed(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ def install(work: Path, name: str, script: str = "") -> Path:
     folder = work / ".venv" / "bin"
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / name
-    real = f'exec {PROGRAMS / name} "$@"'
+    real = f'exec "{PROGRAMS / name}" "$@"'
     program.write_text(f"#!/bin/sh\n{script or real}\n")
     program.chmod(0o755)
     return program

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.hidden import outermost, services
+from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, outermost, services
+from pilothouse.tools.sandbox.shown import View
 from pilothouse.tools.sandbox.standing import Standing, standing
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
 # $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder,
-# $5 what stands in it and may not be changed, $6 what is known of that.
+# $5 what stands in it and may not be changed, a name a line, $6 what is known of that.
 _WITHIN = """\
+nl='
+'
 ulimit -c 0
 ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
 ulimit -f "$2" 2>/dev/null
@@ -24,7 +27,7 @@ if [ -n "$4" ] && [ "$(stat -c %d:%i . 2>/dev/null)" != "$4" ]; then
     echo "pilothouse: the folder was replaced by another one" >&2
     exit 125
 fi
-if [ -n "$5" ] && [ "$(stat -c '%d:%i %n' -- $5 2>/dev/null)" != "$6" ]; then
+if [ -n "$5" ] && [ "$(IFS="$nl"; set -f; stat -c '%d:%i %n' -- $5 2>/dev/null)" != "$6" ]; then
     echo "pilothouse: something in the folder was replaced by something else" >&2
     exit 125
 fi
@@ -48,7 +51,7 @@ class Enclosure(msgspec.Struct, frozen=True):
     # A folder that it has as its /tmp, and one for its caches that outlives it, if it has one.
     scratch: str
     cache: str
-    hidden: tuple[str, ...]
+    view: View
     network: bool
     # A command that is typed at keeps the terminal's session.
     terminal: bool = False
@@ -58,9 +61,9 @@ def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Seq
     """Return the whole command line that runs a command enclosed."""
     known = "" if enclosure.identity is None else "{}:{}".format(*enclosure.identity)
     ours = enclosure.folder != enclosure.source
-    kept = Standing((), (), "") if ours else standing(enclosure.folder, enclosure.hidden)
+    kept = Standing((), (), "") if ours else standing(enclosure.folder, enclosure.view.hidden)
     largest = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024))
-    bounds = (*largest, known, " ".join(kept.names), kept.facts)
+    bounds = (*largest, known, "\n".join(kept.names), kept.facts)
     session = () if enclosure.terminal else ("--new-session",)
     net = () if enclosure.network else ("--unshare-net",)
     cache = ("--bind", enclosure.cache, INSIDE[1]) if enclosure.cache else ()
@@ -70,7 +73,7 @@ def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Seq
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/run", *_resolver(enclosure.network),
         "--bind", enclosure.scratch, "/tmp", "--bind", enclosure.scratch, "/var/tmp",  # noqa: S108 - its own
-        *cache, "--bind", enclosure.source, enclosure.folder, *kept.arguments,
+        *_showing(enclosure.view), *cache, "--bind", enclosure.source, enclosure.folder, *kept.arguments,
         *_hiding(enclosure), "--chdir", enclosure.folder,
         "--", "/bin/sh", "-c", _WITHIN, "sh", *bounds, *command,
     ]  # fmt: skip
@@ -82,10 +85,17 @@ def _resolver(network: bool) -> tuple[str, ...]:
     return ("--ro-bind-try", path, path) if network and path.startswith("/run/") else ()
 
 
+def _showing(view: View) -> list[str]:
+    """Mount what is shown of places that are emptied; what went away meanwhile is left out."""
+    return [word for each in view.shown for word in ("--ro-bind-try", each.source, each.path)]
+
+
 def _hiding(enclosure: Enclosure) -> list[str]:
     said: list[str] = []
-    for path in outermost((*enclosure.hidden, *services(enclosure.folder))):
-        if path.startswith(("/tmp/", "/run/", "/var/tmp/")) and not path.startswith(enclosure.folder + "/"):  # noqa: S108
+    folder = enclosure.folder
+    sockets = (path for path in services() if not is_in(path, folder))
+    for path in outermost((*enclosure.view.hidden, *sockets)):
+        if any(is_in(path, place) for place in EMPTIED) and not is_in(path, folder):
             # Not there inside anyway.
             continue
         if os.path.isdir(path):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.cgroups import Group
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
+from pilothouse.tools.sandbox.shown import Named
 from pilothouse.types import limits
 from pilothouse.types.enclosing import Enclosed, Enclosing
 from pilothouse.types.errors import PilothouseError
@@ -49,8 +50,8 @@ class SandboxEncloser:
             message = f"A sandbox in which all of {wanted.folder} can be changed holds nothing."
             raise PilothouseError("server_failed", message, fix="Choose a smaller folder for the server.")
         for path in wanted.files:
-            if not self._sandbox.shows(path, wanted.folder):
-                fix = f"Move it elsewhere, make its folder the server's own, or {_SWITCH_OFF}."
+            if not self._sandbox.shows(path):
+                fix = f"Move it elsewhere, or {_SWITCH_OFF}."
                 raise PilothouseError("server_failed", f"The sandbox does not show {path}.", fix=fix)
         order = Order(
             argv=wanted.argv,
@@ -59,6 +60,7 @@ class SandboxEncloser:
             environment=_handed_on(wanted.environment),
             owner=wanted.owner,
             room=wanted.room,
+            named=Named(wanted.files, wanted.named),
         )
         try:
             with self._sandbox.prepared(order, self._sandbox.found().kind) as ready:

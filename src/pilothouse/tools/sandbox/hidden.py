@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 # Below the person's home folder.
@@ -51,8 +51,8 @@ def is_the_machines(folder: str) -> bool:
     return folder in ("/", "/run") or any(is_in(folder, place) for place in _MACHINE)
 
 
-def services(folder: str) -> tuple[str, ...]:
-    """Return the sockets of this machine's services that a command in a folder would find, wherever they stand.
+def services() -> tuple[str, ...]:
+    """Return the sockets of this machine's services, wherever they stand.
 
     One that can only be read can still be connected to; what listens there does what it is told outside.
     """
@@ -61,12 +61,24 @@ def services(folder: str) -> tuple[str, ...]:
             names = {os.path.realpath("/" + line.partition(" /")[2].rstrip("\n")) for line in file if " /" in line}
     except OSError:
         return ()
-    return tuple(sorted(name for name in names if not _is_unseen(name, folder) and _is_socket(name)))
+    return tuple(sorted(name for name in names if _is_socket(name)))
 
 
-def _is_unseen(path: str, folder: str) -> bool:
-    """Return whether a path is the command's own, or not there for it anyway."""
-    return any(is_in(path, place) for place in (folder, *EMPTIED))
+def open_below(root: str, hidden: Sequence[str]) -> Iterator[str]:
+    """Yield the outermost places below a root that hold nothing hidden; links are left out."""
+    if any(is_in(root, place) for place in hidden):
+        return
+    within = [place for place in hidden if is_in(place, root)]
+    if not within:
+        yield root
+        return
+    try:
+        with os.scandir(root) as entries:
+            names = [entry.path for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return
+    for path in sorted(names):
+        yield from open_below(path, within)
 
 
 def _is_socket(path: str) -> bool:

@@ -6,9 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, outermost
+from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, open_below, outermost
+from pilothouse.tools.sandbox.shown import View
 from pilothouse.types.json import JsonObject, encode
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
@@ -24,14 +26,18 @@ def caps_plan(caps: Caps) -> JsonObject:
     return {"tasks": caps.tasks, "file": caps.file_bytes, "memory": caps.memory}
 
 
-def landlock_plan(folder: str, own: Sequence[str], hidden: Sequence[str], version: int, network: bool) -> JsonObject:
+def landlock_plan(folder: str, own: Sequence[str], view: View, version: int, network: bool) -> JsonObject:
     """Return what a command may touch: the folder and places of its own, and the rest for reading."""
-    inside = [place for place in hidden if is_in(place, folder)]
+    inside = [place for place in view.hidden if is_in(place, folder)]
     resolver = [os.path.realpath("/etc/resolv.conf")] if network else []
     return {
         "landlock": version,
         "network": network,
-        "read": [*_allowed("/", outermost((*hidden, *_NOT_READ))), *resolver],
+        "read": [
+            *_allowed("/", outermost((*view.hidden, *_NOT_READ))),
+            *(each.source for each in view.shown),
+            *resolver,
+        ],
         "write": [*own, *_SHARED, *(_allowed(folder, inside) if inside else ())],
         "whole_folder": not inside,
         "devices": [f"/dev/{name}" for name in _DEVICES],
@@ -40,28 +46,7 @@ def landlock_plan(folder: str, own: Sequence[str], hidden: Sequence[str], versio
 
 def _allowed(root: str, hidden: Sequence[str]) -> list[str]:
     """Return the outermost places below a root that hold nothing hidden."""
-    found: list[str] = []
-    for path in _open_below(root, hidden):
-        found.append(path)
-        if len(found) >= _MOST:
-            break
-    return found
-
-
-def _open_below(root: str, hidden: Sequence[str]) -> Iterator[str]:
-    within = [place for place in hidden if is_in(place, root)]
-    if not within:
-        yield root
-        return
-    if root in within:
-        return
-    try:
-        with os.scandir(root) as entries:
-            names = [entry.path for entry in entries if not entry.is_symlink()]
-    except OSError:
-        return
-    for path in sorted(names):
-        yield from _open_below(path, within)
+    return list(islice(open_below(root, hidden), _MOST))
 
 
 @contextmanager

@@ -19,10 +19,11 @@ from pilothouse.tools.sandbox import launch
 from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enclosure, bwrap_arguments
 from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
-from pilothouse.tools.sandbox.environment import command_environment, system_program
-from pilothouse.tools.sandbox.hidden import EMPTIED, hidden_places, is_in, is_the_machines
+from pilothouse.tools.sandbox.environment import command_environment, program_path, system_program
+from pilothouse.tools.sandbox.hidden import hidden_places, is_in, is_the_machines
 from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
 from pilothouse.tools.sandbox.scratch import Scratch
+from pilothouse.tools.sandbox.shown import Named, View, shown_places
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSettings
@@ -30,6 +31,8 @@ from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSetting
 # The version of Landlock that knows sockets without a file.
 _SCOPING = 6
 _LAUNCHER = str(Path(launch.__file__).resolve())
+# What this very program runs on, as it was when it started.
+_OURS = (sys.prefix, sys.base_prefix, os.path.realpath(sys.executable))
 _NOTHING = (
     "Nothing holds commands on this machine: they can read and change everything that you can. "
     "Install bubblewrap, or look at each command before you allow it."
@@ -53,6 +56,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     # A folder of ours that outlives the command and keeps its caches; `folder` may lie in it.
     room: str = ""
+    # What of emptied places it sees beside what every command does.
+    named: Named = Named()
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -73,7 +78,7 @@ class _Ground(msgspec.Struct, frozen=True):
     scratch: str
     # Empty where its caches go with its temporary files.
     cache: str
-    hidden: tuple[str, ...]
+    view: View
     # Whether its folder is one of ours.
     in_room: bool
 
@@ -167,11 +172,10 @@ class Sandbox:
         with self._prepared(order, kind or self.kind()) as ready:
             yield ready
 
-    def shows(self, path: str, folder: str) -> bool:
-        """Return whether a command that is held in a folder sees this path."""
-        unseen = (*hidden_places(self._data_folder), *EMPTIED)
-        named = {path, os.path.realpath(path)}
-        return all(is_in(name, folder) or not any(is_in(name, place) for place in unseen) for name in named)
+    def shows(self, path: str) -> bool:
+        """Return whether a command sees this path, once it is named."""
+        hidden = hidden_places(self._data_folder)
+        return not any(is_in(name, place) for name in (path, os.path.realpath(path)) for place in hidden)
 
     @contextlib.contextmanager
     def _prepared(self, order: Order, kind: SandboxKind) -> Iterator[Prepared]:
@@ -189,7 +193,7 @@ class Sandbox:
                 argv, plan = list(order.argv), self._held(order, folder.descriptor)
                 if kind == "landlock":
                     version = launch.landlock_version()
-                    plan |= landlock_plan(order.folder, ground.own, ground.hidden, version, order.network)
+                    plan |= landlock_plan(order.folder, ground.own, ground.view, version, order.network)
                 descriptors = (folder.descriptor,)
             if plan:
                 told = stack.enter_context(written(plan))
@@ -218,7 +222,8 @@ class Sandbox:
         cache = os.path.join(order.room, "cache") if order.room else ""
         if cache:
             os.makedirs(cache, mode=0o700, exist_ok=True)
-        return _Ground(self.scratch.of(order.owner), cache, hidden, in_room)
+        shown = shown_places(_also(order.named), order.folder, hidden) if kind != "none" else ()
+        return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown), in_room)
 
     def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground) -> list[str]:
         enclosure = Enclosure(
@@ -227,7 +232,7 @@ class Sandbox:
             identity=identity,
             scratch=ground.scratch,
             cache=ground.cache,
-            hidden=ground.hidden,
+            view=ground.view,
             network=order.network,
             terminal=order.terminal,
         )
@@ -254,3 +259,9 @@ class Sandbox:
     def close(self) -> None:
         """Remove what commands left in their temporary folders."""
         self.scratch.close()
+
+
+def _also(named: Named) -> Named:
+    """Return what is named, with what every command needs: the programs on the path, and what we run on."""
+    path = program_path(os.environ.get("PATH", "")).split(":")
+    return Named((*_OURS, *path, *named.programs), named.places)

@@ -26,7 +26,7 @@ class Standing(msgspec.Struct, frozen=True):
 
     # For `bwrap`.
     arguments: tuple[str, ...]
-    # Relative to the folder; none has a space in it.
+    # Relative to the folder; none has a line break in it.
     names: tuple[str, ...]
     # Device and inode of each, as `stat` says them: something else may stand there by the time it is mounted.
     facts: str
@@ -77,7 +77,7 @@ def _of_ours(folder: str) -> Iterator[str]:
 def _way(folder: str, place: str) -> str:
     """Return the way from a folder down to a place; nothing when it does not lie there, or cannot be named."""
     way = os.path.relpath(os.path.realpath(place), folder)
-    return "" if way.split("/")[0] == ".." or any(character.isspace() for character in way) else way
+    return "" if way.split("/")[0] == ".." or "\n" in way else way
 
 
 def _is_gits_own(name: str, found: os.stat_result) -> bool:

@@ -186,6 +186,9 @@ COMMAND_SLACK = 10.0
 TERMINAL_READ_TIME = 30.0
 # Trying whether a sandbox works runs a program that does nothing.
 SANDBOX_PROBE = 5.0
+# What is shown of emptied places such as /tmp: a few programs and folders, entry by entry where something in them is
+# hidden. Each is a mount, and bubblewrap takes 9,000 words.
+SHOWN_PLACES = 1_000
 # Processes and threads of one command: a parallel build has hundreds, a fork bomb stops here.
 COMMAND_TASKS = 2_048
 # One file that a command writes; a larger one is a mistake more often than a wish.
