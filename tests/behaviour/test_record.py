@@ -94,6 +94,20 @@ async def test_every_call_is_in_the_record_with_who_what_and_why_however_it_ende
 
 
 @pytest.mark.case("LOG-01")
+async def test_a_report_has_no_more_calls_than_were_asked_for_the_newest_in_order(home: Path) -> None:
+    async with chatting(home, [[a_call(n=1)], [a_call(n=2)], [a_call(n=3)], "Done."]) as chat:
+        give_tools(chat.host, reader())
+        await chat.say()
+        for _ in range(3):
+            await answered(chat, choice="allow")
+        for limit, numbers in ((2, [2, 3]), (3, [1, 2, 3]), (20, [1, 2, 3])):
+            report = await chat.api.audit(ME, chat.id, limit=limit)
+            assert [entry.arguments["n"] for entry in report.entries] == numbers
+            assert report.more == (limit < 3)
+            assert [check.sound for check in report.checks] == [True]
+
+
+@pytest.mark.case("LOG-01")
 async def test_a_call_that_never_ended_and_one_whose_question_was_withdrawn_are_in_the_record(home: Path) -> None:
     async def hangs(arguments: JsonObject, context: CallContext) -> ToolOutput:
         await asyncio.Event().wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pilothouse.types import limits
 from pilothouse.types.authority import (
     AuditReport,
     Example,
@@ -71,6 +72,8 @@ class MemoryAuthority:
         self.calls.append("approvals")
         return PendingApprovals(pending=())
 
-    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
+    async def audit(
+        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+    ) -> AuditReport:
         self.calls.append("audit")
         return AuditReport(entries=(), checks=())

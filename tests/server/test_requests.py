@@ -65,6 +65,9 @@ async def test_a_wrong_query_is_answered_with_what_is_wrong(server: RunningServe
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
         assert words in answer.json()["message"]
         assert "openapi.json" in answer.json()["fix"]
+    assert (await server.http.get("/api/audit?limit=5", headers=BEARER)).status_code == 200
+    for wrong in ("0", "many", "20001"):
+        assert (await server.http.get(f"/api/audit?limit={wrong}", headers=BEARER)).status_code == 400
     assert (await server.http.get("/api/search", headers=BEARER)).status_code == 400
     assert (await server.http.get("/api/search?q=x", headers=BEARER)).json()["query"] == "x"
 

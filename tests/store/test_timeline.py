@@ -129,6 +129,17 @@ async def test_words_parts_of_words_and_titles_are_found_with_their_places(store
     assert (await store.search(OWNER, '"); DROP', 10)).hits == ()
 
 
+@pytest.mark.case("CHT-03")
+@pytest.mark.parametrize(
+    "query", ["har\x00bour", "\x00harbour", "harbour\x00", "\x00", "\x00\x00\x00\x00", 'ha"\x00"r']
+)
+async def test_a_search_with_a_nul_in_it_is_a_search_like_any_other(store: Store, query: str) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    await store.post_message(a_posting(conversation.id, "The harbour of the bour family"))
+    found = await store.search(OWNER, query, 10)
+    assert bool(found.hits) == ("har" in query)
+
+
 async def test_places_of_hits_are_counted_in_characters(store: Store) -> None:
     conversation = await store.add_conversation(a_conversation())
     await store.post_message(a_posting(conversation.id, "🚢🚢 harbour"))

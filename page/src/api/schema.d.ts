@@ -3138,6 +3138,7 @@ export interface operations {
         parameters: {
             query?: {
                 conversation?: string | null;
+                limit?: number;
                 until?: number | null;
             };
             header?: never;

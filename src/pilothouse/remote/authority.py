@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.remote.calling import Calling, at
+from pilothouse.types import limits
 from pilothouse.types.authority import (
     AuditReport,
     Example,
@@ -64,7 +65,9 @@ class RemoteAuthority:
         """Return everything that waits for the person."""
         return await self._calling.ask("GET", "/api/approvals", PendingApprovals)
 
-    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
+    async def audit(
+        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+    ) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole."""
-        query = {"conversation": conversation_id, "until": until}
+        query = {"conversation": conversation_id, "until": until, "limit": limit}
         return await self._calling.ask("GET", "/api/audit", AuditReport, query=query)

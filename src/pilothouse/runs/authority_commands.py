@@ -127,7 +127,9 @@ class AuthorityCommands:
         """Return everything that waits for the person, oldest first."""
         return PendingApprovals(pending=tuple(await self._past.pending(owner)))
 
-    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
+    async def audit(
+        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+    ) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole."""
         wanted = [conversation_id] if conversation_id is not None else await self._past.audited(owner)
         entries: list[AuditEntry] = []
@@ -136,5 +138,7 @@ class AuthorityCommands:
             found, check = await self._past.audit(owner, each, until)
             entries += found
             checks.append(check)
-        kept = entries[: limits.AUDIT_ENTRIES]
-        return AuditReport(entries=tuple(kept), checks=tuple(checks), more=len(kept) < len(entries))
+        # All are looked at, whatever is shown: a check of a part would be none.
+        newest = sorted(range(len(entries)), key=lambda index: (entries[index].at, index))[-limit:]
+        kept = tuple(entries[index] for index in sorted(newest))
+        return AuditReport(entries=kept, checks=tuple(checks), more=len(kept) < len(entries))

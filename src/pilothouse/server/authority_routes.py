@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
+from pilothouse.types import limits
 from pilothouse.types.authority import (
     AuditReport,
     Example,
@@ -39,10 +40,11 @@ class ConversationQuery(msgspec.Struct, frozen=True):
 
 
 class AuditQuery(msgspec.Struct, frozen=True):
-    """Of one conversation or of all; events after this number are left out."""
+    """Of one conversation or of all; events after this number are left out, and of the calls the newest are told."""
 
     conversation: str | None = None
     until: Annotated[int, Meta(ge=0)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=limits.AUDIT_ENTRIES)] = limits.AUDIT_ENTRIES
 
 
 async def get_policy(call: Call[None, NoQuery]) -> PolicyView:
@@ -95,7 +97,7 @@ async def list_approvals(call: Call[None, NoQuery]) -> PendingApprovals:
 
 async def get_audit(call: Call[None, AuditQuery]) -> AuditReport:
     """Return the record."""
-    return await call.host.audit(call.owner, call.query.conversation, call.query.until)
+    return await call.host.audit(call.owner, call.query.conversation, call.query.until, call.query.limit)
 
 
 AUTHORITY_ROUTES: tuple[AnyRoute, ...] = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import mimetypes
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -23,24 +24,41 @@ MISSING = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>Pilothouse</title>"
     "<p>The page is not built yet; run <code>scripts/build-page</code> and reload.</p></html>"
 )
+# The build puts a file in these forms beside itself; the smallest first.
+_FORMS = {".br": "br", ".gz": "gzip"}
+_PLAIN = "identity"
+# No browser names more.
+_MOST_CODINGS = 32
 
 
-class PageFile(NamedTuple):
-    """One file of the built page."""
+class PageFile(msgspec.Struct, frozen=True):
+    """One file of the built page, in the forms that it can be sent in."""
 
-    content: bytes
     media_type: str
+    # By the name of the coding, the one to prefer first; the plain one is always there, and last.
+    forms: Mapping[str, bytes]
+    # Marks for the content in each form: a browser that has it already is not sent it again.
+    tags: Mapping[str, str]
 
 
 def load_page(folder: Path = PAGE_FOLDER) -> dict[str, PageFile]:
     """Return the page's files by the address each is served at; empty when it is not built."""
     if not (folder / "index.html").is_file():
         return {}
+    there = {path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
     return {
-        f"/{path.relative_to(folder).as_posix()}": PageFile(path.read_bytes(), _media_type(path))
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
+        f"/{path.relative_to(folder).as_posix()}": _page_file(path)
+        for path in sorted(there)
+        if path.suffix not in _FORMS or path.with_suffix("") not in there
     }
+
+
+def _page_file(path: Path) -> PageFile:
+    beside = {coding: path.with_name(path.name + ending) for ending, coding in _FORMS.items()}
+    forms = {coding: file.read_bytes() for coding, file in beside.items() if file.is_file()}
+    forms[_PLAIN] = path.read_bytes()
+    mark = hashlib.sha256(forms[_PLAIN]).hexdigest()[:32]
+    return PageFile(_media_type(path), forms, {coding: f'"{mark}-{coding}"' for coding in forms})
 
 
 def _media_type(path: Path) -> str:
@@ -58,18 +76,38 @@ class Pages:
     async def __call__(self, request: Request) -> Response:
         """Return the file, the page, or a sentence."""
         path = request.scope["path"]
-        if PAGE_ROUTES.fullmatch(path):
-            return self._document()
-        file = self._files.get(path)
+        is_document = PAGE_ROUTES.fullmatch(path) is not None
+        file = self._files.get("/index.html" if is_document else path)
+        if file is None and is_document:
+            return HTMLResponse(MISSING, status_code=503)
         if file is None:
             return problem_response(PilothouseError("not_found", "There is nothing at this address."))
-        cache = "public, max-age=31536000, immutable" if HASHED.fullmatch(path) else "no-cache"
-        if path == "/index.html":
-            cache = "no-store"
-        return Response(file.content, media_type=file.media_type, headers={"cache-control": cache})
+        if is_document or path == "/index.html":
+            return _sent(file, request, "no-store")
+        return _sent(file, request, "public, max-age=31536000, immutable" if HASHED.fullmatch(path) else "no-cache")
 
-    def _document(self) -> Response:
-        file = self._files.get("/index.html")
-        if file is None:
-            return HTMLResponse(MISSING, status_code=503)
-        return Response(file.content, media_type="text/html")
+
+def _sent(file: PageFile, request: Request, cache: str) -> Response:
+    """Return a file in the best form that the browser takes, or that it has it already."""
+    taken = _codings(",".join(request.headers.getlist("accept-encoding")))
+    coding = next((coding for coding in file.forms if taken.get(coding, taken.get("*", False))), _PLAIN)
+    tag = file.tags[coding]
+    headers = {"cache-control": cache, "etag": tag}
+    if len(file.forms) > 1:
+        headers["vary"] = "Accept-Encoding"
+    known = request.headers.get("if-none-match", "")
+    if known.strip() == "*" or tag in re.findall(r'"[^"]*"', known):
+        return Response(status_code=304, headers=headers)
+    if coding != _PLAIN:
+        headers["content-encoding"] = coding
+    return Response(file.forms[coding], media_type=file.media_type, headers=headers)
+
+
+def _codings(header: str) -> dict[str, bool]:
+    """Return which codings a browser named, and whether it takes each: with a weight of nothing it does not."""
+    found: dict[str, bool] = {}
+    for word in header.lower().split(",")[:_MOST_CODINGS]:
+        name, *parameters = (part.strip() for part in word.split(";"))
+        refused = any(re.fullmatch(r"q\s*=\s*0(\.0*)?", parameter) for parameter in parameters)
+        found[name] = not refused
+    return found

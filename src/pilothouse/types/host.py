@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
+from pilothouse.types import limits
 from pilothouse.types.api import (
     Answer,
     Answers,
@@ -477,10 +478,12 @@ class Authority(Protocol):
         """Return everything that waits for the person."""
         ...
 
-    async def audit(self, owner: str, conversation_id: str | None, until: int | None = None) -> AuditReport:
+    async def audit(
+        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+    ) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole.
 
-        `until` leaves the events of a conversation after this number out.
+        `until` leaves the events of a conversation after this number out; of the calls the newest `limit` are told.
         """
         ...
 
