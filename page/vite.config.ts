@@ -46,7 +46,8 @@ function compressed(): Plugin {
         if (!/\.(js|css|html|svg)$/.test(name)) continue;
         const content = readFileSync(join(folder, name));
         const gzip = gzipSync(content, { level: 9 });
-        const brotli = brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length } });
+        // The best would take ten times as long, for a twentieth less.
+        const brotli = brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
         if (gzip.length < content.length) writeFileSync(join(folder, `${name}.gz`), gzip);
         if (brotli.length < content.length) writeFileSync(join(folder, `${name}.br`), brotli);
       }
