@@ -325,7 +325,7 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
     async def confirm_key(self, owner: str, model_id: str) -> ModelView:
         return self._view()
 
-    async def found_models(self, owner: str) -> FoundModels:
+    async def found_models(self, owner: str, host: str = "") -> FoundModels:
         self.calls.append("found")
         return FoundModels(found=())
 

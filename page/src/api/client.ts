@@ -106,7 +106,7 @@ export const api = {
     take(client.POST("/api/questions/{id}/answer", { ...at(itemId), body: answer })),
 
   models: () => take(client.GET("/api/models")),
-  foundModels: () => take(client.GET("/api/models/found")),
+  foundModels: (host = "") => take(client.GET("/api/models/found", { params: { query: host ? { host } : {} } })),
   catalogue: () => take(client.GET("/api/models/catalogue")),
   refreshCatalogue: () => take(client.POST("/api/models/refresh")),
   addModel: (model: ModelInput) => take(client.POST("/api/models", { body: model })),

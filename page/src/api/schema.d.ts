@@ -596,7 +596,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Model servers on this machine and keys in the environment that could be added. */
+        /** Model servers on this machine and keys in the environment that could be added; or those of one host. */
         get: operations["found_models"];
         put?: never;
         post?: never;
@@ -1512,6 +1512,8 @@ export interface components {
          */
         FoundModels: {
             found: components["schemas"]["FoundModel"][];
+            /** @default  */
+            note: string;
         };
         /**
          * FullResult
@@ -4463,7 +4465,9 @@ export interface operations {
     };
     found_models: {
         parameters: {
-            query?: never;
+            query?: {
+                host?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

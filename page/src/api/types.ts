@@ -14,6 +14,7 @@ export type ConversationSnapshot = Schemas["ConversationSnapshot"];
 export type Event = Schemas["Event"];
 export type FileProblem = Schemas["FileProblem"];
 export type FoundModel = Schemas["FoundModel"];
+export type FoundModels = Schemas["FoundModels"];
 export type ImageInput = Schemas["ImageInput"];
 export type ImportQuestion = Schemas["ImportQuestion"];
 export type ImportReport = Schemas["ImportReport"];

@@ -72,13 +72,18 @@ function FoundCard({ found }: { found: FoundModel }) {
   );
 }
 
-/** What was found on this machine, each with a button that adds it; nothing when nothing was found. */
-export function FoundModels({ found }: { found: readonly FoundModel[] }) {
+interface Found {
+  found: readonly FoundModel[];
+  where?: string;
+}
+
+/** What was found on this machine or another, each with a button that adds it; nothing when nothing was found. */
+export function FoundModels({ found, where = "on this machine" }: Found) {
   if (!found.length) return null;
   return (
-    <section className={classes.section} aria-label="Found on this machine">
+    <section className={classes.section} aria-label={`Found ${where}`}>
       <Text size="sm" component="h2" fw={600}>
-        Found on this machine
+        Found {where}
       </Text>
       <ul className={classes.list}>
         {found.map((entry) => (

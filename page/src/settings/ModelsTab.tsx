@@ -4,6 +4,7 @@ import type { ModelView } from "../api/types";
 import { PlusIcon } from "../shell/icons";
 import { navigate, settingsPath } from "../shell/router";
 import { useApp } from "../store/store";
+import { FindElsewhere } from "./FindElsewhere";
 import { FoundModels, useFound } from "./FoundModels";
 import { ModelCard } from "./ModelCard";
 import { ModelForm } from "./ModelForm";
@@ -61,6 +62,7 @@ export function ModelsTab({ catalogue }: { catalogue: CatalogueState }) {
           />
         ))}
       </ul>
+      <FindElsewhere />
       <ModelForm
         model={editing}
         catalogue={catalogue.catalogue}

@@ -161,13 +161,13 @@ async def test(model_id: str | None) -> int:
     return 1
 
 
-async def found() -> int:
-    """Say what could be added: local servers, keys in the environment."""
+async def found(host: str = "") -> int:
+    """Say what could be added: local servers, keys in the environment; or what a host has that was named."""
     async with connect_host() as api:
-        models = await api.found_models(LOCAL_OWNER)
+        models = await api.found_models(LOCAL_OWNER, host)
     if not models.found:
-        messages().line("Nothing was found that is not added already.")
-        return 0
+        messages().line(one_line(models.note) or "Nothing was found that is not added already.")
+        return 1 if host.strip() else 0
     out = output()
     for one in models.found:
         draft = one.draft

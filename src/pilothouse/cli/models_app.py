@@ -102,15 +102,20 @@ def try_model(
     perform(lambda: command.test(model_id))
 
 
+@models_app.command("find", hidden=True)
 @models_app.command()
-def found() -> None:
+def found(
+    host: Annotated[
+        str, typer.Argument(help="Look on this machine instead: nas.local, 192.168.1.5:8080.", show_default=False)
+    ] = "",
+) -> None:
     """Find model servers here and keys in the environment.
 
-    Each comes with the command that adds it.
+    Each comes with the command that adds it. Another machine is asked only if you name it.
     """
     from pilothouse.cli import models as command
 
-    perform(command.found)
+    perform(lambda: command.found(host))
 
 
 @models_app.command("confirm-key")

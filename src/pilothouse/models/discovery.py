@@ -15,7 +15,7 @@ from pilothouse.models.providers import address_of, usual_window
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import FoundModel, ModelConfig, Provider
-from pilothouse.types.origins import origin_of
+from pilothouse.types.origins import is_loopback, origin_of
 
 
 class LocalServer(msgspec.Struct, frozen=True):
@@ -82,20 +82,32 @@ async def find_models(
     return (*(found for found in answers if found is not None), *_keys(configured, environ))
 
 
-async def _ask(server: LocalServer, configured: tuple[ModelConfig, ...], timeout: float) -> FoundModel | None:
+async def answer(server: LocalServer, timeout: float) -> tuple[str, ...] | PilothouseError:
+    """Ask a server for its models; return their names, or why it named none."""
     draft = ModelConfig(name=server.name, provider=server.provider, base_url=server.base_url)
     try:
-        names = await offered(draft, "", timeout=timeout)
-    except PilothouseError:
-        return None
+        return await offered(draft, "", timeout=timeout)
+    except PilothouseError as error:
+        return error
+
+
+async def _ask(server: LocalServer, configured: tuple[ModelConfig, ...], timeout: float) -> FoundModel | None:
+    names = await answer(server, timeout)
+    return None if isinstance(names, PilothouseError) else offer(server, names, configured)
+
+
+def offer(server: LocalServer, names: tuple[str, ...], configured: tuple[ModelConfig, ...]) -> FoundModel | None:
+    """Return what a server has that is not configured yet; None when that is nothing."""
+    draft = ModelConfig(name=server.name, provider=server.provider, base_url=server.base_url)
     here = origin_of(server.base_url)
     taken = {config.model for config in configured if origin_of(address_of(config)) == here}
     choices = tuple(name for name in names if name not in taken)
     if not choices:
         return None
     count = "1 model" if len(choices) == 1 else f"{len(choices)} models"
+    where = "on this machine" if is_loopback(server.base_url) else f"at {urlsplit(here).hostname}"
     return FoundModel(
-        title=f"{server.name} on this machine",
+        title=f"{server.name} {where}",
         why=f"It listens at {here.removeprefix('http://')} and offers {count}.",
         draft=msgspec.structs.replace(
             draft,

@@ -244,9 +244,9 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
         """Bind a model's key to the origin that its URL has now."""
         return await self._calling.ask("POST", at("models", model_id, "confirm-key"), ModelView)
 
-    async def found_models(self, owner: str) -> FoundModels:
-        """Look for local model servers and for keys in the environment."""
-        return await self._calling.ask("GET", "/api/models/found", FoundModels)
+    async def found_models(self, owner: str, host: str = "") -> FoundModels:
+        """Look for local model servers and for keys in the environment; or on a host that a person named."""
+        return await self._calling.ask("GET", "/api/models/found", FoundModels, query={"host": host or None})
 
     async def catalogue(self, owner: str) -> Catalogue:
         """Return the kept lists of what the providers offer."""

@@ -63,9 +63,9 @@ class ModelCommands:
         """Make a real, tiny request to a model that is not saved."""
         return await self._models.test_draft(body)
 
-    async def found_models(self, owner: str) -> FoundModels:
-        """Look for local model servers and for keys in the environment."""
-        return await self._finder.found()
+    async def found_models(self, owner: str, host: str = "") -> FoundModels:
+        """Look for local model servers and for keys in the environment; or on a host that a person named."""
+        return await self._finder.found(host)
 
     async def catalogue(self, owner: str) -> Catalogue:
         """Return the kept lists of what the providers offer."""

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
+from pilothouse.types import limits
 from pilothouse.types.api import Catalogue, FoundModels, ModelInput
 from pilothouse.types.models import ModelList, ModelTest, ModelView
+
+
+class FoundQuery(msgspec.Struct, frozen=True):
+    """Where to look: on this machine, or on a host that a person named."""
+
+    host: Annotated[str, Meta(max_length=limits.HOST_CHARS)] = ""
 
 
 async def list_models(call: Call[None, NoQuery]) -> ModelList:
@@ -47,9 +59,9 @@ async def confirm_key(call: Call[None, NoQuery]) -> ModelView:
     return await call.host.confirm_key(call.owner, call.id)
 
 
-async def found_models(call: Call[None, NoQuery]) -> FoundModels:
+async def found_models(call: Call[None, FoundQuery]) -> FoundModels:
     """Look for what could be added."""
-    return await call.host.found_models(call.owner)
+    return await call.host.found_models(call.owner, call.query.host)
 
 
 async def get_catalogue(call: Call[None, NoQuery]) -> Catalogue:
@@ -86,8 +98,9 @@ MODEL_ROUTES: tuple[AnyRoute, ...] = (
         method="GET",
         path="/api/models/found",
         handler=found_models,
+        query=FoundQuery,
         reply=FoundModels,
-        summary="Model servers on this machine and keys in the environment that could be added.",
+        summary="Model servers on this machine and keys in the environment that could be added; or those of one host.",
     ),
     Route(
         method="GET",

@@ -126,8 +126,8 @@ class ModelAdmin(ModelSource, Protocol):
 class ModelFinder(Protocol):
     """What could be added, and what the providers offer."""
 
-    async def found(self) -> FoundModels:
-        """Look for local servers and keys in the environment."""
+    async def found(self, host: str = "") -> FoundModels:
+        """Look for local servers and keys in the environment; or on a host that a person named, and only there."""
         ...
 
     async def catalogue(self) -> Catalogue:

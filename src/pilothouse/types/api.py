@@ -241,6 +241,8 @@ class FoundModels(Frozen, frozen=True):
     """What could be added with one click."""
 
     found: tuple[FoundModel, ...]
+    # One sentence about a host that was asked and has nothing to add; else empty.
+    note: str = ""
 
 
 class CatalogueEntry(Frozen, frozen=True):

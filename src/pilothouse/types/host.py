@@ -310,8 +310,8 @@ class Models(Protocol):
         """Bind a model's key to the origin that its URL has now."""
         ...
 
-    async def found_models(self, owner: str) -> FoundModels:
-        """Look for local model servers and for keys in the environment."""
+    async def found_models(self, owner: str, host: str = "") -> FoundModels:
+        """Look for local model servers and for keys in the environment; or on a host that a person named."""
         ...
 
     async def catalogue(self, owner: str) -> Catalogue:

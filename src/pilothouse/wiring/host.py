@@ -110,10 +110,13 @@ class _Finder:
         self._home = home
         self._models = models
 
-    async def found(self) -> FoundModels:
-        """Look for local servers and keys in the environment."""
+    async def found(self, host: str = "") -> FoundModels:
+        """Look for local servers and keys in the environment; or on a host that a person named, and only there."""
         from pilothouse.models.discovery import find_models
+        from pilothouse.models.elsewhere import find_at
 
+        if host.strip():
+            return await find_at(host, await self._models.configs())
         return FoundModels(found=await find_models(await self._models.configs()))
 
     async def catalogue(self) -> Catalogue:

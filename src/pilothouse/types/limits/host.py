@@ -115,6 +115,10 @@ DEFAULT_PORT = 7420
 PORT_TRIES = 20
 # Looking for local model servers must not delay the page.
 DISCOVERY_TIMEOUT = 0.6
+# A host that a person named may have to wake up, or its name be asked for; they are looking at it.
+HOST_DISCOVERY_TIMEOUT = 5.0
+# A name has at most 253 characters; an address around it a few more.
+HOST_CHARS = 300
 
 # --- settings and secrets -----------------------------------------------------------------------
 # How soon an edit of a settings file by hand is noticed.
