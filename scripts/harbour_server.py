@@ -82,7 +82,7 @@ class Harbour(Server):
     def do_listen(self, number: object, params: dict[str, Any]) -> str:
         return self.do_sleep(number, {"arguments": {}})
 
-    def do_reserve_berth(self, number: object, params: dict[str, Any]) -> str | None:
+    def do_reserve_berth(self, number: object, params: dict[str, Any]) -> str | dict[str, Any] | None:
         return self.do_ask(number, {"arguments": {"schema": BERTH, "message": "Who comes, and for which berth?"}})
 
 

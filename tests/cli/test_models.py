@@ -83,6 +83,11 @@ def test_what_is_missing_for_a_model_is_told(home: Path) -> None:
     found = pilothouse(home, "models", "found", OPENAI_API_KEY=KEY)
     assert "--key-source env:OPENAI_API_KEY" in found.out
     assert KEY not in found.out
+    nobody = pilothouse(home, "models", "found", "127.0.0.1:9")
+    assert (nobody.code, nobody.out) == (1, "")
+    assert "No model server answered at 127.0.0.1:9" in nobody.err
+    wrong = pilothouse(home, "models", "find", "my nas")
+    assert (wrong.code != 0, "“my nas” is no host." in wrong.err) == (True, True)
 
 
 def test_the_doctor_says_what_is_there_and_the_fix_for_what_is_not(home: Path) -> None:
