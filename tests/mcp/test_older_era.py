@@ -32,7 +32,7 @@ async def asked_again(hosted: Hosted, name: str = "scripted.ask") -> Resumed:
     paused = await hosted.call_when_known(name)
     assert isinstance(paused, ToolPaused), paused
     (ask,) = paused.asks
-    assert "Part of it may have been done" in ask.message
+    assert "Part of the call may have been done" in ask.message
     return accepted(paused)
 
 

@@ -31,7 +31,7 @@ function FormAsk({ item }: { item: Item }) {
     <Suspense fallback={null}>
       <SchemaForm
         schema={schema}
-        submitLabel="Answer"
+        submitLabel={Object.keys((schema.properties ?? {}) as object).length > 0 ? "Answer" : "Accept"}
         disabled={isSending}
         onSubmit={(content: Record<string, unknown>) => send({ choice: "accept", content })}
         actions={<Refusals send={send} isSending={isSending} />}

@@ -359,8 +359,8 @@ def _again(server: str) -> ToolPaused:
     """Let the person decide whether a call is made again in which the server could not ask."""
     message = (
         f"“{server}” wanted to ask you something in the middle of this call and could not: the newest protocol does "
-        "not have that. It is spoken to in the older one now. Part of it may have been done. Accept to make the call "
-        "again from its beginning."
+        "not have that. It is spoken to in the older one now. Part of the call may have been done. Accept to have it "
+        "made again from its beginning."
     )
     return ToolPaused((Ask(id=_AGAIN, kind="form", message=message),), {_AGAIN: True})
 
