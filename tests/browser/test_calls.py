@@ -247,6 +247,7 @@ async def test_a_timeout_is_foretold_can_be_put_off_and_looks_different_from_a_f
     await expect(card.get_by_label("Result", exact=True)).to_contain_text("awake")
     # From the card to the time of its tool.
     await late.get_by_role("button", name="Give this tool more time").click()
+    await expect(late.get_by_label("A call may take")).to_have_value(str(2 * QUICK))
     await late.get_by_label("A call may take").fill("90")
     await late.get_by_role("button", name="Save").click()
     await expect(late).to_contain_text("Calls of sleep may take 90 s from now on.")

@@ -11,14 +11,15 @@ import { USUAL_SECONDS } from "./words";
 interface ToolTimeProps {
   server: ServerView;
   tool: string;
-  hasFocus?: boolean;
+  /** What is offered where the time that it has was too short. */
+  suggested?: number | undefined;
 }
 
 /** How long a call of one tool may take; without a number it is as long as its server says. */
-export function ToolTime({ server, tool, hasFocus = false }: ToolTimeProps) {
+export function ToolTime({ server, tool, suggested }: ToolTimeProps) {
   const own = server.settings.tool_times?.[tool]?.total ?? "";
   const usual = server.settings.times?.total ?? USUAL_SECONDS;
-  const [typed, setTyped] = useState<number | "">(own);
+  const [typed, setTyped] = useState<number | "">(suggested ?? own);
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState("");
   const [problem, setProblem] = useState("");
@@ -44,8 +45,7 @@ export function ToolTime({ server, tool, hasFocus = false }: ToolTimeProps) {
         description={`Seconds. Empty: ${usual}, as the server.`}
         placeholder={String(usual)}
         min={1}
-        data-autofocus={hasFocus || undefined}
-        autoFocus={hasFocus}
+        autoFocus={suggested !== undefined}
         value={typed}
         error={problem}
         onChange={(value) => setTyped(numberOrNothing(value))}
