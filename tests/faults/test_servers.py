@@ -29,6 +29,8 @@ from tests.support.waiting import eventually, until
 
 SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 ROOT = Path(__file__).parents[2]
+# Local servers that run side by side, here.
+ROOM = 10
 
 
 def scripted(name: str, *options: str) -> ServerInput:
@@ -72,6 +74,7 @@ async def test_two_hundred_servers_half_of_them_broken_delay_nothing(home: Path,
     entries = [drafted(body, f"s{number}").entry for number, body in enumerate(bodies)]
     config = json.loads((home / "config.json").read_text())
     config["mcps"] = [written(entry) for entry in entries]
+    config["local_servers"] = ROOM
     (home / "config.json").write_text(json.dumps(config))
     for entry in entries:
         if not entry.name.startswith("missing"):
@@ -93,8 +96,8 @@ async def test_two_hundred_servers_half_of_them_broken_delay_nothing(home: Path,
         views = (await host.api.servers("local")).servers
         assert sum(view.tool_count == 16 for view in views) == 100
         assert all(view.last_error for view in views if view.state == "error")
-        # Eight start while ten run and as many are on their way out.
-        assert most <= 40
+        # Whoever gives its place to another has ended before that one starts.
+        assert most <= ROOM
 
 
 @pytest.mark.case("F-38")

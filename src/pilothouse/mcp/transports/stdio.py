@@ -125,7 +125,6 @@ class Stdio(asyncio.SubprocessProtocol):
             error = await asyncio.shield(self._closed)
             raise ChannelError(error.message if error else "The server is not running.", sent=False)
         pipe.write(message.body + b"\n")
-        self._underway.sent(message)
         self._written += len(message.body) + 1
         complete = self._written - 1
         while self._blocked is not None:
@@ -142,6 +141,8 @@ class Stdio(asyncio.SubprocessProtocol):
                 error = ChannelError(f"The server read nothing for {limits.STDIO_WRITE:g} s.", sent=sent)
                 self._end(error)
                 raise error from None
+        # What has not left yet is not worked on.
+        self._underway.sent(message)
 
     def abandon(self, request_id: RequestId) -> None:
         """Remember that nobody waits for this answer; all of them come over one pipe."""
