@@ -74,7 +74,7 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
 ) -> None:
     monkeypatch.setattr(limits, "HEALTH_EVERY", 0.05)
     monkeypatch.setattr(limits, "HEALTH_ANSWER", 0.1)
-    monkeypatch.setattr(limits, "STDIO_WRITE", 0.1)
+    monkeypatch.setattr(limits, "STDIO_WRITE", 0.5)
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
     progress = Progress()
@@ -84,7 +84,7 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
         told = progress.signs
         # More than its pipe takes: what it does not read is no reason to end what it works on.
         other = asyncio.create_task(hosted.call("scripted.echo", {"text": "x" * 200_000}))
-        done, _ = await asyncio.wait([call, other], timeout=1.0)
+        done, _ = await asyncio.wait([call, other], timeout=1.5)
         assert not done
         assert progress.signs == told
     assert text(await call) == "awake"
