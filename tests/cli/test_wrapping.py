@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
 
 from pilothouse.cli.inline import Span
-from pilothouse.cli.wrapping import Wrapper, text_width
+from pilothouse.cli.terminal import Terminal
+from pilothouse.cli.wrapping import Wrapper, say, text_width
 
 TEXT = "The capital of France is Paris,  also known as the City of Light.\n\nDone, 東京 and back."
 WRAPPED = "The capital of France\nis Paris,  also known\nas the City of Light.\n\nDone, 東京 and back."
@@ -45,3 +49,14 @@ def test_signs_of_several_characters_take_the_room_that_they_show() -> None:
     assert text_width("👍🏽") == 2
     assert text_width("🇩🇪") == 2
     assert text_width("e\u0301") == 1
+
+
+def test_a_sentence_beside_an_answer_breaks_between_words_on_a_terminal_only() -> None:
+    class Shown(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream, wanted in ((Shown(), "tokens in, 271 out and\n  more words\n"), (io.StringIO(), None)):
+        say(Terminal(stream), "tokens in, 271 out and more words", "dim")
+        bare = re.sub(r"\x1b\[\d+m", "", stream.getvalue())
+        assert bare == (wanted or "tokens in, 271 out and more words\n")

@@ -16,6 +16,7 @@ from pilothouse.cli.run import measures
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.talk_form import TalkForm
 from pilothouse.cli.terminal import aside_only, one_line, output
+from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host, data_folder
 from pilothouse.runs.beginning import MODES, begin_conversation, check_folder, check_model, chosen, model_name
 from pilothouse.runs.modes import harmless
@@ -184,7 +185,7 @@ class Talk:
             run = await self._api.cancel_run(LOCAL_OWNER, run.id)
         if run.error is not None:
             raise PilothouseError(run.error.code, run.error.message, fix=run.error.fix)
-        self._out.line(measures(told) if run.status == "completed" else f"{run.status.capitalize()}.", "dim")
+        say(self._out, measures(told) if run.status == "completed" else f"{run.status.capitalize()}.", "dim")
         self._out.line()
 
     async def _current(self) -> Conversation:

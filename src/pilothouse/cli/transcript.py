@@ -7,7 +7,7 @@ from pilothouse.cli.inline import Span
 from pilothouse.cli.lacking import Lacking
 from pilothouse.cli.markdown import MarkdownScreen
 from pilothouse.cli.terminal import Terminal, plain
-from pilothouse.cli.wrapping import Wrapper
+from pilothouse.cli.wrapping import Wrapper, say
 from pilothouse.runs.following import Texts
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.items import Item
@@ -175,7 +175,4 @@ class Transcript:
         if self._aside.is_terminal:
             if self._out.is_terminal:
                 self._out.fresh_line()
-            wrapper = Wrapper(colours=self._aside.styled)
-            shown = wrapper.begin(Span(""), Span("  ")) + wrapper.feed([Span(plain(text), frozenset({style}))])
-            self._aside.fresh_line()
-            self._aside.write_styled(f"{shown}{wrapper.end()}\n")
+            say(self._aside, text, style)

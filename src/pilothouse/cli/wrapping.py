@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from pilothouse.cli.inline import Span
-from pilothouse.cli.terminal import styled
+from pilothouse.cli.terminal import Terminal, plain, styled
 
 # Text between which a line may break: spaces, a sign of a script that does without them, everything else.
 _PIECES = re.compile(
@@ -92,6 +92,17 @@ class Wrapper:
             return "".join(one.text for one in spans)
         alike = groupby(spans, key=lambda one: one.styles)
         return "".join(styled("".join(one.text for one in run), styles) for styles, run in alike)
+
+
+def say(out: Terminal, text: str, style: str) -> None:
+    """Write a text on lines of its own; on a terminal they break between words."""
+    if not out.is_terminal:
+        out.line(text, style)
+        return
+    wrapper = Wrapper(colours=out.styled)
+    shown = wrapper.begin(Span(""), Span("  ")) + wrapper.feed([Span(plain(text), frozenset({style}))])
+    out.fresh_line()
+    out.write_styled(f"{shown}{wrapper.end()}\n")
 
 
 def columns() -> int:
