@@ -148,6 +148,7 @@ def test_a_slash_is_completed_with_commands_and_what_they_take(home: Path, scrip
         screen.until("workshop")
         screen.type("\t\r")
         screen.until("It works in ")
+        screen.until("›")
         screen.type("\x04")
         assert screen.ended() == 0
 
@@ -160,6 +161,7 @@ def test_a_call_that_fails_is_named_with_its_reason(home: Path, script: Script) 
         screen.until(r"· nothing_like_it — Failed: \S+")
         screen.until(r"· \S*[Tt]hink.* — Failed: \S+")
         screen.until("Done")
+        screen.until("›")
         screen.type("\x04")
         assert screen.ended() == 0
 

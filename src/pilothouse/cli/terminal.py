@@ -157,5 +157,7 @@ def messages() -> Terminal:
 
 
 def aside_only(sentence: str) -> None:
-    """Say a sentence beside the answers."""
-    messages().line(sentence, "dim")
+    """Say a sentence beside the answers, to a person only: a script has its exit code."""
+    aside = messages()
+    if aside.is_terminal:
+        aside.line(sentence, "dim")
