@@ -72,8 +72,8 @@ async def test_a_server_at_work_that_says_nothing_is_asked_for_a_sign_and_its_an
 async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.05)
-    monkeypatch.setattr(limits, "HEALTH_ANSWER", 0.1)
+    monkeypatch.setattr(limits, "HEALTH_EVERY", 0.1)
+    monkeypatch.setattr(limits, "HEALTH_ANSWER", 1.0)
     monkeypatch.setattr(limits, "STDIO_WRITE", 0.5)
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
@@ -84,7 +84,7 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
         told = progress.signs
         # More than its pipe takes: what it does not read is no reason to end what it works on.
         other = asyncio.create_task(hosted.call("scripted.echo", {"text": "x" * 200_000}))
-        done, _ = await asyncio.wait([call, other], timeout=1.5)
+        done, _ = await asyncio.wait([call, other], timeout=2.0)
         assert not done
         assert progress.signs == told
     assert text(await call) == "awake"
