@@ -8,6 +8,7 @@ import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { DropHint } from "./composer/DropHint";
 import { App } from "./shell/App";
 import { start } from "./store/session";
 import { theme } from "./theme/theme";
@@ -27,6 +28,7 @@ createRoot(root).render(
       withGlobalClasses={false}
     >
       <Notifications position="top-center" limit={3} />
+      <DropHint />
       <App />
     </MantineProvider>
   </StrictMode>,

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type RefObject } from "react";
+import { isByHand } from "../shell/byHand";
 
 /** How long a card is there before it can be agreed to: nobody reads faster, and a click meant for what was there before is over. */
 export const ARMING_MS = 700;
@@ -6,18 +7,6 @@ export const ARMING_MS = 700;
 export const DANGEROUS_ARMING_MS = 1_500;
 /** A card that moved by more than this stands somewhere else now. */
 const MOVED_PX = 4;
-
-/** A scroll this soon after the wheel, a finger or a key is the reader's own doing. */
-const OWN_SCROLL_MS = 1_000;
-const SCROLL_KEYS = /^(Page|Arrow|Home|End| )/;
-
-/** Tell whether an event is the beginning of a scroll by hand; a press on the scrolled element itself is one on its bar. */
-function begins(event: Event): boolean {
-  if (event instanceof KeyboardEvent) return SCROLL_KEYS.test(event.key);
-  return event.type !== "pointerdown" || (event.target instanceof Element && event.target.scrollHeight > event.target.clientHeight);
-}
-
-const beginnings = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
 
 /**
  * Tell whether a card may be agreed to: it has been in this place, in a window with the focus, for a while.
@@ -41,12 +30,8 @@ export function useArmed(card: RefObject<HTMLElement | null>, delayMs: number): 
       if (Math.abs(now - top) > MOVED_PX) arm();
       top = now;
     };
-    let byHand = -Infinity;
-    const begun = (event: Event) => {
-      if (begins(event)) byHand = performance.now();
-    };
     const scrolled = () => {
-      if (performance.now() - byHand > OWN_SCROLL_MS) look();
+      if (!isByHand()) look();
       else top = card.current?.getBoundingClientRect().top ?? 0;
     };
     const column = card.current?.closest("[data-column]");
@@ -55,7 +40,6 @@ export function useArmed(card: RefObject<HTMLElement | null>, delayMs: number): 
     window.addEventListener("focus", arm);
     window.addEventListener("blur", disarm);
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
-    for (const name of beginnings) document.addEventListener(name, begun, { capture: true, passive: true });
     arm();
     return () => {
       clearTimeout(timer.current);
@@ -63,7 +47,6 @@ export function useArmed(card: RefObject<HTMLElement | null>, delayMs: number): 
       window.removeEventListener("focus", arm);
       window.removeEventListener("blur", disarm);
       document.removeEventListener("scroll", scrolled, { capture: true });
-      for (const name of beginnings) document.removeEventListener(name, begun, { capture: true });
     };
   }, [card, delayMs]);
   return isArmed;

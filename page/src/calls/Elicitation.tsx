@@ -79,7 +79,7 @@ function UrlAsk({ item }: { item: Item }) {
 /** Something the server of a tool wants to know before it goes on. */
 export function Elicitation({ item }: { item: Item }) {
   return (
-    <section className={classes.decision} aria-label="Question from a server">
+    <section className={classes.decision} aria-label="Question from a server" tabIndex={-1}>
       <p className={classes.decisionTitle}>
         <QuestionIcon size={15} />
         <span>{`${text(item.data.server) || "A server"} asks: ${item.text}`}</span>

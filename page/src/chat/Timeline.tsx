@@ -8,35 +8,46 @@ import { loadEarlier, loadUntil } from "../store/actions";
 import { getState, useApp } from "../store/store";
 import classes from "./Chat.module.css";
 import { Pending } from "./Pending";
-import { holds, rowsOf, type Row } from "./rows";
+import { holds, placeOf, rowsOf, type Row } from "./rows";
 import { TimelineRow } from "./TimelineRow";
-import { useFollow } from "./useFollow";
+import { useFollow, whenDrawn } from "./useFollow";
+import { useOutOfSight } from "./useOutOfSight";
+import { WaitingBar } from "./WaitingBar";
 
 /** Above this many lines only those in view are drawn; below, the browser's search and readers see them all. */
 const VIRTUAL_ABOVE = 200;
 
+/** A question that is to be shown, its answers above all; a new object each time it is asked for. */
+interface Wanted {
+  itemId: string;
+}
+
 interface RowsProps {
   rows: readonly Row[];
   target: string | null;
+  wanted: Wanted | null;
+  follows: boolean;
   scroller: HTMLElement;
 }
 
-function PlainRows({ rows, target }: RowsProps) {
+const rowOf = (rows: readonly Row[], itemId: string) => document.getElementById(`item-${placeOf(rows, itemId)}`);
+
+function PlainRows({ rows, target, wanted }: RowsProps) {
   useEffect(() => {
-    const row = rows.find((each) => holds(each, target));
-    // Questions that share a card are found by the first of them.
-    const place = row?.kind === "approvals" ? row.itemIds[0] : target;
-    if (place) document.getElementById(`item-${place}`)?.scrollIntoView({ block: "start" });
+    if (target) rowOf(rows, target)?.scrollIntoView({ block: "start" });
   }, [target]);
+  useEffect(() => {
+    if (wanted) rowOf(rows, wanted.itemId)?.scrollIntoView({ block: "end" });
+  }, [wanted]);
   return rows.map((row) => (
-    <div key={row.key} className={classes.lazy}>
+    <div key={row.key} className={classes.lazy} data-line>
       <TimelineRow row={row} target={target} />
     </div>
   ));
 }
 
 /** The rows in view, each in its place; the place of the reader holds when rows come before or grow above. */
-function VirtualRows({ rows, target, scroller }: RowsProps) {
+function VirtualRows({ rows, target, wanted, follows, scroller }: RowsProps) {
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller,
@@ -45,13 +56,19 @@ function VirtualRows({ rows, target, scroller }: RowsProps) {
     overscan: 6,
     anchorTo: "end",
     followOnAppend: true,
-    scrollEndThreshold: 40,
+    // Never at the end for who does not follow it.
+    scrollEndThreshold: follows ? 40 : -1,
+    scrollPaddingEnd: 48,
     useFlushSync: false,
   });
   useEffect(() => {
     const at = target ? rows.findIndex((row) => holds(row, target)) : -1;
     if (at >= 0) virtualizer.scrollToIndex(at, { align: "start" });
   }, [target, virtualizer]);
+  useEffect(() => {
+    const at = wanted ? rows.findIndex((row) => holds(row, wanted.itemId)) : -1;
+    if (at >= 0) virtualizer.scrollToIndex(at, { align: "end" });
+  }, [wanted, virtualizer]);
   const shown = virtualizer.getVirtualItems();
   return (
     <div className={classes.virtual} style={{ height: virtualizer.getTotalSize() }}>
@@ -59,7 +76,7 @@ function VirtualRows({ rows, target, scroller }: RowsProps) {
         {shown.map(({ key, index }) => {
           const row = rows[index];
           return (
-            <div key={key} data-index={index} ref={virtualizer.measureElement}>
+            <div key={key} data-index={index} data-line ref={virtualizer.measureElement}>
               {row && <TimelineRow row={row} target={target} />}
             </div>
           );
@@ -111,6 +128,19 @@ function useTarget(itemId: string | null, letGo: () => void): string | null {
   return target;
 }
 
+/** Return the question that is to be shown, and how to ask for one; it gets the focus, and never what agrees to it. */
+function useWanted(rows: readonly Row[], scroller: HTMLElement | null): [Wanted | null, (itemId: string) => void] {
+  const [wanted, setWanted] = useState<Wanted | null>(null);
+  useEffect(() => {
+    if (!wanted) return;
+    whenDrawn(() => {
+      const card = rowOf(rows, wanted.itemId)?.querySelector<HTMLElement>("section[tabindex]") ?? scroller;
+      card?.focus({ preventScroll: true });
+    });
+  }, [wanted]);
+  return [wanted, (itemId) => setWanted({ itemId })];
+}
+
 /** The open conversation's timeline. */
 export function Timeline({ conversationId, itemId }: { conversationId: string; itemId: string | null }) {
   // State and not a ref: the rows measure against it, so it has to be there before them.
@@ -127,7 +157,10 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   }, [order, runs]);
   const isLong = useRef(false);
   isLong.current ||= hasEarlier || rows.length > VIRTUAL_ABOVE;
-  const { isAtEnd, onScroll, toEnd, letGo, holdStill } = useFollow(scroller, content, conversationId);
+  const sent = useApp((state) => state.sent);
+  const { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle } = useFollow(scroller, content, conversationId, sent);
+  const outOfSight = useOutOfSight(scroller, content, rows);
+  const [wanted, show] = useWanted(rows, scroller);
   const target = useTarget(itemId, letGo);
   const Rows = isLong.current ? VirtualRows : PlainRows;
   return (
@@ -137,7 +170,10 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         className={classes.scroller}
         data-virtual={isLong.current || undefined}
         onScroll={onScroll}
-        onClickCapture={(event) => (event.target as Element).closest("[aria-expanded]") && holdStill()}
+        onClickCapture={(event) => {
+          const button = (event.target as Element).closest("[aria-expanded]");
+          if (button) onToggle(button);
+        }}
         tabIndex={0}
         role="region"
         aria-label="Conversation"
@@ -145,11 +181,14 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         <div ref={content} className={classes.column} data-column>
           <h1 className={classes.hidden}>{title}</h1>
           {hasEarlier && scroller && <Earlier scroller={scroller} />}
-          {scroller && <Rows rows={rows} target={target} scroller={scroller} />}
+          {scroller && (
+            <Rows rows={rows} target={target} wanted={wanted} follows={isAtEnd && !isHeld} scroller={scroller} />
+          )}
           <Pending />
         </div>
       </div>
-      {!isAtEnd && (
+      {outOfSight && <WaitingBar {...outOfSight} onShow={() => show(outOfSight.itemId)} />}
+      {!isAtEnd && !outOfSight && (
         <Button
           className={classes.jump}
           size="compact-sm"

@@ -16,6 +16,12 @@ export function holds(row: Row, itemId: string | null): boolean {
   return row.kind === "item" ? row.itemId === itemId : row.itemIds.includes(itemId);
 }
 
+/** Return the item by whose name the line of an item is found: questions that share a card have that of the first. */
+export function placeOf(rows: readonly Row[], itemId: string): string {
+  const row = rows.find((each) => holds(each, itemId));
+  return (row?.kind === "approvals" && row.itemIds[0]) || itemId;
+}
+
 const needsWords = (run: Run) => run.status === "failed" || run.status === "interrupted" || run.status === "cancelled";
 
 /** Tell whether a run has ended; of one that is no longer known, nothing is under way. */

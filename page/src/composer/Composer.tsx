@@ -1,5 +1,5 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
-import { useEffect, useRef, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, type ClipboardEvent, type KeyboardEvent } from "react";
 import { isTyping, keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -12,7 +12,8 @@ import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
-import { imageFiles, type Attachment } from "./images";
+import { useDropped } from "./drops";
+import { isImage, laterWords, type Attachment } from "./images";
 import { boxKeys, sends, useEnterSends } from "./keys";
 import { useComposer, type Composing } from "./useComposer";
 
@@ -109,18 +110,16 @@ export function Composer({ draftId }: { draftId: string }) {
   }, []);
 
   const take = (files: File[]) => {
-    if (takesImages) addFiles(files);
-    else setProblem(`${model?.name ?? "This model"} does not take images. Choose another model first.`);
+    const images = files.filter(isImage);
+    const isRefused = images.length > 0 && !takesImages;
+    setProblem(isRefused ? `${model?.name ?? "This model"} does not take images. Choose another model first.` : laterWords(files) || null);
+    if (images.length && takesImages) addFiles(images);
   };
+  useDropped(take);
   const onPaste = (event: ClipboardEvent) => {
-    const files = imageFiles(event.clipboardData);
-    if (!files.length) return;
-    event.preventDefault();
-    take(files);
-  };
-  const onDrop = (event: DragEvent) => {
-    const files = imageFiles(event.dataTransfer);
-    if (!files.length) return;
+    const files = [...event.clipboardData.files];
+    // A copied text may bring other things along; only pictures are worth more than its words.
+    if (!files.some(isImage) && (!files.length || event.clipboardData.types.includes("text/plain"))) return;
     event.preventDefault();
     take(files);
   };
@@ -134,8 +133,6 @@ export function Composer({ draftId }: { draftId: string }) {
   return (
     <form
       className={classes.composer}
-      onDrop={onDrop}
-      onDragOver={(event) => event.preventDefault()}
       onSubmit={(event) => {
         event.preventDefault();
         send();

@@ -29,7 +29,13 @@ export async function attach(present: readonly Attachment[], files: readonly Fil
   return [...present, ...(await Promise.all(files.map(attachment)))];
 }
 
-/** Return the images among what was pasted or dropped. */
-export function imageFiles(data: DataTransfer | null): File[] {
-  return [...(data?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+/** Tell whether a file calls itself an image; whether it is one is looked at when it is read. */
+export const isImage = (file: File) => file.type.startsWith("image/");
+
+/** Return one sentence about files that are no images; empty when all are. */
+export function laterWords(files: readonly File[]): string {
+  const others = files.filter((file) => !isImage(file)).map(({ name }) => name);
+  if (!others.length) return "";
+  const which = others.length > 2 ? `${others.length} files were` : `${others.join(" and ")} ${others.length > 1 ? "were" : "was"}`;
+  return `${which} not attached: only images can be for now, other files come later.`;
 }

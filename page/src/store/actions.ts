@@ -73,6 +73,7 @@ export async function sendMessage({ text, images, key, thinking }: Outgoing): Pr
   await settling;
   const id = open?.conversation.id ?? (await begun(settings));
   await api.send(id, { text, images, idempotencyKey: key, thinking });
+  setState((now) => ({ sent: now.sent + 1 }));
   if (open) return id;
   unusedConversation = null;
   setState({ chosen: {} });

@@ -35,6 +35,8 @@ export interface AppState {
   openProblem: string | null;
   /** What was chosen for the conversation that the next message starts. */
   chosen: Partial<ConversationSettings>;
+  /** How many messages this tab has sent. */
+  sent: number;
   notice: ServerNotice | null;
   /** What waits for the person, in whichever conversation; the oldest first. */
   waiting: readonly PendingApproval[];
@@ -67,6 +69,7 @@ const initial: AppState = {
   opening: false,
   openProblem: null,
   chosen: {},
+  sent: 0,
   notice: null,
   waiting: [],
   unknownFrames: 0,

@@ -1,0 +1,115 @@
+"""Files that are dropped on the page: images are attached, others are told about, and nothing leads away."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.browser.studio import Chat, Studio
+from tests.support.axe import serious_problems
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
+)
+LATER = "only images can be for now, other files come later."
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Files of several kinds, by their names."""
+    contents = {"blue.png": PNG, "notes.txt": b"words", "table.csv": b"a,b\n1,2\n", "paper.pdf": b"%PDF-1.4\n"}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    return {name: str(tmp_path / name) for name in contents}
+
+
+async def drag(page: Page, over: Locator, data: dict[str, Any], *events: str) -> None:
+    """Drag something over an element as from another program."""
+    box = await over.bounding_box()
+    assert box is not None
+    place = {"x": box["x"] + min(box["width"] / 2, 60), "y": box["y"] + min(box["height"] / 2, 30)}
+    session = await page.context.new_cdp_session(page)
+    whole = {"items": [], "dragOperationsMask": 1, **data}
+    for event in events:
+        await session.send("Input.dispatchDragEvent", {"type": event, "data": whole, **place})
+    await session.detach()
+
+
+async def drop(page: Page, over: Locator, *paths: str) -> None:
+    """Drop files on an element."""
+    await drag(page, over, {"files": list(paths)}, "dragEnter", "dragOver", "drop")
+
+
+@pytest.mark.case("CHT-11")
+async def test_an_image_dropped_anywhere_is_attached(chat: Chat, studio: Studio, files: dict[str, str]) -> None:
+    page = chat.page
+    attached = page.get_by_role("list", name="Attached images").get_by_role("listitem")
+    places = [chat.box, page.get_by_role("main"), page.get_by_role("banner"), page.get_by_role("complementary").first]
+    for count, place in enumerate(places, 1):
+        await drop(page, place, files["blue.png"])
+        await expect(attached).to_have_count(count)
+    await page.keyboard.press("Control+k")
+    await drop(page, page.get_by_role("dialog"), files["blue.png"])
+    await expect(attached).to_have_count(len(places) + 1)
+    await page.keyboard.press("Escape")
+    studio.script("Five blue pictures.")
+    await chat.ask("What are these?")
+    await expect(chat.rows("user_message").get_by_role("img")).to_have_count(len(places) + 1)
+    assert len(page.context.pages) == 1, "nothing opens in a tab of its own"
+
+
+async def test_other_files_are_told_about_in_one_sentence_and_nothing_leads_away(
+    chat: Chat, files: dict[str, str]
+) -> None:
+    page, url = chat.page, chat.page.url
+    await chat.box.fill("half a thought")
+    for name in ("notes.txt", "table.csv", "paper.pdf"):
+        for place in (chat.box, page.get_by_role("main"), page.get_by_role("complementary").first):
+            await drop(page, place, files[name])
+            await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(
+                f"{name} was not attached: {LATER}"
+            )
+    await drop(page, page.get_by_role("main"), files["blue.png"], files["notes.txt"])
+    await expect(page.get_by_role("list", name="Attached images").get_by_role("img")).to_have_count(1)
+    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(f"notes.txt was not attached: {LATER}")
+    await expect(chat.box).to_have_value("half a thought")
+    assert (page.url, len(page.context.pages)) == (url, 1)
+    await chat.box.fill("")
+
+
+async def test_a_drop_in_the_settings_says_where_files_go(chat: Chat, files: dict[str, str]) -> None:
+    page = chat.page
+    await chat.go("/settings/models")
+    await page.get_by_role("button", name="Add Model").click()
+    for place in (page.get_by_role("banner").first, page.get_by_role("dialog")):
+        await drop(page, place, files["paper.pdf"])
+        await expect(page.get_by_text("Files are attached in a conversation. Open one").last).to_be_visible()
+    assert (page.url.partition("#")[0], len(page.context.pages)) == (f"{chat.studio.url}/settings/models", 1)
+
+
+async def test_what_is_dragged_shows_where_it_goes_until_it_is_gone(chat: Chat, files: dict[str, str]) -> None:
+    page = chat.page
+    hint = page.get_by_text("Drop images to attach them to your message.")
+    await drag(page, page.get_by_role("main"), {"files": [files["blue.png"]]}, "dragEnter", "dragOver")
+    await expect(hint).to_be_visible()
+    await expect(hint).to_have_count(0)
+    await drag(page, page.get_by_role("main"), {"files": [files["blue.png"]]}, "dragEnter", "dragOver")
+    assert await serious_problems(page) == []
+
+
+async def test_text_and_addresses_are_text_in_the_box_and_nothing_elsewhere(chat: Chat) -> None:
+    page, url = chat.page, chat.page.url
+    data = {"items": [{"mimeType": "text/plain", "data": "https://example.com/x"}]}
+    address = {"items": [*data["items"], {"mimeType": "text/uri-list", "data": "https://example.com/x"}]}
+    for dragged in (data, address):
+        await chat.box.fill("")
+        await drag(page, chat.box, dragged, "dragEnter", "dragOver", "drop")
+        await expect(chat.box).to_have_value("https://example.com/x")
+        await drag(page, page.get_by_role("banner"), dragged, "dragEnter", "dragOver", "drop")
+        await expect(chat.box).to_have_value("https://example.com/x")
+    assert (page.url, len(page.context.pages)) == (url, 1)
+    await chat.box.fill("")
