@@ -24,16 +24,10 @@ from pilothouse.tools.files.tool import file_operations
 from pilothouse.types.access import Access
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import CallContext, ToolOutput
+from tests.support.tools import Silent
 
 LINE = "A line of a file as people write them, neither short nor long.\n"
 SIZES = {"10 KB": 160, "1 MB": 16_000}
-
-
-class Nobody:
-    """Feedback that nobody listens to."""
-
-    def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """Take no notice."""
 
 
 class Caller:
@@ -50,7 +44,7 @@ class Caller:
         access = await self._tool.access(given, context)
         if not isinstance(access, Access):
             raise SystemExit(access.text)
-        output = await self._tool.execute(given, msgspec.structs.replace(context, access=access), Nobody())
+        output = await self._tool.execute(given, msgspec.structs.replace(context, access=access), Silent())
         if not isinstance(output, ToolOutput) or output.error is not None:
             raise SystemExit(str(output))
         return output

@@ -36,6 +36,7 @@ def test_what_run_reads_by_itself_is_what_the_app_says() -> None:
         ("", RunRequest()),
         ("hi", RunRequest(message="hi")),
         ("- --json", RunRequest(message="-", json=True)),
+        ("hi --thinking", RunRequest(message="hi", thinking=True)),
         ("hi -m a --system b -c c", RunRequest(message="hi", model="a", system="b", conversation="c")),
         (
             "hi --server a --allow a.* --server b:x,y",

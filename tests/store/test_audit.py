@@ -177,7 +177,7 @@ async def test_events_of_an_older_version_are_sealed_when_it_is_upgraded(opened:
     _, before = await opened.store.audit(OWNER, conversation.id)
     for statement in (
         "ALTER TABLE events DROP COLUMN chain",
-        *(f"DROP TABLE {table}" for table in ("grants", "file_changes", "todos")),
+        *(f"DROP TABLE {table}" for table in ("grants", "file_changes", "todos", "search_backlog")),
         "UPDATE alembic_version SET version_num = '0002'",
     ):
         await change(opened, statement)

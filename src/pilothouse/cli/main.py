@@ -17,7 +17,7 @@ _LONG = {"--model": "model", "--conversation": "conversation", "--system": "syst
 _SHORT = {"-m": "model", "-c": "conversation", "-s": "system", "-f": "folder"}
 RUN_VALUES = _LONG | _SHORT | {"--mode": "mode"}
 RUN_LISTS = {"--server": "server", "--allow": "allow"}
-RUN_FLAGS = {"--json": "json"}
+RUN_FLAGS = {"--json": "json", "--thinking": "thinking"}
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ def disable(name: ServerName, tool: Tools = None) -> None:
 
 @mcp_app.command()
 def stop(name: ServerName) -> None:
-    """Stop a server without switching it off; its next call starts it again."""
+    """Stop a server but leave it on: its next call starts it."""
     from pilothouse.cli import servers as command
 
     perform(lambda: command.stop(name))
