@@ -24,7 +24,7 @@ REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes; each runs by itself so that its timing is its own.
 HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
 # The suites that talk to programs which are not ours.
-FOREIGN = ("conformance", "behaviour")
+FOREIGN = ("conformance", "behaviour", "browser", "mcp")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 # More than two cores can do at once: many of the small tests wait for a process, a line or a clock.

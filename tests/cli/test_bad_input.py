@@ -194,10 +194,10 @@ def test_a_broken_models_file_is_told_with_its_line_and_the_rest_works(home: Pat
 
 
 @pytest.mark.case("F-44", "F-54")
-def test_a_second_server_on_one_folder_is_refused_and_told_where_the_first_is(home: Path) -> None:
+def test_a_second_server_at_another_port_of_one_folder_is_refused_and_told_where_the_first_is(home: Path) -> None:
     with Started(home, "serve", "--no-browser", "--port", "0") as first:
         address = first.line().split()[3]
-        assert_told(pilothouse(home, "serve", "--port", "0"), 1, address, "pilothouse open")
+        assert_told(pilothouse(home, "serve", "--port", "1"), 1, address, "pilothouse open")
         assert first.stop().code == 0
 
 
