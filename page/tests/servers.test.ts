@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { withFix } from "../src/api/client";
 import type { ServerTool, ServerView, TrafficMessage } from "../src/api/types";
 import { split, understand } from "../src/servers/commandLine";
 import { definitionText, difference } from "../src/servers/diff";
@@ -235,3 +236,10 @@ test("messages are kept once, in order, and found by server, direction, kind and
   expect(fitting(kept, { ...noFilter, serverId: "s_2" })).toHaveLength(0);
   expect(fitting(kept, { ...noFilter, kind: "response" })).toHaveLength(1);
 });
+
+test.each([
+  ["No database", "Start it.", "No database. Start it."],
+  ["It is gone.", "Start it.", "It is gone. Start it."],
+  ["It wrote “what?”", "Start it.", "It wrote “what?” Start it."],
+  ["No database", "", "No database"],
+])("%s and what to do about it are two sentences", (message, fix, words) => expect(withFix(message, fix)).toBe(words));

@@ -252,6 +252,9 @@ async def test_a_timeout_is_foretold_can_be_put_off_and_looks_different_from_a_f
     await late.get_by_role("button", name="Save").click()
     await expect(late).to_contain_text("Calls of sleep may take 90 s from now on.")
     assert server_of(desk.studio, "Quick")["settings"]["tool_times"] == {"sleep": {"total": 90}}
+    await late.get_by_label("A call may take").fill("")
+    await late.get_by_role("button", name="Save").click()
+    await expect(late).to_contain_text(f"Calls of sleep may take {QUICK} s from now on.")
 
 
 # Longer than what a person is told after.
@@ -352,7 +355,8 @@ SNAPSHOTS = {
     "scripted.fail": '- button "scripted.fail message: No berth. Failed: No berth. TIME"',
     "scripted__nothing": '- button "scripted__nothing Failed: There is no tool named scripted__nothing. TIME"',
     "quick.sleep": f'- button "quick.sleep seconds: 49 Tool call timed out after {QUICK}s TIME"\n'
-    "- paragraph: The server was told to stop; it may still be working.",
+    "- paragraph: The server was told to stop; it may still be working.\n"
+    '- button "Give this tool more time"',
     "scripted.sleep": '- button "Using scripted.sleep... seconds: 50 Executing... TIME"\n- button "Cancel"',
 }
 

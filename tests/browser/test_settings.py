@@ -462,7 +462,7 @@ async def test_times_of_built_in_tools_and_the_room_for_servers_are_set(server: 
     await seconds.press("Enter")
     until(lambda: server.read("config.json").get("tool_timeouts", {}).get("default") == 90, "the time to be kept")
     await page.get_by_label("Hold them to the model").set_checked(False, force=True)
-    until(lambda: server.read("config.json")["tool_timeouts"]["align_with_model"] is False, "the switch to be kept")
+    until(lambda: server.read("config.json")["tool_timeouts"].get("align_with_model") is False, "the switch to be kept")
     await page.get_by_role("tab", name="MCP").click()
     room = page.get_by_label("Local servers that run at once")
     await room.fill("3")

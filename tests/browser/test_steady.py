@@ -237,3 +237,40 @@ async def test_what_a_finger_presses_is_large_enough_for_it(phone: Chat, own: St
         await _open_dialog(page, own.url + path, button)
         small[button] = await page.evaluate(TARGETS)
     assert not any(small.values()), "\n".join(f"{where}: {one}" for where, found in small.items() for one in found)
+
+
+async def test_the_tools_and_pins_of_a_server_are_large_enough_for_a_finger(
+    phone: Chat, own: Studio, tools: Path
+) -> None:
+    add_server(own, "harbour", ("--tools", tools))
+    wait_until_connected(own, "harbour")
+    await phone.page.get_by_role("button", name="Chat settings").click()
+    await phone.page.get_by_role("button", name="Tools of harbour").click()
+    await expect(phone.page.get_by_role("button", name="Pin")).to_have_count(2)
+    small = await phone.page.evaluate(TARGETS)
+    assert not small, "\n".join(small)
+
+
+async def test_the_words_of_a_line_that_opens_stand_in_its_middle_on_a_phone(phone: Chat, own: Studio) -> None:
+    own.script([{"call": "think", "arguments": {"thoughts": "so"}}], "Done.")
+    await phone.ask("Think")
+    line = phone.fold("Thinking: so")
+    words, around = await box(line.get_by_text("Thinking: so").first), await box(line)
+    assert abs(words["y"] + words["height"] / 2 - around["y"] - around["height"] / 2) < 2
+
+
+async def test_the_bar_of_a_phone_has_room_for_its_buttons_when_the_server_is_gone(
+    phone: Chat, own: Studio, console: Console
+) -> None:
+    console.expect("ERR_CONNECTION_REFUSED")
+    console.expect("WebSocket")
+    bar = phone.page.get_by_role("banner")
+    places = [bar.get_by_role("button", name="Script"), bar.get_by_role("button", name="Settings", exact=True)]
+    before = [await box(place) for place in places]
+    own.server.close()
+    await expect(phone.page.get_by_text("Pilothouse cannot be reached.")).to_be_visible()
+    assert [await box(place) for place in places] == before
+    banner = await box(phone.page.locator("[data-gone]"))
+    message = await box(phone.page.locator("form").filter(has=phone.box).locator("div").first)
+    assert (banner["x"], banner["width"]) == (message["x"], message["width"]), "it is as wide as the box below it"
+    assert 4 <= message["y"] - banner["y"] - banner["height"] <= 12, "and does not touch it"

@@ -148,8 +148,10 @@ async def test_a_message_written_while_the_server_is_away_stays_in_the_box_and_g
     mortal.server.kill()
     await watching.box.fill("Second, while nobody listens")
     await watching.send_button.click()
-    alert = watching.page.get_by_role("alert")
-    await expect(alert).to_contain_text("Not sent; your message is still here. The server cannot be reached.")
+    # Why is said once, by what stands above the box.
+    await expect(watching.page.get_by_role("alert")).to_contain_text("Not sent; your message is still here.")
+    away = watching.page.get_by_role("status").filter(has_text="Pilothouse cannot be reached.")
+    await expect(away).to_be_visible()
     await expect(watching.box).to_have_value("Second, while nobody listens")
     mortal.restart()
     await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)

@@ -234,8 +234,8 @@ async def test_halves_of_characters_and_control_characters_do_no_harm(pipeline: 
         parts=(Part(kind="text", text=odd * 1000, name=odd),),
     )
     done = await pipeline.process(output, "i_1", "c_1")
-    clean = "a?b?c\x00d\re\u2028f😀"
-    assert done.text == clean.replace("\x00", "")
+    clean = "a?b?cd\re\u2028f😀"
+    assert done.text == clean
     assert msgspec.json.decode(msgspec.json.encode(done))["text"] == done.text
     assert shelf.kept[0].parts[0].text == clean * 1000
 
@@ -280,10 +280,16 @@ async def test_a_secret_with_colours_in_its_midst_is_masked_all_the_same(pipelin
 async def test_no_orders_to_a_terminal_hold_anyone_up(pipeline: Pipeline, piece: str) -> None:
     hostile = piece * (2 * 1024 * 1024 // len(piece))
     for text in (hostile, f"\x1b]{hostile}", "a" * len(hostile) + hostile):
-        assert min([await longest_turn(pipeline.process(ToolOutput(text), "i_1", "c_1")) for _ in range(2)]) < MOST
+        output = ToolOutput(text, parts=(Part(kind="text", text=text),))
+        assert min([await longest_turn(pipeline.process(output, "i_1", "c_1")) for _ in range(2)]) < MOST
 
 
-async def test_what_the_person_looks_at_keeps_its_colours(pipeline: Pipeline, shelf: Shelf) -> None:
-    text = "\x1b[31mred\x1b[0m " * 10_000
-    await pipeline.process(ToolOutput(text, parts=(Part(kind="text", text=text),)), "i_1", "c_1")
-    assert shelf.kept[0].parts[0].text == text
+async def test_what_a_person_looks_at_is_as_plain_and_as_masked_as_what_the_model_reads(
+    pipeline: Pipeline, shelf: Shelf
+) -> None:
+    text = f"\x1b[31mred\x1b[0m {SECRET[:8]}\x1b[1m{SECRET[8:]} "
+    short = await pipeline.process(ToolOutput(text, parts=(Part(kind="text", text=text, name=text),)), "i_1", "c_1")
+    assert [(part["text"], part["name"]) for part in short.data["content"]] == [("red [redacted] ",) * 2]
+    long = text * 10_000
+    await pipeline.process(ToolOutput(long, parts=(Part(kind="text", text=long),)), "i_2", "c_1")
+    assert shelf.kept[-1].parts[0].text == "red [redacted] " * 10_000

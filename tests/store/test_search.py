@@ -168,7 +168,8 @@ def test_the_hit_is_marked_also_without_its_accents() -> None:
 def test_an_excerpt_begins_at_a_word_near_the_hit_and_is_short() -> None:
     snippet, [place] = excerpt("word " * 500 + "harbour " + "word " * 500, ["harbour"])
     assert snippet.startswith("…word")
-    assert len(snippet) <= SNIPPET_CHARS + 1
+    assert snippet.endswith("word…")
+    assert len(snippet) <= SNIPPET_CHARS + 2
     assert snippet[place.start : place.end] == "harbour"
 
 

@@ -27,8 +27,14 @@ export class ApiError extends Error {
 
   /** The sentence and the fix as one text. */
   get text(): string {
-    return [this.problem.message, this.problem.fix].filter(Boolean).join(" ");
+    return withFix(this.problem.message, this.problem.fix);
   }
+}
+
+/** Return what went wrong and what to do about it; the words of others may end without a stop. */
+export function withFix(message: string, fix: string): string {
+  if (!fix) return message;
+  return `${message}${/[.!?…:]["”’)]?$/.test(message) ? "" : "."} ${fix}`;
 }
 
 /** Return the sentence to show for whatever was thrown. */

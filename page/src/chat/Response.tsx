@@ -6,7 +6,7 @@ import classes from "./Chat.module.css";
 import { errorOf, isCutOff, text, usageOf, type Usage } from "./data";
 import { Fold } from "./Fold";
 import { Prose } from "./Prose";
-import { count, seconds } from "./words";
+import { count, duration } from "./words";
 
 /** Return the facts of an answer in reading order; what is not known is left out. */
 export function usageFacts(usage: Usage): string[] {
@@ -16,7 +16,7 @@ export function usageFacts(usage: Usage): string[] {
     cached ? `${count(cached)} cached` : false,
     output !== null && `${count(output)} out`,
     reasoning ? `${count(reasoning)} thinking` : false,
-    firstTokenMs !== null && `first token after ${seconds(firstTokenMs)}`,
+    firstTokenMs !== null && `first token after ${duration(firstTokenMs)}`,
     tokensPerSecond !== null && `${tokensPerSecond.toFixed(1)} tokens/s`,
   ];
   return facts.filter((fact) => typeof fact === "string");

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import { api, errorText } from "../api/client";
+import { api, errorText, withFix } from "../api/client";
 import type { ServerTest, ServerView } from "../api/types";
 import { useNow } from "../chat/Elapsed";
 import { size } from "../chat/words";
@@ -68,7 +68,7 @@ function Trouble({ server }: { server: ServerView }) {
       <WarningIcon size={15} />
       <span>
         {server.state === "connected" && "Last error: "}
-        <Said text={server.lastError} /> <Said text={server.fix} />
+        <Said text={withFix(server.lastError, server.fix)} />
       </span>
     </p>
   );
@@ -106,7 +106,7 @@ function TestWords({ isTesting, result, known }: Omit<ReturnType<typeof useTest>
         <>
           {result.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
           <span>
-            {isSame ? "It failed, as said above." : <Said text={`${result.message} ${result.fix}`} />}
+            {isSame ? "It failed, as said above." : <Said text={withFix(result.message, result.fix)} />}
           </span>
         </>
       )}

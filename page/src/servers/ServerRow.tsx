@@ -5,7 +5,7 @@ import { tell } from "../shell/messages";
 import { ServerDetails } from "./ServerDetails";
 import classes from "./Servers.module.css";
 import { StatusChip } from "./StatusChip";
-import { waiting } from "./words";
+import { stateName, waiting } from "./words";
 
 /** What a row can open. */
 export type Opening = "consent" | "tools" | "log";
@@ -37,6 +37,9 @@ function Enabled({ server, onToggle }: Pick<ServerRowProps, "server" | "onToggle
   );
 }
 
+/** Tell whether the chip names the error that the open row tells. */
+const isTold = ({ lastError, label }: ServerView) => lastError !== "" && label.includes(lastError);
+
 function Row(props: ServerRowProps) {
   const { server, isSelected, onSelect, onOpen } = props;
   const attention = waiting(server);
@@ -63,7 +66,8 @@ function Row(props: ServerRowProps) {
               <span className={classes.address}>{server.address}</span>
             </span>
             {attention && <span className={classes.attention}>{attention}</span>}
-            <StatusChip state={server.state} label={server.label} />
+            {/* What went wrong stands below, in full. */}
+            <StatusChip state={server.state} label={isSelected && isTold(server) ? stateName(server.state) : server.label} />
           </button>
         </Tooltip>
       </div>

@@ -35,7 +35,6 @@ export function FindElsewhere() {
     <>
       <form className={classes.elsewhere} onSubmit={onSubmit}>
         <TextInput
-          size="xs"
           className={classes.host}
           label="Look on another machine"
           description="Its name or address. Ollama, LM Studio, llama.cpp and vLLM are asked for at their usual ports."
@@ -46,7 +45,7 @@ export function FindElsewhere() {
           autoCapitalize="none"
           onChange={(event) => setHost(event.currentTarget.value)}
         />
-        <Button size="xs" variant="default" type="submit" loading={isLooking} disabled={!host.trim()}>
+        <Button variant="default" type="submit" loading={isLooking} disabled={!host.trim()}>
           Look
         </Button>
       </form>

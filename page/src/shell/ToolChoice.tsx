@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Checkbox, Loader } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { api } from "../api/client";
+import { api, withFix } from "../api/client";
 import type { Selection, ServerTool, ServerView } from "../api/types";
 import { counted } from "../servers/words";
 import { useApp } from "../store/store";
@@ -43,7 +43,7 @@ function Tools({ server, what, pinned, onChoose, onPin }: ServerChoiceProps) {
   if (!tools.length) {
     return (
       <p className={classes.note}>
-        <Said text={server.lastError || "No tools are known of this server yet."} /> <Said text={server.fix} />
+        <Said text={withFix(server.lastError || "No tools are known of this server yet.", server.fix)} />
       </p>
     );
   }

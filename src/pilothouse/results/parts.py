@@ -9,6 +9,7 @@ import msgspec
 from pilothouse.results.masking import Masking
 from pilothouse.types import limits
 from pilothouse.types.api import ResultPart
+from pilothouse.types.invisible import without_escapes
 from pilothouse.types.json import JsonObject
 from pilothouse.types.media import OPAQUE, picture_type, sound_type
 from pilothouse.types.ports import Part
@@ -39,7 +40,7 @@ def kept(parts: Sequence[Part], masking: Masking) -> Kept:
 
 
 def _text(part: Part, room: int, masking: Masking) -> tuple[Part, bool]:
-    text = masking.text(part.text, max(room, 0))
+    text = masking.text(part.text, max(room, 0), without_escapes)
     return msgspec.structs.replace(_labelled(part, masking), text=text.text), text.cut
 
 
@@ -56,7 +57,7 @@ def _file(part: Part, room: int, masking: Masking) -> tuple[Part, bool]:
 def _labelled(part: Part, masking: Masking) -> Part:
     """Return the piece with its labels masked and of a sensible length."""
     labels = {
-        name: masking.text(getattr(part, name), limits.RESULT_LABEL_CHARS).text
+        name: masking.text(getattr(part, name), limits.RESULT_LABEL_CHARS, without_escapes).text
         for name in ("media_type", "name", "uri")
     }
     return msgspec.structs.replace(part, **labels)

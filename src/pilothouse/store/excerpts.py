@@ -81,10 +81,15 @@ def excerpt(text: str, words: Sequence[str], *, markdown: bool = False) -> tuple
         shown, first = text, pattern.search(_folded(text))
     start = max(0, (first.start() if first else 0) - SNIPPET_CHARS // 3)
     if start:
-        # Begin at a word, not inside one.
+        # Begin and end at a word, not inside one.
         space = shown.find(" ", start, start + 20)
         start = space + 1 if space >= 0 else start
-    snippet = ("…" if start else "") + re.sub(r"\s+", " ", shown[start : start + SNIPPET_CHARS]).strip()
+    end = start + SNIPPET_CHARS
+    if end < len(shown):
+        space = shown.rfind(" ", end - 20, end)
+        end = space if space >= 0 else end
+    part = re.sub(r"\s+", " ", shown[start:end]).strip()
+    snippet = ("…" if start else "") + part + ("…" if end < len(shown) else "")
     ranges = tuple(Range(start=hit.start(), end=hit.end()) for hit in pattern.finditer(_folded(snippet)))
     return snippet, ranges
 
