@@ -3,7 +3,8 @@ import { useEffect, useState, type ReactNode } from "react";
 import { api, errorText } from "../api/client";
 import type { SearchHit } from "../api/types";
 import { ToolIcon } from "../shell/icons";
-import { conversationPath, itemPath, navigate } from "../shell/router";
+import { PageLink } from "../shell/links";
+import { conversationPath, itemPath } from "../shell/router";
 import { unitIndex } from "../store/chars";
 import classes from "./Sidebar.module.css";
 
@@ -45,29 +46,13 @@ export function grouped(hits: readonly SearchHit[]): Group[] {
   }));
 }
 
-function Place({ path, className, children }: { path: string; className: string | undefined; children: ReactNode }) {
-  return (
-    <a
-      className={className}
-      href={path}
-      onClick={(event) => {
-        if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-        event.preventDefault();
-        navigate(path);
-      }}
-    >
-      {children}
-    </a>
-  );
-}
-
 function Hit({ hit }: { hit: SearchHit }) {
   return (
-    <Place className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "")}>
+    <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "")}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
       {hit.kind === "tool_call" && <span className={classes.hidden}>A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
-    </Place>
+    </PageLink>
   );
 }
 
@@ -75,9 +60,9 @@ function Conversation({ group }: { group: Group }) {
   const { conversationId, title, titleHit, hits, left } = group;
   return (
     <li className={classes.found}>
-      <Place className={classes.hitTitle} path={conversationPath(conversationId)}>
+      <PageLink className={classes.hitTitle} path={conversationPath(conversationId)}>
         {titleHit ? marked(titleHit) : title}
-      </Place>
+      </PageLink>
       {hits.map((hit) => (
         <Hit key={hit.itemId} hit={hit} />
       ))}

@@ -2,11 +2,17 @@ import type { ReactNode } from "react";
 import classes from "./App.module.css";
 import { navigate, settingsPath, settingsTabs, type SettingsTab } from "./router";
 
+interface LinkProps {
+  path: string;
+  className?: string | undefined;
+  children: ReactNode;
+}
+
 /** A link to another place of the page; with a modifier it is the browser's. */
-export function PageLink({ path, children }: { path: string; children: ReactNode }) {
+export function PageLink({ path, className = classes.link, children }: LinkProps) {
   return (
     <a
-      className={classes.link}
+      className={className}
       href={path}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey) return;
