@@ -40,8 +40,9 @@ SCRIPTED = Path(__file__).parents[1] / "support" / "mcp_servers" / "scripted.py"
 # What changes files is asked about, so that there are cards with previews.
 LEAVE = ["terminal_operations.*", "vault.*"]
 # The tables that may hold it: what a file was before it was changed has in it what the file had; what the model writes
-# is in the calls by which it writes.
-TABLES = {STORED: {"file_changes"}, SERVER: {"file_changes"}, WRITTEN: {"events", "items"}}
+# is in the calls by which it writes, and these can be searched.
+SEARCH = {"search_texts", "search_words", "search_parts"}
+TABLES = {STORED: {"file_changes"}, SERVER: {"file_changes"}, WRITTEN: {"events", "items", *SEARCH}}
 # What may tell it: whatever shows those calls to the person, who decides about them, and to the model that made them.
 TOLD = {WRITTEN: ("/api/approvals", "/api/conversations/", "/api/audit", "audit export", "the model")}
 # The processes that are given it.
