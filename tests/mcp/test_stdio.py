@@ -212,6 +212,69 @@ async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.Monke
         assert talked.session.closed.done()
 
 
+# Reads calls as slowly as it was told to, and holds itself up with each until it may go on.
+_HELD = """
+import json, os, sys, time
+def say(number):
+    print(json.dumps({"jsonrpc": "2.0", "id": number, "result": {}}), flush=True)
+say(0)
+come = b""
+while True:
+    while b"\\n" not in come:
+        come += os.read(0, 32_768)
+        time.sleep(float(sys.argv[2]))
+    line, come = come.split(b"\\n", 1)
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.02)
+    say(json.loads(line)["id"])
+"""
+
+
+def _call(number: int, size: int) -> Outgoing:
+    body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"x": "x" * size}}
+    return Outgoing(body=json.dumps(body).encode(), id=number, method="tools/call")
+
+
+@pytest.mark.case("F-11", "TMO-11")
+async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_waits_in_its_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STDIO_WRITE", 0.3)
+    arrived: asyncio.Queue[object] = asyncio.Queue()
+    channel = Stdio(Launch(argv=[sys.executable, "-c", _HELD, str(tmp_path / "go"), "0"]))
+    await channel.open(arrived.put_nowait)
+    try:
+        await arrived.get()
+        calls = [asyncio.create_task(channel.send(_call(number, 200_000))) for number in (1, 2)]
+        await asyncio.wait([channel.closed], timeout=1.5)
+        assert not channel.closed.done(), channel.closed
+        (tmp_path / "go").touch()
+        async with asyncio.timeout(AT_ONCE):
+            await asyncio.gather(*calls)
+            assert [await arrived.get(), await arrived.get()]
+    finally:
+        await channel.close()
+
+
+@pytest.mark.case("F-11")
+async def test_a_server_that_reads_slowly_is_not_one_that_reads_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STDIO_WRITE", 0.5)
+    (tmp_path / "go").touch()
+    arrived: asyncio.Queue[object] = asyncio.Queue()
+    channel = Stdio(Launch(argv=[sys.executable, "-c", _HELD, str(tmp_path / "go"), "0.05"]))
+    await channel.open(arrived.put_nowait)
+    try:
+        await arrived.get()
+        # Two and a half seconds of reading.
+        await channel.send(_call(1, 1_500_000))
+        async with asyncio.timeout(AT_ONCE):
+            await arrived.get()
+    finally:
+        await channel.close()
+
+
 @pytest.mark.case("F-12", "SPAWN-10")
 async def test_a_flood_on_standard_error_is_drained_line_by_line() -> None:
     async with talking() as talked:

@@ -127,22 +127,30 @@ class Stdio(asyncio.SubprocessProtocol):
         pipe.write(message.body + b"\n")
         self._written += len(message.body) + 1
         complete = self._written - 1
+        self._underway.leaving(message, complete)
         while self._blocked is not None:
+            before = self._progress(pipe)
             try:
                 async with asyncio.timeout(limits.STDIO_WRITE):
                     await asyncio.shield(self._blocked)
             except TimeoutError:
-                # The call that it works on may be what keeps it from reading.
-                if self._underway.besides(message.id):
+                # The call that it works on may be what keeps it from reading, and may have ended just now.
+                progress = self._progress(pipe)
+                if progress[0] >= complete:
+                    return
+                if progress != before or self._underway.is_any:
                     continue
                 # What is not out yet never goes out: a message that is not whole cannot be carried out.
-                sent = self._written - pipe.get_write_buffer_size() >= complete
                 self._close_input()
-                error = ChannelError(f"The server read nothing for {limits.STDIO_WRITE:g} s.", sent=sent)
+                error = ChannelError(f"The server read nothing for {limits.STDIO_WRITE:g} s.", sent=False)
                 self._end(error)
                 raise error from None
-        # What has not left yet is not worked on.
-        self._underway.sent(message)
+
+    def _progress(self, pipe: asyncio.WriteTransport) -> tuple[int, int]:
+        """Return how many bytes left and how many calls are over; what has not left yet is not worked on."""
+        gone = self._written - pipe.get_write_buffer_size()
+        self._underway.left(gone)
+        return gone, self._underway.ended
 
     def abandon(self, request_id: RequestId) -> None:
         """Remember that nobody waits for this answer; all of them come over one pipe."""

@@ -146,7 +146,7 @@ class WebSocketChannel:
         """Ask for a sign of life again and again; a tool at work may keep its server from giving one."""
         while True:
             await asyncio.sleep(self._ping)
-            if not await socket.answers(self._ping) and not self._underway.besides():
+            if not await socket.answers(self._ping) and not self._underway.is_any:
                 await self._broke(NetError("broken", "it does not answer pings", sent=True))
                 return
 
