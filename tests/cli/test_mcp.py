@@ -15,6 +15,7 @@ import pytest
 
 from pilothouse.cli.server_form import ServerForm
 from pilothouse.cli.server_input import new_server
+from pilothouse.mcp.processes import start_time
 from tests.cli.conftest import Echo, Script, assert_told
 from tests.support.certificates import SelfSigned
 from tests.support.commands import Outcome, Screen, pilothouse, server
@@ -88,13 +89,13 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
 
 def test_a_server_that_was_edited_is_tried(home: Path, echo: Echo) -> None:
     consented(home, echo)
-    edited = pilothouse(home, "mcp", "edit", "echo", "--total-timeout", "60")
+    edited = pilothouse(home, "mcp", "edit", "echo", "--timeout", "60")
     assert edited.code == 0, edited
     assert "“Echo” answers and offers" in edited.out
     broken = pilothouse(home, "mcp", "edit", "echo", "--url", "http://127.0.0.1:9/mcp")
     assert_told(broken, 1, "nothing listens there")
     assert pilothouse(home, "mcp", "disable", "echo").code == 0
-    assert_told(pilothouse(home, "mcp", "edit", "echo", "--total-timeout", "61"), 0, "mcp enable echo")
+    assert_told(pilothouse(home, "mcp", "edit", "echo", "--timeout", "61"), 0, "mcp enable echo")
 
 
 def test_the_list_of_tools_has_their_descriptions(home: Path, tmp_path: Path) -> None:
@@ -201,6 +202,28 @@ def test_what_a_server_wrote_is_printed(home: Path, echo: Echo) -> None:
         assert re.search(r"Connected \(\d+ tools\)", status)
 
 
+@pytest.mark.slow
+@pytest.mark.case("PRC-09")
+@pytest.mark.parametrize("verb", ["stop", "disconnect"])
+def test_a_server_that_is_stopped_ends_stays_switched_on_and_starts_with_its_next_call(
+    home: Path, echo: Echo, verb: str
+) -> None:
+    with server(home):
+        consented(home, echo)
+        pid = int(pilothouse(home, "mcp", "call", "echo.pid").out)
+        assert start_time(pid)
+        stopped = pilothouse(home, "mcp", verb, "echo")
+        assert (stopped.code, stopped.out) == (0, "echo: Idle\n"), stopped
+        assert not start_time(pid)
+        [listed] = json.loads(pilothouse(home, "mcp", "list", "--json").out)["servers"]
+        assert (listed["enabled"], listed["state"]) == (True, "idle")
+        assert pilothouse(home, "mcp", "stop", "echo").code == 0
+        again = int(pilothouse(home, "mcp", "call", "echo.pid").out)
+        assert again != pid
+        assert start_time(again)
+    assert_told(pilothouse(home, "mcp", "stop", "nope"), 2, "no MCP server “nope”")
+
+
 def test_a_server_whose_tools_are_not_known_says_why(home: Path, tmp_path: Path) -> None:
     assert "no MCP servers yet" in pilothouse(home, "mcp", "status").err
     script = tmp_path / "gone.py"
@@ -280,7 +303,7 @@ def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Pat
         screen.type("deny\r")
         screen.until("Why not")
         screen.type("Not today.\r")
-        screen.until("Failed: The person did not allow this. They say: Not today.")
+        screen.until(r"Failed: The person did not allow this\. They\s+say: Not today\.")
         screen.until("It said so.")
         assert screen.ended() == 0
 
