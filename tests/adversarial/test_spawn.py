@@ -59,6 +59,11 @@ def test_consent_shows_the_whole_command_and_makes_everything_visible(script: Pa
     assert any("shell command" in line for line in consent.warnings)
 
 
+def test_a_secret_among_the_arguments_is_told_to_be_readable_by_others(script: Path) -> None:
+    warnings = asked(entry(sys.executable, str(script), "--key", "Bearer ${secret:key}")).warnings
+    assert any("A secret stands in its arguments" in warning for warning in warnings)
+
+
 def test_an_honest_command_brings_only_what_there_is_to_say(script: Path) -> None:
     consent = asked(entry(sys.executable, str(script), "--folder", "/srv/Größe"))
     assert consent.warnings == ("Runs a script with your rights.",)

@@ -75,3 +75,30 @@ def test_an_import_asks_in_the_terminal_and_switches_several_on(home: Path, echo
     assert (again.code, len(again.out.splitlines())) == (0, 2)
     done = pilothouse(home, "mcp", "edit", "mine", "--secret", "key", stdin="sk-another\n")
     assert done.code == 0, done
+
+
+@pytest.mark.parametrize("secret", [False, True])
+@pytest.mark.parametrize("key", ["\x03", "\x04"])
+def test_whoever_leaves_a_question_of_an_import_leaves_the_import(
+    home: Path, echo: Echo, tmp_path: Path, secret: bool, key: str
+) -> None:
+    program, *arguments = echo.command
+    file = tmp_path / "mcp.json"
+    servers = {"Mine": {"command": program, "args": arguments, "env": {"A": "${input:a}", "B": "${input:b}"}}}
+    inputs = [{"type": "promptString", "id": each, "description": f"The {each}", "password": secret} for each in "ab"]
+    file.write_text(json.dumps({"inputs": inputs, "servers": servers}))
+    with Screen(home, ["mcp", "import", str(file)]) as screen:
+        screen.until(r"The a \(for Mine\)")
+        screen.until("Value")
+        screen.type(key)
+        screen.until("Nothing was imported")
+        assert screen.ended() == 130
+    assert "no MCP servers" in pilothouse(home, "mcp", "list").err
+
+
+def test_of_several_that_are_switched_on_the_one_that_fails_is_named(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {each: {"url": "http://127.0.0.1:9/mcp"} for each in ("Far", "Near")}}))
+    assert pilothouse(home, "mcp", "import", str(file)).code == 0
+    done = pilothouse(home, "mcp", "enable", "far", "near")
+    assert_told(done, 1, "Far: No connection to 127.0.0.1", "Near: No connection to 127.0.0.1")

@@ -36,17 +36,28 @@ async def yes(question: str, aside: Terminal) -> bool:
     return answer is not None and answer.strip().lower() in ("y", "yes")
 
 
+def read_unseen(prompt: str) -> str | None:
+    """Return what the person types without showing it, None when they leave with Ctrl-C or Ctrl-D."""
+    from getpass import getpass
+
+    try:
+        with _interruptible():
+            return getpass(prompt)
+    except (KeyboardInterrupt, EOFError):
+        # The terminal's cursor still stands behind the prompt.
+        sys.stderr.write("\n")
+        return None
+
+
 def read_secret(what: str) -> str:
     """Read a secret without showing it; it never stands in the shell's history or the list of processes."""
-    with _interruptible():
-        if sys.stdin.isatty():
-            from getpass import getpass
-
-            try:
-                value = getpass(f"{what[:1].upper()}{what[1:]}: ")
-            except EOFError:
-                value = ""
-        else:
+    if sys.stdin.isatty():
+        typed = read_unseen(f"{what[:1].upper()}{what[1:]}: ")
+        if typed is None:
+            raise KeyboardInterrupt
+        value = typed
+    else:
+        with _interruptible():
             value = sys.stdin.readline()
     if not value.strip():
         raise PilothouseError("bad_request", f"The {what} is empty.", fix="Type it, or pipe it in.")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from getpass import getpass
 from pathlib import Path
 
-from pilothouse.cli.prompting import read_line, read_piped, someone_is_there, yes
+from pilothouse.cli.prompting import read_line, read_piped, read_unseen, someone_is_there, yes
 from pilothouse.cli.server_files import folder_of, known_files, origin_of
 from pilothouse.cli.servers import switched_on
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
@@ -38,7 +37,7 @@ async def import_file(file: Path | None) -> int:
 
 
 async def _answer(question: ImportQuestion, file: Path, aside: Terminal) -> dict[str, str | None]:
-    """Ask for what a file leaves open; an empty answer leaves it open, or takes what is there."""
+    """Ask for what a file leaves open; an empty answer leaves it open, or takes what is there, Ctrl-C leaves all."""
     named = ", ".join(question.servers[:3]) + (" and others" if len(question.servers) > 3 else "")
     aside.line(one_line(f"{question.label} (for {named})"))
     for number, option in enumerate(question.options, 1):
@@ -48,11 +47,11 @@ async def _answer(question: ImportQuestion, file: Path, aside: Terminal) -> dict
     if question.id == _FOLDER:
         there = str(folder_of(file))
     hint = f" [{one_line(there)}]" if there else " [later]"
-    try:
-        typed = getpass(f"Value{hint}: ") if question.secret else await read_line(f"Value{hint}: ", aside)
-    except EOFError:
-        typed = ""
-    typed = (typed or "").strip()
+    typed = read_unseen(f"Value{hint}: ") if question.secret else await read_line(f"Value{hint}: ", aside)
+    if typed is None:
+        aside.line("Nothing was imported.")
+        raise KeyboardInterrupt
+    typed = typed.strip()
     if typed.isdigit() and 0 < int(typed) <= len(question.options):
         typed = question.options[int(typed) - 1]
     if typed:

@@ -112,11 +112,11 @@ async def switched_on(api: ClientApi, ids: Sequence[str], consent: str | None = 
     code = 0
     for server in (server for server in now.servers if server.id in ids):
         try:
-            code = max(code, await _try(api, await agreed(api, server, consent)))
+            code = max(code, await _try(api, await agreed(api, server, consent), is_one=len(ids) == 1))
         except PilothouseError as error:
             if len(ids) == 1:
                 raise
-            messages().line(one_line(f"{error.message} {error.fix}"), "yellow")
+            messages().line(_of_several(server, f"{error.message} {error.fix}"), "yellow")
             code = 1
     return code
 
@@ -159,13 +159,18 @@ async def test(name: str, consent: str | None) -> int:
         return await _try(api, await agreed(api, await find(api, name), consent))
 
 
-async def _try(api: ClientApi, server: ServerView) -> int:
+def _of_several(server: ServerView, told: str) -> str:
+    """Return what is told about one of several servers, which says whom it is about."""
+    return one_line(told if server.name in told else f"{server.name}: {told}")
+
+
+async def _try(api: ClientApi, server: ServerView, *, is_one: bool = True) -> int:
     """Say in one sentence how reaching a server went."""
     result = await api.test_server(LOCAL_OWNER, server.id)
     if result.ok:
         output().line(one_line(result.message), "green")
         return 0
-    messages().line(one_line(result.message), "red")
+    messages().line(one_line(result.message) if is_one else _of_several(server, result.message), "red")
     if result.fix:
         messages().line(one_line(result.fix))
     return 1

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.entries import SECRET, command_of
+from pilothouse.mcp.entries import SECRET, SLOT, command_of
 from pilothouse.mcp.programs import (
     INTERPRETERS,
     Download,
@@ -260,6 +260,8 @@ def _warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
         yield from _container_warnings(args)
     for word in args:
         yield from _word_warnings(word)
+    if any(SLOT.search(word) for word in args):
+        yield "A secret stands in its arguments: other programs on this machine can read it while it runs."
     for line in now.environment:
         if _LOADERS.fullmatch(line.partition("=")[0]):
             yield f"The variable {visible(line.partition('=')[0])} can make the program load other code."
