@@ -159,6 +159,9 @@ def test_the_variables_of_a_file_are_taken_and_said(tmp_path: Path) -> None:
     body, said = one({"command": "x", "envFile": str(file), "env": {"PORT": "81"}})
     assert body.env == {"KEY": "a b", "PORT": "81", "EMPTY": ""}
     assert f"3 variables were taken from {file}" in said
+    # What the entry itself says counts, also where a secret stands inside it.
+    body, _ = one({"command": "x", "envFile": str(file), "env": {"KEY": "Bearer ${input:token}"}})
+    assert (body.plain_env, "KEY" in body.env) == ({"KEY": "Bearer ${secret:token}"}, False)
 
 
 @pytest.mark.parametrize("path", ["/nowhere/.env", ".env", "/dev/zero", "${workspaceFolder}/.env"])
