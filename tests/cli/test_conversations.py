@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Script
-from tests.support.commands import pilothouse
+from tests.support.commands import Screen, pilothouse
 
 
 @pytest.mark.slow
@@ -34,3 +34,17 @@ def test_what_is_shown_of_a_conversation_has_its_calls_and_how_each_ended(home: 
     assert first.startswith("· Thinking: Hm. — Completed")
     assert second.startswith("· Thinking — Failed: Missing required parameter: thoughts")
     assert shown.index(first) < shown.index("Answer")
+
+
+@pytest.mark.slow
+def test_an_answer_is_drawn_on_a_terminal_and_stays_as_it_was_written_elsewhere(home: Path, script: Script) -> None:
+    model = script("- 'The **sky** is `blue`.'")
+    with Screen(home, ["run", "Why?", "--model", model]) as screen:
+        assert screen.ended() == 0
+        assert "The \x1b[1msky\x1b[0m is \x1b[36mblue\x1b[0m." in screen.raw
+    assert pilothouse(home, "run", "Why?", "--model", model).out == "The **sky** is `blue`.\n"
+    one = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"][0]["id"]
+    with Screen(home, ["conversations", "show", one]) as screen:
+        assert screen.ended() == 0
+        assert "The \x1b[1msky\x1b[0m is \x1b[36mblue\x1b[0m." in screen.raw
+    assert "The **sky** is `blue`.\n" in pilothouse(home, "conversations", "show", one).out

@@ -9,7 +9,8 @@ import msgspec
 from pilothouse.cli import questions
 from pilothouse.cli.asking import ask, converse, tell_changes, verdict
 from pilothouse.cli.prompting import someone_is_there
-from pilothouse.cli.terminal import aside_only, messages, one_line, output
+from pilothouse.cli.terminal import messages, one_line, output
+from pilothouse.cli.wrapping import aside_only
 from pilothouse.connection import connect_host
 from pilothouse.runs.following import Following
 from pilothouse.types import limits

@@ -16,6 +16,7 @@ from pilothouse.cli.command import CANCELLED
 from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.terminal import Terminal, messages, plain_json
 from pilothouse.cli.transcript import Transcript
+from pilothouse.cli.wrapping import say
 from pilothouse.runs.following import Following
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, NewMessage
@@ -55,12 +56,10 @@ class Told(msgspec.Struct, frozen=True):
     left_open: bool = False
 
 
-async def converse(
-    api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False, markdown: bool = False
-) -> Told:
+async def converse(api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False) -> Told:
     """Show a run to its end; where a person is there, ask them whatever it waits for."""
     aside = messages()
-    told = await tell(api, following, out, as_json=as_json, markdown=markdown)
+    told = await tell(api, following, out, as_json=as_json)
     while not as_json and told.run.status == "waiting" and out.is_terminal and someone_is_there(aside):
         if not await _answer_all(api, following, told.transcript, aside):
             return Told(following.run, told.transcript, left_open=True)
@@ -92,7 +91,7 @@ async def _answer(api: ClientApi, question: Item, transcript: Transcript, aside:
         except PilothouseError as error:
             if error.code != "bad_request":
                 raise
-            aside.line(str(error), "yellow")
+            say(aside, str(error), "yellow")
     return None
 
 
@@ -102,11 +101,10 @@ async def tell(
     out: Terminal,
     *,
     as_json: bool = False,
-    markdown: bool = False,
     transcript: Transcript | None = None,
 ) -> Told:
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
-    transcript = transcript or Transcript(following.run.id, out, messages(), markdown=markdown)
+    transcript = transcript or Transcript(following.run.id, out, messages())
     with _cancelling(api, following):
         async with _ticking(transcript, moves=messages().styled), aclosing(following.events()) as events:
             async for sent, event in events:

@@ -12,11 +12,12 @@ import msgspec
 from pilothouse.cli.asking import converse, open_conversation, send
 from pilothouse.cli.choosing import choose_servers
 from pilothouse.cli.command import complain
+from pilothouse.cli.inline import Span
 from pilothouse.cli.run import measures
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.talk_form import TalkForm
-from pilothouse.cli.terminal import aside_only, one_line, output
-from pilothouse.cli.wrapping import say
+from pilothouse.cli.terminal import one_line, output
+from pilothouse.cli.wrapping import aside_only, say
 from pilothouse.connection import connect_host, data_folder
 from pilothouse.runs.beginning import MODES, begin_conversation, check_folder, check_model, chosen, model_name
 from pilothouse.runs.modes import harmless
@@ -49,13 +50,7 @@ COMMANDS = {
     "/help": "show this",
     "/quit": "leave",
 }
-HELP = "\n".join(
-    [
-        "Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.",
-        "",
-        *(f"{typed:<17} {meaning}" for typed, meaning in COMMANDS.items()),
-    ]
-)
+_KEYS = "Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves."
 
 # What is said with a message about thinking; None leaves it to the conversation.
 _THINKING = {"on": True, "off": False, "usual": None}
@@ -116,9 +111,9 @@ class Talk:
 
     async def welcome(self) -> None:
         """Say which model answers and how to get help."""
-        self._out.line(f"Pilothouse · {await self._model_words()} · /help", "dim")
+        say(self._out, f"Pilothouse · {await self._model_words()} · /help", "dim")
         if self.conversation is not None:
-            self._out.line(one_line(self.conversation.title), "bold")
+            say(self._out, one_line(self.conversation.title), "bold")
 
     def values(self) -> dict[str, Values]:
         """Return how to look up what the commands take."""
@@ -177,7 +172,7 @@ class Talk:
             # One in which nothing was said would only stand empty in the list.
             await self._api.check_message(LOCAL_OWNER, message)
         following = await send(self._api, await self._current(), message)
-        told = await converse(self._api, following, self._out, markdown=True)
+        told = await converse(self._api, following, self._out)
         run = told.run
         await told.transcript.lacking.tell(self._api)
         if run.status == "waiting":
@@ -200,11 +195,14 @@ class Talk:
     # --- commands ---
 
     async def _help(self, _rest: str) -> None:
-        self._out.line(HELP)
+        say(self._out, _KEYS)
+        self._out.line()
+        for typed, meaning in COMMANDS.items():
+            say(self._out, meaning, before=Span(f"{typed:<17} "))
 
     async def _new(self, _rest: str) -> None:
         self.conversation = None
-        self._out.line("A new conversation begins with your next message.", "dim")
+        say(self._out, "A new conversation begins with your next message.", "dim")
 
     async def _list(self, _rest: str) -> None:
         page = await self._api.conversations(LOCAL_OWNER, limit=20, cursor=None)
@@ -212,37 +210,37 @@ class Talk:
         if rows:
             show_table(self._out, ("id", "title"), rows)
         else:
-            self._out.line("There are no conversations yet.", "dim")
+            say(self._out, "There are no conversations yet.", "dim")
 
     async def _open(self, conversation_id: str) -> None:
         if not conversation_id:
             raise PilothouseError("bad_request", "Which conversation?", fix="/list shows their ids.")
         self.conversation = await open_conversation(self._api, conversation_id)
-        self._out.line(one_line(self.conversation.title), "bold")
+        say(self._out, one_line(self.conversation.title), "bold")
 
     async def _title(self, title: str) -> None:
         if self.conversation is None:
             raise PilothouseError("bad_request", "There is nothing to name yet.", fix="Say something first.")
         patch = ConversationPatch(title=title)
         self.conversation = await self._api.update_conversation(LOCAL_OWNER, self.conversation.id, patch)
-        self._out.line(one_line(self.conversation.title), "bold")
+        say(self._out, one_line(self.conversation.title), "bold")
 
     async def _choose_model(self, chosen: str) -> None:
         models = await self._api.models(LOCAL_OWNER)
         if not chosen:
-            self._out.line(await self._model_words())
-            self._out.line(f"There are: {', '.join(one.id for one in models.models)}.", "dim")
+            say(self._out, await self._model_words())
+            say(self._out, f"There are: {', '.join(one.id for one in models.models)}.", "dim")
             return
         named = model_name(chosen) or chosen
         await check_model(self._api, named)
         self._model = named
         await self._change(model_id=named)
-        self._out.line(await self._model_words(), "dim")
+        say(self._out, await self._model_words(), "dim")
 
     async def _set_system(self, system: str) -> None:
         self._system = system
         await self._change(system_prompt=system)
-        self._out.line("It holds from your next message on.", "dim")
+        say(self._out, "It holds from your next message on.", "dim")
 
     async def _choose_folder(self, folder: str) -> None:
         """Say which folder it works in, or work in this one from now on."""
@@ -250,13 +248,13 @@ class Talk:
             where = None if folder == "none" else check_folder(chosen(folder=folder)["working_directory"])
             await self._set("working_directory", where)
         where = await self._setting("working_directory")
-        self._out.line(f"It works in {one_line(where)}." if where else "It works in no folder.", "dim")
+        say(self._out, f"It works in {one_line(where)}." if where else "It works in no folder.", "dim")
 
     async def _choose_mode(self, mode: str) -> None:
         """Say what needs no question, or let this mode count from now on."""
         if mode:
             await self._set("mode", chosen(mode=mode)["mode"])
-        self._out.line(f"The mode is {await self._setting('mode')}. There are: {MODES}.", "dim")
+        say(self._out, f"The mode is {await self._setting('mode')}. There are: {MODES}.", "dim")
 
     async def _choose_thinking(self, word: str) -> None:
         """Say whether the model is asked to think first, or ask it from now on, or ask it not to."""
@@ -265,19 +263,19 @@ class Talk:
         if word:
             self._thinking = _THINKING[word]
         now = next(name for name, value in _THINKING.items() if value == self._thinking)
-        self._out.line(f"Thinking is {now}.", "dim")
+        say(self._out, f"Thinking is {now}.", "dim")
 
     async def _choose_servers(self, names: str) -> None:
         """List the servers, or use these and no others from now on."""
         if names:
             self.selection = None if names == "usual" else await choose_servers(self._api, names.split())
-            self._out.line("It holds from your next message on.", "dim")
+            say(self._out, "It holds from your next message on.", "dim")
             return
         rows = [(one.slug, one.label) for one in (await self._api.servers(LOCAL_OWNER)).servers]
         chosen = [choice.name for choice in self.selection.servers or ()] if self.selection is not None else None
         if rows:
             show_table(self._out, ("server", "state"), rows)
-        self._out.line(f"Used here: {', '.join(chosen) or 'none' if chosen is not None else 'the usual ones'}.", "dim")
+        say(self._out, f"Used here: {', '.join(chosen) or 'none' if chosen is not None else 'the usual ones'}.", "dim")
 
     async def _set(self, name: str, value: str | None) -> None:
         """Change a setting of this conversation, and of those that begin after it."""

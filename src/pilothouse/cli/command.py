@@ -66,10 +66,12 @@ def complain(error: PilothouseError) -> int:
     """Say what is wrong and what to do, and return the exit code."""
     # Where nobody hears it, the exit code still tells.
     with contextlib.suppress(OSError, PilothouseError):
-        terminal = messages()
-        terminal.line(as_typed(error.message), "red")
+        # A command that has nothing to say does without it.
+        from pilothouse.cli.wrapping import say
+
+        say(messages(), as_typed(error.message), "red")
         if error.fix:
-            terminal.line(as_typed(error.fix))
+            say(messages(), as_typed(error.fix))
     return error.exit_code
 
 

@@ -6,8 +6,10 @@ import itertools
 import time
 
 from pilothouse.cli.call_lines import told
+from pilothouse.cli.markdown import MarkdownScreen
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
+from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, SearchHit
@@ -56,7 +58,12 @@ def _print_item(item: Item, out: Terminal) -> None:
     if item.kind not in heads or not item.text:
         return
     out.line(heads[item.kind], "bold")
-    out.line(item.text)
+    if item.kind == "response" and out.is_terminal:
+        screen = MarkdownScreen(colours=out.styled)
+        out.write_styled(screen.feed(item.text) + screen.end())
+        out.fresh_line()
+    else:
+        say(out, item.text)
     out.line()
 
 

@@ -14,8 +14,10 @@ from typing import Literal
 import msgspec
 
 from pilothouse import __version__
+from pilothouse.cli.inline import Span
 from pilothouse.cli.previews import sandbox_words
 from pilothouse.cli.terminal import Terminal, one_line, output
+from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
@@ -67,10 +69,9 @@ async def doctor(*, as_json: bool) -> int:
 def show(finding: Finding, out: Terminal) -> None:
     """Print a finding and, below it, its fix."""
     mark, style = MARKS[finding.level]
-    out.styled_text(mark, style)
-    out.write(f" {one_line(finding.text)}\n")
+    say(out, one_line(finding.text), before=Span(f"{mark} ", frozenset({style})))
     if finding.fix:
-        out.line(f"  {one_line(finding.fix)}", "dim")
+        say(out, one_line(finding.fix), "dim", Span("  "))
 
 
 async def examine() -> AsyncIterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.cli.terminal import Terminal, one_line
+from pilothouse.cli.wrapping import say
 from pilothouse.runs.selecting import find
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated
@@ -22,7 +23,7 @@ class Lacking:
         """Look at one event."""
         if isinstance(event, ItemCreated) and event.item.kind == "notice":
             if event.item.data.get("code") == "server_missing":
-                self._aside.line(event.item.text, "yellow")
+                say(self._aside, event.item.text, "yellow")
         elif isinstance(event, ItemCreated) and event.item.kind == "tool_call":
             self._servers[event.item.id] = str(event.item.data.get("server") or "")
         elif isinstance(event, ItemCompleted) and event.item_id in self._servers:
@@ -33,7 +34,7 @@ class Lacking:
     async def tell(self, api: ClientApi) -> bool:
         """Say which servers wait for consent and how to give it; return whether there are any."""
         for name, message in self.consent.items():
-            self._aside.line(f"A call was refused: {one_line(message)}", "yellow")
+            say(self._aside, f"A call was refused: {one_line(message)}", "yellow")
             try:
                 slug = find(name, (await api.servers(LOCAL_OWNER)).servers).slug
             except PilothouseError:

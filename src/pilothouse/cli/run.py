@@ -9,7 +9,8 @@ import msgspec
 
 from pilothouse.cli.asking import Told, converse, open_conversation, send, tell_changes, verdict
 from pilothouse.cli.prompting import read_piped
-from pilothouse.cli.terminal import Terminal, aside_only, messages, output
+from pilothouse.cli.terminal import Terminal, messages, output
+from pilothouse.cli.wrapping import aside_only, say
 from pilothouse.connection import connect_host
 from pilothouse.runs.beginning import begin_conversation, chosen, model_name
 from pilothouse.types import limits
@@ -107,7 +108,7 @@ async def _say_how_it_was(api: ClientApi, told: Told, out: Terminal) -> None:
     if for_person:
         aside.line()
         if measured := measures(told):
-            aside.line(measured, "dim")
+            say(aside, measured, "dim")
     if told.transcript.changed:
         await tell_changes(api, told)
     if for_person:

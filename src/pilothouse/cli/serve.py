@@ -11,6 +11,7 @@ import time
 import msgspec
 
 from pilothouse.cli.terminal import messages, output
+from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_server, wait_until_gone
 from pilothouse.types import limits
 from pilothouse.types.address import ServerAddress
@@ -88,7 +89,7 @@ async def _show_the_other(wish: Wish, before: ServerAddress | None) -> ServerAdd
             return other
         _say_where(other.url, await running.new_link(), browser=wish.browser)
         if other.kind == "command":
-            messages().line(f"Another command (process {other.pid}) serves it; when that ends, this one does.")
+            say(messages(), f"Another command (process {other.pid}) serves it; when that ends, this one does.")
         return other
 
 
@@ -97,10 +98,10 @@ async def _serve_here(wish: Wish, before: ServerAddress | None) -> None:
 
     def ready(url: str, link: str, note: str) -> None:
         if before is not None and before.url == url:
-            messages().line(f"The other command has ended; the server at {url} is this one now.")
+            say(messages(), f"The other command has ended; the server at {url} is this one now.")
             return
         if note:
-            messages().line(note)
+            say(messages(), note)
         _say_where(url, link, browser=wish.browser)
 
     # An open page finds us where whoever was here before has been.

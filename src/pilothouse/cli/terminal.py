@@ -154,10 +154,3 @@ def output() -> Terminal:
 def messages() -> Terminal:
     """Return where everything about the answers goes."""
     return Terminal(sys.stderr)
-
-
-def aside_only(sentence: str) -> None:
-    """Say a sentence beside the answers, to a person only: a script has its exit code."""
-    aside = messages()
-    if aside.is_terminal:
-        aside.line(sentence, "dim")

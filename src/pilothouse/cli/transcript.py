@@ -18,7 +18,7 @@ from pilothouse.types.runs import Run
 class Transcript:
     """Folds a run's events into what a person reads; answers go to `out`, all else to `aside`."""
 
-    def __init__(self, run_id: str, out: Terminal, aside: Terminal, *, markdown: bool = False) -> None:
+    def __init__(self, run_id: str, out: Terminal, aside: Terminal) -> None:
         self._run_id = run_id
         self._out = out
         self._aside = aside
@@ -26,7 +26,7 @@ class Transcript:
         self._texts = Texts()
         self._last: str | None = None
         self._noticed: set[str] = set()
-        self._screen = MarkdownScreen(colours=out.styled) if markdown and out.is_terminal else None
+        self._screen = MarkdownScreen(colours=out.styled) if out.is_terminal else None
         self._thoughts = Wrapper(colours=out.styled)
         self._calls = CallLines()
         self._moving = False

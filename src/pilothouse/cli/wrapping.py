@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from pilothouse.cli.inline import Span
-from pilothouse.cli.terminal import Terminal, plain, styled
+from pilothouse.cli.terminal import Terminal, messages, plain, styled
 
 # Text between which a line may break: spaces, a sign of a script that does without them, everything else.
 _PIECES = re.compile(
@@ -22,6 +22,9 @@ _OPENING = frozenset("（「『【〈《〔")
 # Longer lines are hard to read, however wide the terminal.
 _WIDEST = 100
 _JOINER = "\u200d"
+# How far the further lines of a sentence stand in.
+_MARGIN = 2
+_NOTHING = Span("")
 
 
 class Wrapper:
@@ -94,15 +97,23 @@ class Wrapper:
         return "".join(styled("".join(one.text for one in run), styles) for styles, run in alike)
 
 
-def say(out: Terminal, text: str, style: str) -> None:
-    """Write a text on lines of its own; on a terminal they break between words."""
+def say(out: Terminal, text: str, style: str = "", before: Span = _NOTHING) -> None:
+    """Write a text on lines of its own; on a terminal they break between words, right of what stands before it."""
     if not out.is_terminal:
-        out.line(text, style)
+        out.line(f"{before.text}{text}")
         return
     wrapper = Wrapper(colours=out.styled)
-    shown = wrapper.begin(Span(""), Span("  ")) + wrapper.feed([Span(plain(text), frozenset({style}))])
+    margin = Span(" " * max(_MARGIN, text_width(before.text)))
+    words = Span(plain(text), frozenset({style} if style else ()))
     out.fresh_line()
-    out.write_styled(f"{shown}{wrapper.end()}\n")
+    out.write_styled(f"{wrapper.begin(before, margin)}{wrapper.feed([words])}{wrapper.end()}\n")
+
+
+def aside_only(sentence: str) -> None:
+    """Say a sentence beside the answers, to a person only: a script has its exit code."""
+    aside = messages()
+    if aside.is_terminal:
+        say(aside, sentence, "dim")
 
 
 def columns() -> int:
