@@ -20,6 +20,7 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.slow
 
 SLOW = "- [{text: 'Slow. '}, {wait: 60}]"
+LOOP = "- [{call: think, arguments: {thought: again}}]"
 LINK = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
 
 
@@ -190,3 +191,47 @@ except urllib.error.HTTPError as error:
             [COMMAND[0], "-c", code], capture_output=True, text=True, env=environment(home), check=False
         )
         assert asked.stdout.split() == ["200", "401"]
+
+
+def _unread(port: int) -> bool:
+    """Return whether a request waits on a connection to this port that its process has not read."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(one[1].endswith(f":{port:04X}") and one[3] == "01" and one[4][9:] != "00000000" for one in lines)
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no other system tells what a process has not read")
+def test_an_answer_that_reached_a_dying_owner_is_given_to_its_heir(home: Path, script: Script) -> None:
+    with Screen(home, ["chat"]) as owner:
+        owner.until("›")
+        address = read_address(home)
+        assert address is not None
+        with Screen(home, ["chat", "--model", script(LOOP)]) as heir:
+            heir.until("›")
+            heir.type("loop\r")
+            heir.until("Go on")
+            heir.until("›")
+            os.kill(owner.pid, signal.SIGSTOP)
+            heir.type("stop\r")
+            until(lambda: _unread(address.port), "the answer to reach the owner")
+            os.kill(owner.pid, signal.SIGKILL)
+            heir.until("in its place")
+            heir.until("›")
+            heir.type("/quit\r")
+            assert heir.ended() == 0
+            assert "does not answer" not in heir.text
+    assert pilothouse(home, "answer").err == "No question waits for an answer.\n"
+
+
+def test_a_question_that_was_answered_elsewhere_is_settled_in_the_chat_too(home: Path, script: Script) -> None:
+    with Screen(home, ["chat", "--model", script(LOOP)]) as screen:
+        screen.until("›")
+        screen.type("loop\r")
+        screen.until("Go on")
+        screen.until("›")
+        question = json.loads(pilothouse(home, "answer", "--json").out)["pending"][0]["itemId"]
+        assert pilothouse(home, "answer", question, "stop").code == 0
+        screen.type("stop\r")
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+        assert "already been answered" not in screen.text

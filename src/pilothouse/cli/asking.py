@@ -80,7 +80,7 @@ async def _answer_all(api: ClientApi, following: Following, transcript: Transcri
         run = answered
         transcript.settled(question, run)
     following.go_on(run)
-    return bool(run.status != "waiting")
+    return not transcript.questions
 
 
 async def _answer(api: ClientApi, question: Item, transcript: Transcript, aside: Terminal) -> Run | None:
@@ -89,6 +89,9 @@ async def _answer(api: ClientApi, question: Item, transcript: Transcript, aside:
         try:
             return await api.answer(LOCAL_OWNER, question.id, answer)
         except PilothouseError as error:
+            if error.code == "conflict":
+                # Someone was faster, in the page perhaps, or this answer was taken and only the word of it was lost.
+                return await api.run(LOCAL_OWNER, question.run_id or "")
             if error.code != "bad_request":
                 raise
             say(aside, str(error), "yellow")

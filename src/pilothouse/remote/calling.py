@@ -48,7 +48,7 @@ class Calling:
         return msgspec.json.decode(await self._bytes(method, path, body, query, wait), type=reply)
 
     async def ask_surely(self, path: str, reply: type[T], body: object) -> T:
-        """Post what may be posted twice: it holds a key by which the second is known to be the first."""
+        """Post what may be posted twice: by its key the second is known to be the first, or only the first counts."""
         try:
             return await self.ask("POST", path, reply, body=body)
         except PilothouseError as error:

@@ -202,7 +202,7 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""
-        run = await self._calling.ask("POST", at("questions", item_id, "answer"), Run, body=body)
+        run = await self._calling.ask_surely(at("questions", item_id, "answer"), Run, body)
         self._begun[run.id] = owner
         return run
 
