@@ -75,16 +75,21 @@ class _Place:
 
     async def _settle(self, role: Role, port: int = 0) -> ClientApi | None:
         """Take the folder and return its core, None when someone else has it; who comes or goes is waited for."""
-        end = time.monotonic() + limits.FOLDER_PATIENCE
+        holder, end, pause = "", 0.0, limits.FOLDER_RETRY
         while await _answering(self._folder) is None:
             try:
                 return await self._own(role, port)
             except PilothouseError as error:
                 if error.code != "data_locked":
                     raise
-                if time.monotonic() > end:
+                if error.message != holder:
+                    # Another process has it now: that one is waited for as long.
+                    holder, end = error.message, time.monotonic() + limits.FOLDER_PATIENCE
+                if time.monotonic() >= end or _is_suspended(self._folder):
                     raise _no_answer(error) from None
-            await asyncio.sleep(limits.FOLDER_RETRY)
+            # Many that ask often would keep the one they wait for from answering.
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, limits.FOLDER_RETRY_MOST)
         return None
 
     async def _own(self, role: Role, port: int) -> ClientApi:
@@ -138,6 +143,17 @@ async def _answering(folder: Path) -> ServerAddress | None:
     except NetError:
         return None
     return address if health.status == 200 else None
+
+
+def _is_suspended(folder: Path) -> bool:
+    """Return whether the system says that whoever listens was suspended; not every system does."""
+    address = read_address(folder)
+    try:
+        facts = Path(f"/proc/{address.pid}/stat").read_bytes() if address is not None else b""
+    except OSError:
+        return False
+    # The state stands behind the name, which may hold anything.
+    return facts.rpartition(b") ")[2][:1] in (b"T", b"t")
 
 
 def _no_answer(error: PilothouseError) -> PilothouseError:

@@ -163,6 +163,7 @@ def test_a_suspended_owner_is_named_with_what_to_do(home: Path) -> None:
         owner.until("›")
         os.kill(owner.pid, signal.SIGSTOP)
         try:
+            # Well before a busy one would be given up.
             held = pilothouse(home, "models", "list")
         finally:
             os.kill(owner.pid, signal.SIGCONT)

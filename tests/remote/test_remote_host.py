@@ -14,7 +14,7 @@ import pytest
 
 from pilothouse.connection import connect_host, connect_server
 from pilothouse.net.client import close_clients
-from pilothouse.remote.calling import at
+from pilothouse.remote.calling import Revive, at
 from pilothouse.remote.host import RemoteHost
 from pilothouse.remote.sse import EventReader
 from pilothouse.runs.address import read_address, write_address
@@ -263,6 +263,31 @@ async def test_a_server_that_stays_away_is_one_sentence(home: Path, monkeypatch:
             await remote.models(ME)
     finally:
         await close_clients()
+
+
+async def test_the_next_is_asked_for_as_long_as_whoever_was_found_is_gone_by_then(home: Path) -> None:
+    gone = [ServerAddress(url="http://127.0.0.1:9", pid=number, token="x" * 32) for number in (1, 2)]
+    async with both(home) as (host, _):
+        left = [gone[0], gone[1], None, read_address(home)]
+
+        async def revive(_gone: ServerAddress | None) -> None:
+            left.pop(0)
+
+        remote = RemoteHost(lambda: left[0], revive)
+        assert await remote.models(ME) == await host.models(ME)
+        # One that is there and fails all the same is not asked for ever.
+        asked: list[ServerAddress | None] = []
+        stays = RemoteHost(lambda: gone[0], _noted(asked))
+        with pytest.raises(PilothouseError, match="does not answer"):
+            await stays.models(ME)
+        assert asked == [gone[0]]
+
+
+def _noted(asked: list[ServerAddress | None]) -> Revive:
+    async def revive(gone: ServerAddress | None) -> None:
+        asked.append(gone)
+
+    return revive
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 64, 4096])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 from urllib.parse import quote, unquote, urlencode
@@ -104,17 +105,20 @@ class Calling:
         content: bytes | None,
         wait: float = limits.SERVER_ANSWER,
     ) -> Reply:
-        try:
-            return await self._send_once(method, path, headers, content, wait)
-        except NetError as error:
-            # What may have been done is not asked for again.
-            if self._revive is None or error.problem == "silent" or (error.sent and method != "GET"):
-                raise server_away(error) from None
-        await self._revive(self.address)
-        try:
-            return await self._send_once(method, path, headers, content, wait)
-        except NetError as error:
-            raise server_away(error) from None
+        failed: ServerAddress | None = None
+        end = time.monotonic() + limits.FOLDER_PATIENCE
+        while True:
+            try:
+                return await self._send_once(method, path, headers, content, wait)
+            except NetError as error:
+                # What may have been done is not asked for again; nor is a process that lives and failed twice.
+                done = error.problem == "silent" or (error.sent and method != "GET")
+                lives = failed is not None and self.locate() == failed
+                if self._revive is None or done or lives or time.monotonic() > end:
+                    raise server_away(error) from None
+            failed = self.address
+            # Where many commands come and go, the heir may be gone by now, too.
+            await self._revive(failed)
 
     async def _send_once(
         self, method: Method, path: str, headers: Mapping[str, str], content: bytes | None, wait: float

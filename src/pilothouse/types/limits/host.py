@@ -155,9 +155,11 @@ SERVER_ANSWER_BYTES = 256 * 1024 * 1024
 # A server that is being restarted comes back within this; until then a reader keeps trying this often.
 SERVER_AWAY = 15.0
 SERVER_RETRY = 0.25
-# A process that is just taking the folder, or leaving it, is waited for this long.
-FOLDER_PATIENCE = 10.0
+# A process that is just taking the folder, or leaving it, is waited for this long; where many start at once, each
+# of them gets little of the processor.
+FOLDER_PATIENCE = 30.0
 FOLDER_RETRY = 0.05
+FOLDER_RETRY_MOST = 0.2
 # A command that is done lets others finish what they began through it; after this they go on by themselves.
 VISITORS_PATIENCE = 60.0
 
