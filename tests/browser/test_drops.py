@@ -81,6 +81,22 @@ async def test_other_files_are_told_about_in_one_sentence_and_nothing_leads_away
     await chat.box.fill("")
 
 
+async def test_an_image_that_cannot_be_read_keeps_no_other_from_being_attached(
+    chat: Chat, files: dict[str, str], tmp_path: Path
+) -> None:
+    broken = [tmp_path / "torn.png", tmp_path / "drawn.svg"]
+    for path in broken:
+        path.write_text("<svg/>", encoding="utf-8")
+    page = chat.page
+    await drop(page, page.get_by_role("main"), *map(str, broken), files["blue.png"], files["notes.txt"])
+    await expect(page.get_by_role("list", name="Attached images").get_by_role("img")).to_have_count(1)
+    said = [f"{path.name} is not a PNG, JPEG, GIF or WebP image that can be shown." for path in broken]
+    await expect(page.get_by_role("main").get_by_role("alert")).to_have_text(
+        " ".join([f"notes.txt was not attached: {LATER}", *said])
+    )
+    await page.get_by_role("button", name="Remove blue.png").click()
+
+
 async def test_a_drop_in_the_settings_says_where_files_go(chat: Chat, files: dict[str, str]) -> None:
     page = chat.page
     await chat.go("/settings/models")

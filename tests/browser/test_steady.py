@@ -246,7 +246,16 @@ async def test_the_tools_and_pins_of_a_server_are_large_enough_for_a_finger(
     wait_until_connected(own, "harbour")
     await phone.page.get_by_role("button", name="Chat settings").click()
     await phone.page.get_by_role("button", name="Tools of harbour").click()
-    await expect(phone.page.get_by_role("button", name="Pin")).to_have_count(2)
+    pins = phone.page.get_by_role("button", name="Pin")
+    await expect(pins).to_have_count(2)
+    for scheme in ("light", "dark"):
+        await phone.page.emulate_media(color_scheme=scheme)
+        await pins.first.click()
+        await expect(pins.first).to_have_attribute("aria-pressed", "true")
+        # It can be seen which is pinned.
+        await expect(pins.first).to_have_css("background-color", "rgb(12, 107, 125)")
+        await pins.first.click()
+        await expect(pins.first).to_have_attribute("aria-pressed", "false")
     small = await phone.page.evaluate(TARGETS)
     assert not small, "\n".join(small)
 

@@ -87,7 +87,8 @@ function ProgressLine({ item }: { item: Item }) {
 
 function Time({ item, phase }: { item: Item; phase: Phase }) {
   const { began, took } = callTime(item);
-  if (isTimeless(phase)) return null;
+  // One that was stopped before it began took no time.
+  if (isTimeless(phase) || (phase === "cancelled" && took !== null && took < 1)) return null;
   return <span className={classes.time}>{took !== null ? duration(took) : <Elapsed since={began} />}</span>;
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from "../api/client";
 import type { ImageInput } from "../api/types";
 import { rasterOf } from "../markdown/raster";
 
@@ -23,10 +24,21 @@ async function attachment(file: File): Promise<Attachment> {
   return { name: file.name, mediaType: raster.type, data: base64(bytes) };
 }
 
-/** Return files as attachments, after those that are there; throws one sentence when one cannot be taken. */
-export async function attach(present: readonly Attachment[], files: readonly File[]): Promise<Attachment[]> {
-  if (present.length + files.length > MAX_IMAGES) throw new Error(`A message can have at most ${MAX_IMAGES} images.`);
-  return [...present, ...(await Promise.all(files.map(attachment)))];
+/** Return what is attached once files are read, and what to say of those that cannot be taken. */
+export async function attach(
+  present: readonly Attachment[],
+  files: readonly File[],
+): Promise<{ images: Attachment[]; problem: string }> {
+  const images = [...present];
+  if (present.length + files.length > MAX_IMAGES) {
+    return { images, problem: `A message can have at most ${MAX_IMAGES} images.` };
+  }
+  const problems: string[] = [];
+  for (const one of await Promise.allSettled(files.map(attachment))) {
+    if (one.status === "fulfilled") images.push(one.value);
+    else problems.push(errorText(one.reason));
+  }
+  return { images, problem: problems.join(" ") };
 }
 
 /** Tell whether a file calls itself an image; whether it is one is looked at when it is read. */

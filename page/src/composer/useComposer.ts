@@ -1,5 +1,4 @@
 import { useRef, useState } from "react";
-import { errorText } from "../api/client";
 import { stillToSay } from "../shell/messages";
 import { sendMessage } from "../store/actions";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
@@ -97,7 +96,11 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
   const addFiles = (files: File[]) => {
     reading.current = reading.current
       .then(() => attach(latest.current.images, files))
-      .then(keepImages, (error: unknown) => setProblem(errorText(error)));
+      .then(({ images, problem }) => {
+        keepImages(images);
+        // What was said of the other files that came with them stays.
+        if (problem) setProblem((said) => [said, problem].filter(Boolean).join(" "));
+      });
   };
 
   return {

@@ -22,7 +22,15 @@ interface ServerChoiceProps {
 function Pin({ tool, isPinned, onPin }: { tool: ServerTool; isPinned: boolean; onPin: () => void }) {
   const label = `Pin ${tool.title || tool.name}`;
   return (
-    <ActionIcon size="sm" variant={isPinned ? "filled" : "subtle"} aria-label={label} aria-pressed={isPinned} title={label} onClick={onPin}>
+    <ActionIcon
+      size="sm"
+      variant={isPinned ? "filled" : "subtle"}
+      color={isPinned ? "sea" : "gray"}
+      aria-label={label}
+      aria-pressed={isPinned}
+      title={label}
+      onClick={onPin}
+    >
       <PinIcon size={14} />
     </ActionIcon>
   );
