@@ -43,9 +43,16 @@ class Echo:
 
     def called(self) -> list[str]:
         """Return the tools that were called, in order."""
+        return [str(params["name"]) for params in self._calls()]
+
+    def arguments(self) -> list[object]:
+        """Return what they were called with."""
+        return [params.get("arguments") for params in self._calls()]
+
+    def _calls(self) -> list[dict[str, object]]:
         lines = self._record.read_text().splitlines() if self._record.exists() else []
         messages = [json.loads(line) for line in lines]
-        return [message["params"]["name"] for message in messages if message.get("method") == "tools/call"]
+        return [message["params"] for message in messages if message.get("method") == "tools/call"]
 
 
 @pytest.fixture

@@ -100,10 +100,15 @@ def test_a_server_that_was_edited_is_tried(home: Path, echo: Echo) -> None:
 
 def test_the_list_of_tools_has_their_descriptions(home: Path, tmp_path: Path) -> None:
     tools = tmp_path / "tools.json"
-    tool = {"name": "dig", "title": "Dig", "description": "Digs a hole as deep as one wants it.", "inputSchema": {}}
+    schema = {"type": "object", "properties": {"depth": {"type": "integer", "default": 3}}, "required": ["depth"]}
+    tool = {"name": "dig", "title": "Dig", "description": "Digs a hole as deep as one wants it.", "inputSchema": schema}
     tools.write_text(json.dumps([tool]))
-    consented(home, Echo(tmp_path, "--tools", str(tools)))
+    echo = Echo(tmp_path, "--tools", str(tools))
+    consented(home, echo)
     assert "Digs a hole as deep as one wants it." in pilothouse(home, "mcp", "tools", "echo").out
+    # What is required and has a default is filled in, also by hand.
+    called = pilothouse(home, "mcp", "call", "echo.dig")
+    assert echo.arguments() == [{"depth": 3}], called
 
 
 def test_a_name_may_stand_before_the_command_or_the_url(home: Path, echo: Echo) -> None:

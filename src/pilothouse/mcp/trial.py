@@ -11,7 +11,6 @@ from pilothouse.mcp.content import to_output
 from pilothouse.mcp.server import SHARED, Server
 from pilothouse.mcp.session import BadAnswer, CannotAsk, InputRequired, RpcError
 from pilothouse.types import limits
-from pilothouse.types.defaults import with_defaults
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerTool, ToolTrial, ToolTry
@@ -49,7 +48,7 @@ async def _call(server: Server, tool: ServerTool, arguments: JsonObject) -> tupl
     try:
         with server.connection(SHARED).using():
             async with asyncio.timeout(tool.seconds):
-                reply = await session.call_tool(tool.name, with_defaults(tool.input_schema, arguments))
+                reply = await session.call_tool(tool.name, arguments)
     except CannotAsk as refused:
         return False, _ASKS if server.fall_back() else refused.message, {}
     if isinstance(reply, InputRequired):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from pilothouse.agent.validation import complaint
 from pilothouse.runs.feed import Feed
 from pilothouse.types import limits
 from pilothouse.types.admin import ServerAdmin
 from pilothouse.types.api import ServersFrame
+from pilothouse.types.defaults import with_defaults
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode
@@ -97,9 +100,12 @@ class ServerCommands:
         """Call a tool by hand, with arguments that fit its description."""
         for tool in (await self._servers.tools(body.server_id)).tools:
             if body.tool in (tool.name, tool.qualified_name, tool.wire_name) and tool.state in ("offered", "off"):
-                wrong = await complaint(tool.input_schema, body.arguments, len(encode(body.arguments)))
+                given = with_defaults(tool.input_schema, body.arguments)
+                wrong = await complaint(tool.input_schema, given, len(encode(given)))
                 if wrong is not None:
                     raise PilothouseError("bad_request", wrong, fix=f"Look at the parameters of {tool.qualified_name}.")
+                body = msgspec.structs.replace(body, arguments=given)
+                break
         return await self._servers.try_tool(body)
 
     async def server_log(self, owner: str, server_id: str) -> ServerLog:
