@@ -11,8 +11,8 @@ from pilothouse.agent import budget, compaction
 from pilothouse.agent.calls import Calls
 from pilothouse.agent.history import history, size, until_message
 from pilothouse.agent.leftovers import interrupted, resumed
+from pilothouse.agent.media import Fetch, Showing, no_media
 from pilothouse.agent.reminders import Current, Reminding, nothing
-from pilothouse.agent.showing import Fetch, Showing, no_media
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
 from pilothouse.types import limits

@@ -53,7 +53,7 @@ async def answer(item_id: str | None, given: GivenAnswer, *, as_json: bool) -> i
         told = await converse(api, following, output(), as_json=as_json)
         try:
             code = verdict(told)
-            return 3 if await told.transcript.lacking.tell(api) and code == 0 else code
+            return 3 if await told.transcript.missing.tell(api) and code == 0 else code
         finally:
             await tell_changes(api, told)
 

@@ -111,7 +111,7 @@ async def tell(
     with _cancelling(api, following):
         async with _ticking(transcript, moves=messages().styled), aclosing(following.events()) as events:
             async for sent, event in events:
-                transcript.lacking.see(event)
+                transcript.missing.see(event)
                 if as_json:
                     out.write(plain_json(sent.json.decode()) + "\n")
                 else:

@@ -32,7 +32,7 @@ from pilothouse.types.selection import Selection
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-    from pilothouse.cli.completing import Value, Values
+    from pilothouse.cli.completion import Value, Values
 
 HISTORY = "chat-history"
 PROMPT = "› "
@@ -174,7 +174,7 @@ class Talk:
         following = await send(self._api, await self._current(), message)
         told = await converse(self._api, following, self._out)
         run = told.run
-        await told.transcript.lacking.tell(self._api)
+        await told.transcript.missing.tell(self._api)
         if run.status == "waiting":
             # The person left the question open: nobody else will answer it.
             run = await self._api.cancel_run(LOCAL_OWNER, run.id)
@@ -320,7 +320,7 @@ def _session(talk: Talk) -> PromptSession[str]:
     from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from pilothouse.cli.completing import ChatCompleter
+    from pilothouse.cli.completion import ChatCompleter
 
     keys = KeyBindings()
 

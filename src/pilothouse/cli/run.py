@@ -60,7 +60,7 @@ async def run(request: RunRequest) -> int:
         told = await converse(api, following, out, as_json=request.json)
         try:
             code = verdict(told)
-            return 3 if await told.transcript.lacking.tell(api) and code == 0 else code
+            return 3 if await told.transcript.missing.tell(api) and code == 0 else code
         finally:
             # Also about a run that failed: what it did to files before that can be put back.
             await _say_how_it_was(api, told, out)

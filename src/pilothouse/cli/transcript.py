@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pilothouse.cli.call_lines import CallLines, failed, no_sign, title
 from pilothouse.cli.inline import Span
-from pilothouse.cli.lacking import Lacking
 from pilothouse.cli.markdown import MarkdownScreen
+from pilothouse.cli.missing import Missing
 from pilothouse.cli.terminal import Terminal, plain
 from pilothouse.cli.wrapping import Wrapper, say
 from pilothouse.runs.following import Texts
@@ -33,7 +33,7 @@ class Transcript:
         # The questions that the run waits with, and what its answers took.
         self.questions: dict[str, Item] = {}
         self.measures: JsonObject = {}
-        self.lacking = Lacking(aside)
+        self.missing = Missing(aside)
         # The files that its calls changed.
         self.changed: set[str] = set()
 

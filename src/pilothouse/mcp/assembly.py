@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pilothouse.mcp.berths import Berths
+from pilothouse.mcp.capacity import Capacity
 from pilothouse.mcp.catalogue import Catalogue
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.logbook import Logbook
@@ -57,7 +57,7 @@ def supervise(file: ServersFile, sharing: Sharing) -> Supervisor:
         redact=sharing.redact,
         changed=sharing.changed,
         notice=sharing.notice,
-        berths=Berths(sharing.most),
+        capacity=Capacity(sharing.most),
         starts=asyncio.Semaphore(limits.SERVER_STARTS),
     )
     return Supervisor(file, around)

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.mcp.blanks import Blanks, Input, inputs_of
 from pilothouse.mcp.entries import SLOT
+from pilothouse.mcp.placeholders import Blanks, Input, inputs_of
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject

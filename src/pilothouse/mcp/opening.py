@@ -69,7 +69,7 @@ class Sessions:
         values = await asyncio.to_thread(values_of, server.entry, self._secrets, self._learn)
         agreed = await server.check_consent()
         if agreed is not None:
-            await server.around.berths.take(server, connection)
+            await server.around.capacity.take(server, connection)
         session = await self._connected(server, connection, values, agreed)
         facts, catalogue = session.facts, server.around.catalogue
         if facts.era == "modern" and catalogue.fallback(server.entry) is not None:

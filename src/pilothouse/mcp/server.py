@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from pilothouse.mcp.berths import Berths
 from pilothouse.mcp.breaker import Breaker
+from pilothouse.mcp.capacity import Capacity
 from pilothouse.mcp.catalogue import Catalogue, Kept
 from pilothouse.mcp.channel import ChannelError
 from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.entries import address_of, connecting
 from pilothouse.mcp.history import History
 from pilothouse.mcp.logbook import Logbook
-from pilothouse.mcp.pushing import NOTE
 from pilothouse.mcp.rooms import Rooms
 from pilothouse.mcp.roots import roots_of
+from pilothouse.mcp.server_requests import NOTE
 from pilothouse.mcp.tool import McpTool
 from pilothouse.mcp.traffic import Traffic
 from pilothouse.mcp.troubles import Hopeless, NeedsConsent, needs_consent
@@ -56,7 +56,7 @@ class Around(msgspec.Struct, frozen=True):
     # Level, code, sentence: something that people should know now.
     notice: Callable[[Level, str, str], None]
     # Places for local servers.
-    berths: Berths
+    capacity: Capacity
     starts: asyncio.Semaphore
 
 
@@ -375,7 +375,7 @@ class Server:
 
     def left(self, connection: Connection) -> None:
         """Hear that nothing of a connection runs any more."""
-        self.around.berths.leave(connection)
+        self.around.capacity.leave(connection)
 
     def lost(self, connection: Connection, error: ChannelError) -> None:
         """Hear that a working connection broke."""

@@ -23,7 +23,7 @@ from pilothouse.mcp.eras import (
 )
 from pilothouse.mcp.held import HELD, REPEAT, URL_NEEDED, HeldCall, InputRequired, ask_of, asks_of
 from pilothouse.mcp.peer import METHOD_NOT_FOUND, BadAnswer, Lost, OnProgress, Peer, RpcError, Tap
-from pilothouse.mcp.pushing import CannotAsk, check_error, check_result
+from pilothouse.mcp.server_requests import CannotAsk, check_error, check_result
 from pilothouse.mcp.tool_pages import ToolListing, list_tools
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.liveness import attended
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, SignInNeeded
-from pilothouse.mcp.pushing import CannotAsk
 from pilothouse.mcp.roots import roots_of
 from pilothouse.mcp.secrets_asked import secret_asked
-from pilothouse.mcp.signs import attended
+from pilothouse.mcp.server_requests import CannotAsk
 from pilothouse.mcp.troubles import TURNED_AWAY, NeedsConsent, NoRoom, patience, waiting
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown

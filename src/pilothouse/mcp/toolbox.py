@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pilothouse.mcp.narrowing import narrowed
+from pilothouse.mcp.tool_limits import narrowed
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Tool, ToolRequest, ToolSet

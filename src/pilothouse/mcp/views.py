@@ -9,8 +9,8 @@ import msgspec
 
 from pilothouse.mcp.entries import AUTHORIZATION, SECRET, SLOT, BadEntry, address_of, slots_of
 from pilothouse.mcp.names import slug
-from pilothouse.mcp.pushing import NOTE
 from pilothouse.mcp.server import Server
+from pilothouse.mcp.server_requests import NOTE
 from pilothouse.types.lookalikes import mixes_scripts, plain_host
 from pilothouse.types.servers import ManualSource, Package, ServerEntry, ServerSettings, ServerStatus, ServerView
 

@@ -11,7 +11,7 @@ from pilothouse.wiring.host import (
     unless_stopped,
     unreachable,
 )
-from pilothouse.wiring.visitors import receiving
+from pilothouse.wiring.sharing import receiving
 
 __all__ = [
     "OpenHost",

@@ -113,7 +113,7 @@ class _Finder:
     async def found(self, host: str = "") -> FoundModels:
         """Look for local servers and keys in the environment; or on a host that a person named, and only there."""
         from pilothouse.models.discovery import find_models
-        from pilothouse.models.elsewhere import find_at
+        from pilothouse.models.host_discovery import find_at
 
         if host.strip():
             return await find_at(host, await self._models.configs())

@@ -18,7 +18,7 @@ from pilothouse.mcp.channel import ChannelError, Deliver, Garbage, Incoming, Out
 from pilothouse.mcp.large import read_large
 from pilothouse.mcp.processes import Ledger, end, environment, signal_group, signal_held, with_us
 from pilothouse.mcp.transports.arrivals import arrivals
-from pilothouse.mcp.transports.underway import Underway
+from pilothouse.mcp.transports.pending_calls import PendingCalls
 from pilothouse.types import limits
 from pilothouse.types.enclosing import Enclosed
 
@@ -67,7 +67,7 @@ class Stdio(asyncio.SubprocessProtocol):
         self.started_at = 0.0
         # Bytes that were handed to the pipe so far.
         self._written = 0
-        self._underway = Underway()
+        self._pending = PendingCalls()
 
     @property
     def closed(self) -> asyncio.Future[ChannelError | None]:
@@ -127,7 +127,7 @@ class Stdio(asyncio.SubprocessProtocol):
         pipe.write(message.body + b"\n")
         self._written += len(message.body) + 1
         complete = self._written - 1
-        self._underway.leaving(message, complete)
+        self._pending.leaving(message, complete)
         while self._blocked is not None:
             before = self._progress(pipe)
             try:
@@ -138,7 +138,7 @@ class Stdio(asyncio.SubprocessProtocol):
                 progress = self._progress(pipe)
                 if progress[0] >= complete:
                     return
-                if progress != before or self._underway.is_any:
+                if progress != before or self._pending.is_any:
                     continue
                 # What is not out yet never goes out: a message that is not whole cannot be carried out.
                 self._close_input()
@@ -149,12 +149,12 @@ class Stdio(asyncio.SubprocessProtocol):
     def _progress(self, pipe: asyncio.WriteTransport) -> tuple[int, int]:
         """Return how many bytes left and how many calls are over; what has not left yet is not worked on."""
         gone = self._written - pipe.get_write_buffer_size()
-        self._underway.left(gone)
-        return gone, self._underway.ended
+        self._pending.left(gone)
+        return gone, self._pending.ended
 
     def abandon(self, request_id: RequestId) -> None:
         """Remember that nobody waits for this answer; all of them come over one pipe."""
-        self._underway.over(request_id)
+        self._pending.over(request_id)
 
     async def close(self) -> None:
         """End the process and all that descends from it."""
@@ -289,7 +289,7 @@ class Stdio(asyncio.SubprocessProtocol):
             text = line[: limits.GARBAGE_BYTES].decode("utf-8", "replace")
             arrived = [_addressed(Garbage(text, f"not JSON: {error}"), line)]
         for incoming in arrived:
-            self._underway.came(incoming)
+            self._pending.came(incoming)
             self._deliver(incoming)
         self._go_on()
 
@@ -298,7 +298,7 @@ class Stdio(asyncio.SubprocessProtocol):
         arrived = arrivals(line)
         for incoming in arrived:
             addressed = _addressed(incoming, line)
-            self._underway.came(addressed)
+            self._pending.came(addressed)
             self._deliver(addressed)
         return sum(isinstance(incoming, Garbage) for incoming in arrived)
 

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from pilothouse.mcp.channel import ChannelError, Deliver, Outgoing, Refusal, RequestId
 from pilothouse.mcp.transports.arrivals import arrivals_in_steps
+from pilothouse.mcp.transports.pending_calls import PendingCalls
 from pilothouse.mcp.transports.problems import from_net, from_status
 from pilothouse.mcp.transports.target import Found, Target
-from pilothouse.mcp.transports.underway import Underway
 from pilothouse.net.addresses import place_of
 from pilothouse.net.errors import NetError
 from pilothouse.net.websocket import NotUpgraded, Upgrade, WebSocket, open_websocket
@@ -47,7 +47,7 @@ class WebSocketChannel:
         self._closed: asyncio.Future[ChannelError | None] = asyncio.get_running_loop().create_future()
         self._socket: WebSocket | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._underway = Underway()
+        self._pending = PendingCalls()
 
     @property
     def closed(self) -> asyncio.Future[ChannelError | None]:
@@ -78,7 +78,7 @@ class WebSocketChannel:
         """Send one message."""
         if self._closed.done() or self._socket is None:
             raise ChannelError("The connection is closed.", sent=False)
-        self._underway.sent(message)
+        self._pending.sent(message)
         try:
             await self._socket.send(message.body)
         except NetError as error:
@@ -86,7 +86,7 @@ class WebSocketChannel:
 
     def abandon(self, request_id: RequestId) -> None:
         """Remember that nobody waits for this answer; it shares the connection with all others."""
-        self._underway.over(request_id)
+        self._pending.over(request_id)
 
     async def close(self) -> None:
         """Say goodbye and close."""
@@ -137,7 +137,7 @@ class WebSocketChannel:
         try:
             while True:
                 for arrived in await arrivals_in_steps(await socket.receive()):
-                    self._underway.came(arrived)
+                    self._pending.came(arrived)
                     self._deliver(arrived)
         except NetError as error:
             await self._broke(error)
@@ -146,7 +146,7 @@ class WebSocketChannel:
         """Ask for a sign of life again and again; a tool at work may keep its server from giving one."""
         while True:
             await asyncio.sleep(self._ping)
-            if not await socket.answers(self._ping) and not self._underway.is_any:
+            if not await socket.answers(self._ping) and not self._pending.is_any:
                 await self._broke(NetError("broken", "it does not answer pings", sent=True))
                 return
 

@@ -10,7 +10,7 @@ from pilothouse.types.events import Event, ItemCompleted, ItemCreated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 
 
-class Lacking:
+class Missing:
     """Looks at a run's events for what a person must know even where nobody watches."""
 
     def __init__(self, aside: Terminal) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pilothouse.mcp.narrowing import narrowed
+from pilothouse.mcp.tool_limits import narrowed
 from pilothouse.types import limits
 from pilothouse.types.ports import ToolRequest
 from pilothouse.types.selection import Selection

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.models.discovery import LocalServer
-from pilothouse.models.elsewhere import SERVERS, find_at, servers_at
+from pilothouse.models.host_discovery import SERVERS, find_at, servers_at
 from pilothouse.net.client import close_clients
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import ModelConfig

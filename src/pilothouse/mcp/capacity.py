@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 _NAMED = 5
 
 
-class Berths:
+class Capacity:
     """A bounded number of places for processes. Whoever was called within its idle time keeps its place."""
 
     def __init__(self, most: Callable[[], int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pilothouse.mcp.channel import Garbage, Incoming, Message, Outgoing, RequestId
 
 
-class Underway:
+class PendingCalls:
     """Calls that were sent and neither answered nor given up; while there are any, silence proves nothing."""
 
     def __init__(self) -> None:
