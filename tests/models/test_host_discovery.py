@@ -88,6 +88,7 @@ async def test_why_nothing_was_found_is_said_in_one_sentence_and_soon() -> None:
     assert (await find_at("127.0.0.1:9", ())).note == (
         "No model server answered at 127.0.0.1:9 (asked at 9). Is it running, and does it listen for other machines?"
     )
+    assert "the name is not known. Is it typed correctly?" in (await find_at("nosuch.invalid", ())).note
     async with listening({"/v1/models": (401, b"{}")}) as locked:
         assert "wants a key" in (await find_at(f"localhost:{port(locked)}", ())).note
     async with listening({"/api/tags": None, "/v1/models": None}) as silent:

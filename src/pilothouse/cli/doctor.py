@@ -7,9 +7,10 @@ import os
 import platform
 import stat
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -21,7 +22,7 @@ from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.models import FileProblem, ModelView
+from pilothouse.types.models import FileProblem, ModelList, ModelView
 from pilothouse.types.terminals import SandboxView
 
 # "good" is well, "fact" is worth knowing, "poor" works but could be better, "bad" is broken.
@@ -150,14 +151,19 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
             yield Finding("bad", f"{name} is switched off: {plugin.problem}", fix)
         else:
             yield Finding("good", name)
-    async for finding in _models(api):
+    models = await api.models(LOCAL_OWNER)
+    silent = await _silent(models.models)
+    for finding in _models(models, silent):
         yield finding
     async for finding in _servers(api):
         yield finding
     for one in (await api.found_models(LOCAL_OWNER)).found:
         yield Finding("fact", f"Found: {one.title}", "Add it with: pilothouse models found")
+    # What cannot be reached was told with its model.
+    told = tuple(f"{urlsplit(one.base_url).hostname} could not be asked" for one in models.models if one.id in silent)
     for problem in (await api.refresh_catalogue(LOCAL_OWNER)).problems:
-        yield Finding("poor", problem, "Try it with: pilothouse models test ID")
+        if not problem.startswith(told):
+            yield Finding("poor", problem, "Try it with: pilothouse models test ID")
 
 
 def _broken_file(problem: FileProblem, fix: str) -> Finding:
@@ -172,13 +178,11 @@ def _sandbox(sandbox: SandboxView) -> Finding:
     return Finding("poor", said, sandbox.warning) if sandbox.warning else Finding("good", said)
 
 
-async def _models(api: ClientApi) -> AsyncIterator[Finding]:
-    models = await api.models(LOCAL_OWNER)
+def _models(models: ModelList, silent: Mapping[str, str]) -> Iterator[Finding]:
     if models.problem is not None:
         yield _broken_file(models.problem, "Correct the file; until then the last good models hold.")
     if not models.models:
         yield Finding("bad", "No model is configured", "Add one: pilothouse models add --help")
-    silent = await _silent(models.models)
     for one in models.models:
         name = f"Model {one.id}{' (the default)' if one.is_default else ''}: {one.name}, {one.host}"
         moved = f"pilothouse models confirm-key {one.id}" if one.key.moved else ""

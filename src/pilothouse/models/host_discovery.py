@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from pilothouse.models.discovery import LOCAL_SERVERS, LocalServer, answer, offer
+from pilothouse.net.errors import UNKNOWN_NAME
 from pilothouse.types import limits
 from pilothouse.types.api import FoundModels
 from pilothouse.types.errors import PilothouseError
@@ -104,6 +105,7 @@ def _nothing(host: str, asked: tuple[LocalServer, ...], answers: Iterable[tuple[
     if any(problem.code == "bad_key" for problem in problems):
         return f"A model server at {host} wants a key: add it with its address and the key."
     ports = ", ".join(dict.fromkeys(str(urlsplit(server.base_url).port) for server in asked))
-    return (
-        f"No model server answered at {host} (asked at {ports}). Is it running, and does it listen for other machines?"
-    )
+    said = f"No model server answered at {host} (asked at {ports})"
+    if all(problem.message.endswith(f"{UNKNOWN_NAME}.") for problem in problems):
+        return f"{said}: {UNKNOWN_NAME}. Is it typed correctly?"
+    return f"{said}. Is it running, and does it listen for other machines?"

@@ -16,6 +16,7 @@ NetProblem = Literal[
 ]
 
 CLOSED = "the other side closed the connection"
+UNKNOWN_NAME = "the name is not known"
 
 
 class NetError(Exception):
@@ -78,7 +79,7 @@ def _words(error: BaseException) -> str:
         case ConnectionRefusedError():
             return "nothing listens there"
         case socket.gaierror():
-            return "the name cannot be looked up at the moment" if _nobody_knows(error) else "the name is not known"
+            return "the name cannot be looked up at the moment" if _nobody_knows(error) else UNKNOWN_NAME
         case ssl.SSLCertVerificationError():
             return f"its certificate is not trusted: {error.verify_message}"
         case ssl.SSLError():
