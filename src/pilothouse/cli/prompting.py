@@ -38,11 +38,8 @@ async def yes(question: str, aside: Terminal) -> bool:
 
 def read_unseen(prompt: str) -> str | None:
     """Return what the person types without showing it, None when they leave with Ctrl-C or Ctrl-D."""
-    from getpass import getpass
-
     try:
-        with _interruptible():
-            return getpass(prompt)
+        return _unseen(prompt)
     except (KeyboardInterrupt, EOFError):
         # The terminal's cursor still stands behind the prompt.
         sys.stderr.write("\n")
@@ -52,10 +49,10 @@ def read_unseen(prompt: str) -> str | None:
 def read_secret(what: str) -> str:
     """Read a secret without showing it; it never stands in the shell's history or the list of processes."""
     if sys.stdin.isatty():
-        typed = read_unseen(f"{what[:1].upper()}{what[1:]}: ")
-        if typed is None:
-            raise KeyboardInterrupt
-        value = typed
+        try:
+            value = _unseen(f"{what[:1].upper()}{what[1:]}: ")
+        except EOFError:
+            value = ""
     else:
         with _interruptible():
             value = sys.stdin.readline()
@@ -76,6 +73,13 @@ def read_piped(limit: int, too_long: str) -> str:
         raise PilothouseError(
             "bad_request", "What is piped in is not UTF-8 text.", fix="Convert it, or pipe text."
         ) from None
+
+
+def _unseen(prompt: str) -> str:
+    from getpass import getpass
+
+    with _interruptible():
+        return getpass(prompt)
 
 
 @contextmanager
