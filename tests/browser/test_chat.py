@@ -162,6 +162,7 @@ async def test_formulas_are_shown_and_copied_exactly_as_written(
     await browser_context.grant_permissions(["clipboard-read", "clipboard-write"])
     studio.script([{"text": FORMULAS, "pieces": 5, "every": 0.001}])
     answer = await chat.ask("Formulas")
+    await expect(answer).to_contain_text("costs $5 and $6")
     shown = str(await answer.inner_text())
     for formula in (
         r"\( \alpha_1 \)",

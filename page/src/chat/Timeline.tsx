@@ -20,6 +20,8 @@ const VIRTUAL_ABOVE = 200;
 /** A question that is to be shown, its answers above all; a new object each time it is asked for. */
 interface Wanted {
   itemId: string;
+  /** Nothing stands below it: the way to it is the way to the end, which is followed from then on. */
+  isAtEnd: boolean;
 }
 
 interface RowsProps {
@@ -37,7 +39,7 @@ function PlainRows({ rows, target, wanted }: RowsProps) {
     if (target) rowOf(rows, target)?.scrollIntoView({ block: "start" });
   }, [target]);
   useEffect(() => {
-    if (wanted) rowOf(rows, wanted.itemId)?.scrollIntoView({ block: "end" });
+    if (wanted && !wanted.isAtEnd) rowOf(rows, wanted.itemId)?.scrollIntoView({ block: "end" });
   }, [wanted]);
   return rows.map((row) => (
     <div key={row.key} className={classes.lazy} data-line>
@@ -66,7 +68,7 @@ function VirtualRows({ rows, target, wanted, follows, scroller }: RowsProps) {
     if (at >= 0) virtualizer.scrollToIndex(at, { align: "start" });
   }, [target, virtualizer]);
   useEffect(() => {
-    const at = wanted ? rows.findIndex((row) => holds(row, wanted.itemId)) : -1;
+    const at = wanted && !wanted.isAtEnd ? rows.findIndex((row) => holds(row, wanted.itemId)) : -1;
     if (at >= 0) virtualizer.scrollToIndex(at, { align: "end" });
   }, [wanted, virtualizer]);
   const shown = virtualizer.getVirtualItems();
@@ -129,7 +131,11 @@ function useTarget(itemId: string | null, letGo: () => void): string | null {
 }
 
 /** Return the question that is to be shown, and how to ask for one; it gets the focus, and never what agrees to it. */
-function useWanted(rows: readonly Row[], scroller: HTMLElement | null): [Wanted | null, (itemId: string) => void] {
+function useWanted(
+  rows: readonly Row[],
+  scroller: HTMLElement | null,
+  toEnd: () => void,
+): [Wanted | null, (itemId: string) => void] {
   const [wanted, setWanted] = useState<Wanted | null>(null);
   useEffect(() => {
     if (!wanted) return;
@@ -138,7 +144,13 @@ function useWanted(rows: readonly Row[], scroller: HTMLElement | null): [Wanted 
       card?.focus({ preventScroll: true });
     });
   }, [wanted]);
-  return [wanted, (itemId) => setWanted({ itemId })];
+  const show = (itemId: string) => {
+    const lastRow = rows.at(-1);
+    const isAtEnd = lastRow !== undefined && holds(lastRow, itemId);
+    if (isAtEnd) toEnd();
+    setWanted({ itemId, isAtEnd });
+  };
+  return [wanted, show];
 }
 
 /** The open conversation's timeline. */
@@ -160,7 +172,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
   const sent = useApp((state) => state.sent);
   const { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle } = useFollow(scroller, content, conversationId, sent);
   const outOfSight = useOutOfSight(scroller, content, rows);
-  const [wanted, show] = useWanted(rows, scroller);
+  const [wanted, show] = useWanted(rows, scroller, toEnd);
   const target = useTarget(itemId, letGo);
   const Rows = isLong.current ? VirtualRows : PlainRows;
   return (

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
-import { isByHand } from "../shell/byHand";
+import { endByHand, isByHand } from "../shell/byHand";
 
 /** This near to the end counts as being there. */
 const NEAR_PX = 40;
@@ -70,6 +70,7 @@ export function useFollow(
   }, [element, follow, stick]);
 
   const toEnd = useCallback(() => {
+    endByHand();
     follow(true);
     stick();
   }, [follow, stick]);

@@ -63,10 +63,11 @@ function ThinkButton({ thinking, setThinking }: Pick<Composing, "thinking" | "se
         {...(isOn ? {} : { color: "gray" })}
         className={classes.think}
         leftSection={<ThoughtIcon size={16} />}
+        aria-label="Think"
         aria-pressed={isOn}
         onClick={() => setThinking(!isOn)}
       >
-        Think
+        <span className={classes.thinkWord}>Think</span>
       </Button>
     </Tooltip>
   );

@@ -31,3 +31,9 @@ if (typeof document !== "undefined") {
 
 /** Tell whether a scroll that is heard of now is the reader's own, and not the page's. */
 export const isByHand = () => isPressed || performance.now() - last < OWN_SCROLL_MS;
+
+/** The page leads somewhere because it was asked to: what scrolls from now on is its own doing. */
+export function endByHand(): void {
+  last = -Infinity;
+  isPressed = false;
+}
