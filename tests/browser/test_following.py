@@ -13,6 +13,7 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
 from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.events import ItemCreated
 from tests.browser.desk import add_server, call, wait_until_connected
@@ -25,6 +26,8 @@ from tests.support.records import a_conversation, an_item
 LONG = "\n\n".join(f"Paragraph {number} of what was said before." for number in range(60))
 # More lines than the page draws when it draws them all.
 MANY = 260
+# Each has a conversation of its own: what one leaves behind, another would take for its own.
+TESTS = 9
 SIZES = {"laptop": {"width": 1280, "height": 640}, "phone": {"width": 390, "height": 640}}
 THINK = {"call": "think", "arguments": {"thoughts": "\n".join(f"Thought {number}" for number in range(40))}}
 TO_END = "element => element.scrollHeight - element.scrollTop - element.clientHeight"
@@ -38,21 +41,25 @@ QUESTIONS: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-async def _seed(home: Path, folder: Path) -> str:
-    """Write a conversation that is long from the start; return its id."""
+async def _seed(home: Path, folder: Path) -> list[str]:
+    """Write conversations that are long from the start, one for each test; return their ids."""
     opened = open_store(home, None, lambda conversation_id, events: None)
     try:
-        settings = ConversationSettings(working_directory=str(folder), mode="ask")
-        made = msgspec.structs.replace(a_conversation(), title="Long", title_source="person", settings=settings)
-        conversation = await opened.store.add_conversation(made)
-        kinds: tuple[Any, Any] = ("user_message", "response")
-        items = [
-            an_item(conversation.id, kinds[number % 2], "completed", f"What was said as number {number}. " * 8)
-            for number in range(MANY)
-        ]
-        await opened.store.append(conversation.id, [ItemCreated(item=item) for item in items], None)
+        return [await _write(opened.store, folder) for _ in range(TESTS)]
     finally:
         await opened.close()
+
+
+async def _write(store: Store, folder: Path) -> str:
+    settings = ConversationSettings(working_directory=str(folder), mode="ask")
+    made = msgspec.structs.replace(a_conversation(), title="Long", title_source="person", settings=settings)
+    conversation = await store.add_conversation(made)
+    kinds: tuple[Any, Any] = ("user_message", "response")
+    items = [
+        an_item(conversation.id, kinds[number % 2], "completed", f"What was said as number {number}. " * 8)
+        for number in range(MANY)
+    ]
+    await store.append(conversation.id, [ItemCreated(item=item) for item in items], None)
     return conversation.id
 
 
@@ -71,27 +78,31 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture(scope="module")
-def long_one(served: Studio, folder: Path) -> str:
-    """The id of a conversation of which only what is in view is drawn; a server of MCP is there as well."""
+def long_ones(served: Studio, folder: Path) -> Iterator[str]:
+    """Ids of conversations of which only what is in view is drawn; a server of MCP is there as well."""
     served.server.close()
     with asyncio.Runner() as runner:
         made = runner.run(_seed(served.home, folder))
     served.restart()
     add_server(served, "Scripted")
     wait_until_connected(served, "Scripted")
-    return made
+    return iter(made)
 
 
 @pytest_asyncio.fixture(loop_scope="session", params=["all is drawn", "only what is in view is drawn"])
 async def workshop(
-    request: pytest.FixtureRequest, served: Studio, long_one: str, browser_context: BrowserContext, folder: Path
+    request: pytest.FixtureRequest,
+    served: Studio,
+    long_ones: Iterator[str],
+    browser_context: BrowserContext,
+    folder: Path,
 ) -> Workshop:
     """A conversation with much to read."""
     if request.param == "all is drawn":
         made = await open_workshop(served, browser_context, folder, mode="ask")
         await made.say("Tell me much", LONG)
         return made
-    made = Workshop(served, await served.open(browser_context, f"/c/{long_one}"), folder)
+    made = Workshop(served, await served.open(browser_context, f"/c/{next(long_ones)}"), folder)
     await expect(made.chat.timeline).to_have_attribute("data-virtual", "true")
     await at_end(made.chat)
     return made
