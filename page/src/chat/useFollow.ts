@@ -99,9 +99,7 @@ export function useFollow(
   const onToggle = useCallback(
     (button: Element) => {
       const closes = button.getAttribute("aria-expanded") === "true";
-      // A line that was drawn anew meanwhile has another button than the one that opened it.
-      const wasDrawnAnew = [...opened.current].some((each) => !each.isConnected);
-      const wasHeld = closes && (opened.current.delete(button) || wasDrawnAnew);
+      const wasHeld = closes && opened.current.delete(button);
       const isOver = wasHeld && ![...opened.current].some((each) => each.isConnected);
       if (!closes && (follows.current || opened.current.size)) opened.current.add(button);
       const didFollow = follows.current;
