@@ -83,6 +83,7 @@ def blocks(items: Sequence[Item]) -> list[tuple[str, bytes]]:
 
 @given(stories())
 @settings(max_examples=200)
+@pytest.mark.slow
 def test_any_story_becomes_a_history_that_every_provider_takes(story: Story) -> None:
     messages = history(story.items)
     check_messages(messages)

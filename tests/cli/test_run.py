@@ -83,6 +83,7 @@ def test_a_question_ends_with_three_and_says_how_to_answer(home: Path, script: S
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_signal_cancels_the_run_for_good(home: Path, script: Script, number: int) -> None:
     with Started(home, "run", "hi", "--json", "--model", script(SLOW)) as started:
         line = started.line()
@@ -123,6 +124,7 @@ def test_two_commands_at_once_wait_for_each_other(home: Path, script: Script) ->
 
 
 @pytest.mark.parametrize(("options", "kept"), [(("--thinking",), True), (("--no-thinking",), False), ((), None)])
+@pytest.mark.slow
 def test_thinking_is_asked_for_with_a_message(
     home: Path, script: Script, options: tuple[str, ...], kept: bool | None
 ) -> None:

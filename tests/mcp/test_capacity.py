@@ -90,6 +90,7 @@ async def test_a_server_that_is_always_on_starts_when_there_is_room(hosted: Host
 
 
 @pytest.mark.case("CON-31")
+@pytest.mark.slow
 async def test_servers_that_nobody_called_make_room_for_each_other(hosted: Hosted, scripted: Scripted) -> None:
     """Eight servers are new at once: each is started for its tools, and stopped for the next."""
     hosted.most = 2

@@ -89,6 +89,7 @@ async def test_a_server_that_was_healthy_for_long_has_all_its_tries_again(
 
 
 @pytest.mark.case("CON-28", "CON-32")
+@pytest.mark.slow
 async def test_a_retry_by_hand_gives_all_tries_again(hosted: Hosted, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
@@ -103,6 +104,7 @@ async def test_a_retry_by_hand_gives_all_tries_again(hosted: Hosted, scripted: S
 
 
 @pytest.mark.case("CON-03", "CON-25", "F-03")
+@pytest.mark.slow
 async def test_at_the_start_a_server_that_never_answers_keeps_no_other_waiting(home: Path, scripted: Scripted) -> None:
     async with hosting(home) as hosted:
         for name, options in (("Dead", ("--start", "silent")), ("Quick", ())):
@@ -114,6 +116,7 @@ async def test_at_the_start_a_server_that_never_answers_keeps_no_other_waiting(h
 
 
 @pytest.mark.case("CON-04", "CON-22", "CON-23")
+@pytest.mark.slow
 async def test_what_goes_wrong_while_starting_is_logged_and_stops_nothing_else(
     home: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -124,6 +124,7 @@ async def test_several_servers_are_switched_on_with_one_write(hosted: Hosted) ->
         await hosted.admin.switch(ServersSwitch(ids=("nobody",), enabled=True))
 
 
+@pytest.mark.slow
 async def test_as_many_servers_as_a_file_may_have_are_imported_and_listed_at_once(hosted: Hosted) -> None:
     file = {
         "mcpServers": {

@@ -40,6 +40,7 @@ def answer(result: Any) -> bytes:
 @pytest.mark.case("F-07")
 @settings(max_examples=300)
 @given(st.text())
+@pytest.mark.slow
 def test_a_long_text_read_in_pieces_is_the_text(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "LARGE_PIECE_BYTES", 7)

@@ -66,6 +66,7 @@ async def test_a_list_of_no_known_shape_is_told_in_the_servers_log(hosted: Hoste
 
 
 @pytest.mark.case("HND-11", "CON-24")
+@pytest.mark.slow
 async def test_a_list_that_does_not_come_is_the_servers_last_error(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ async def test_a_server_at_work_that_says_nothing_is_asked_for_a_sign_and_its_an
 
 
 @pytest.mark.case("TMO-11", "PRF-03")
+@pytest.mark.slow
 async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +93,7 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
     assert int(text(await hosted.call("scripted.pid"))) == pid
 
 
+@pytest.mark.slow
 async def test_a_call_that_begins_during_a_health_check_is_not_ended_by_it(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ async def test_what_a_server_wrote_is_there_after_a_restart_without_secrets(
 
 
 @pytest.mark.case("F-12", "SPAWN-10")
+@pytest.mark.slow
 async def test_a_flood_fills_no_disk_and_keeps_nobody_waiting(home: Path, hosted: Hosted, scripted: Scripted) -> None:
     view = await hosted.add(scripted())
     await hosted.until("Scripted", "connected")

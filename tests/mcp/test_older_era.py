@@ -50,6 +50,7 @@ async def test_a_server_that_cannot_ask_in_the_modern_era_is_asked_again_in_the_
     assert sum(line.startswith("It asks questions by itself") for line in lines) == 1
 
 
+@pytest.mark.slow
 async def test_the_reference_implementation_is_understood(hosted: Hosted) -> None:
     await hosted.add(ServerInput(name="Reference", command=sys.executable, args=(REFERENCE,)))
     assert (await hosted.until("Reference", "connected")).protocol_version == "2026-07-28"

@@ -83,6 +83,7 @@ async def test_a_folder_that_the_consent_names_is_a_root_while_all_conversations
     assert capabilities["capabilities"]["roots"] == {"listChanged": True}
 
 
+@pytest.mark.slow
 async def test_a_server_is_told_when_the_folder_is_another(
     hosted: Hosted, scripted: Scripted, tmp_path: Path, work: Path
 ) -> None:

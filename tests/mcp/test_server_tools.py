@@ -279,6 +279,7 @@ async def test_the_same_name_on_two_servers_and_a_built_in_name_shadow_nothing(
 
 
 @pytest.mark.case("PRF-01", "TMO-04")
+@pytest.mark.slow
 async def test_a_call_that_waits_for_its_server_to_start_says_so(
     home: Path, hosted: Hosted, scripted: Scripted
 ) -> None:

@@ -429,6 +429,7 @@ async def test_a_secret_typed_anew_restarts_the_server(hosted: Hosted, scripted:
         (ServerInput(name="X", command="/bin/sh", env={"TOKEN": None}), "“X” needs a value for TOKEN.", "Enter it"),
     ],
 )
+@pytest.mark.slow
 async def test_a_bad_command_is_told_in_one_sentence(
     hosted: Hosted, monkeypatch: pytest.MonkeyPatch, body: ServerInput, said: str, fix: str
 ) -> None:

@@ -236,6 +236,7 @@ def _call(number: int, size: int) -> Outgoing:
 
 
 @pytest.mark.case("F-11", "TMO-11")
+@pytest.mark.slow
 async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_waits_in_its_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +258,7 @@ async def test_a_server_that_works_on_one_long_call_keeps_it_while_the_next_wait
 
 
 @pytest.mark.case("F-11")
+@pytest.mark.slow
 async def test_a_server_that_reads_slowly_is_not_one_that_reads_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

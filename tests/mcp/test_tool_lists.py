@@ -54,6 +54,7 @@ async def test_a_list_that_goes_round_in_circles_ends() -> None:
 
 
 @pytest.mark.case("TOOL-08")
+@pytest.mark.slow
 async def test_a_list_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "LIST_TOOLS", 100)
     monkeypatch.setattr(limits, "LIST_PAGES", 5)

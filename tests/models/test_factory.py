@@ -55,6 +55,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_the_embedded_model_writes_nothing_to_the_terminal_and_lets_the_process_end() -> None:
     out = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, check=True, timeout=60)
     assert (out.stdout, out.stderr) == ("Stopped\n", "")

@@ -94,6 +94,7 @@ async def test_both_say_the_same_about_everything(home: Path, tmp_path: Path) ->
         assert view == await remote.config(ME) == await local.config(ME)
 
 
+@pytest.mark.slow
 async def test_models_are_managed_through_it(home: Path, tmp_path: Path) -> None:
     async with both(home) as (local, remote):
         body = ModelInput(name="Scripted", provider="scripted", model=script(tmp_path, [["ok"]]).partition(":")[2])
@@ -112,6 +113,7 @@ async def test_models_are_managed_through_it(home: Path, tmp_path: Path) -> None
         assert added.id not in {one.id for one in (await local.models(ME)).models}
 
 
+@pytest.mark.slow
 async def test_servers_are_managed_and_their_results_fetched_through_it(home: Path, tmp_path: Path) -> None:
     command, *args = scripted("--say", "hello")
     async with both(home) as (local, remote):

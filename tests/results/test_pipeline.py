@@ -195,6 +195,7 @@ async def test_an_image_is_what_its_bytes_say(
 
 
 @pytest.mark.case("RES-18")
+@pytest.mark.slow
 async def test_huge_results_do_not_hold_up_the_loop(pipeline: Pipeline, redactor: Redactor, shelf: Shelf) -> None:
     for number in range(10):
         redactor.learn(f"another secret, number {number}")
@@ -277,6 +278,7 @@ async def test_a_secret_with_colours_in_its_midst_is_masked_all_the_same(pipelin
 @pytest.mark.parametrize(
     "piece", ["\x1b", "\x1b[", "\x1b]", "\x9d", "\x90a", "\x1b[0;", "\x1b[0 ", "\x1b]8;;", "\x1bP", "a\x08", "\x9b0"]
 )
+@pytest.mark.slow
 async def test_no_orders_to_a_terminal_hold_anyone_up(pipeline: Pipeline, piece: str) -> None:
     hostile = piece * (2 * 1024 * 1024 // len(piece))
     for text in (hostile, f"\x1b]{hostile}", "a" * len(hostile) + hostile):

@@ -110,6 +110,7 @@ async def test_results_go_with_their_conversation(opened: OpenStore) -> None:
 
 
 @pytest.mark.case("RES-18")
+@pytest.mark.slow
 async def test_keeping_and_reading_the_largest_result_holds_nobody_up(store: Store) -> None:
     call = await a_call(store)
     whole = KeptResult(call.id, call.conversation_id, (Part(kind="text", text="lorem " * (limits.RESULT_KEPT // 6)),))

@@ -15,6 +15,7 @@ from tests.store.conftest import Published
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 
 
+@pytest.mark.slow
 async def test_appends_from_many_tasks_get_gap_free_numbers_and_are_published_in_order(
     store: Store, published: Published
 ) -> None:

@@ -182,6 +182,7 @@ def _text(lines: list[str], end: str) -> str:
 
 @given(_LINES, _ENDS, _LINES, _ENDS)
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
 def test_our_own_diffs_apply_and_give_the_other_text(first: list[str], one: str, second: list[str], two: str) -> None:
     before, after = _text(first, one), _text(second, two)
     shown = diff(before, after, "a/f", "b/f")

@@ -151,6 +151,7 @@ def test_parents_are_made_and_named(folder: Path) -> None:
 
 
 @pytest.mark.case("FS-10")
+@pytest.mark.slow
 def test_a_very_deep_tree_is_walked(folder: Path) -> None:
     # What is made deeper down goes with the tree.
     parts = ("d",) * 2_000

@@ -38,6 +38,7 @@ def install(work: Path, name: str, script: str = "") -> Path:
 
 
 @pytest.mark.case("FIL-03")
+@pytest.mark.slow
 async def test_real_checkers_are_recognised_run_and_read(search: Searcher, work: Path) -> None:
     plant(work, {"pyproject.toml": "[tool.ruff]\n[tool.mypy]\nstrict = true\n", "src/bad.py": BROKEN})
     plant(work, {"src/good.py": "x = 1\n", ".gitignore": ".venv\n"})

@@ -172,6 +172,7 @@ async def test_names_that_are_no_text_are_searched_and_shown_as_well_as_they_can
 
 @given(pattern=st.text(alphabet="abcd.*+?()[]|\\^${},1xQEpLd-:", max_size=14), text=st.text("abcd1x", max_size=30))
 @settings(max_examples=1_000)
+@pytest.mark.slow
 def test_what_narrows_a_search_is_in_every_match(pattern: str, text: str) -> None:
     try:
         compiled = regex_pattern(pattern, case_sensitive=True)
