@@ -14,6 +14,8 @@ from pilothouse.results.pipeline import Pipeline
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.journal import RunJournal
 from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.sealing import Sealer
+from pilothouse.secrets.store import SecretStore
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
 from pilothouse.types.events import ItemCreated
@@ -47,14 +49,15 @@ class StreamOf:
 class Bench:
     """One claimed run and the parts it is made of."""
 
-    def __init__(self, store: Store, feed: Feed, run: Run, items: Sequence[Item]) -> None:
+    def __init__(self, store: Store, feed: Feed, run: Run, items: Sequence[Item], home: Path) -> None:
         self.store = store
         self.run = run
         self.feed = feed
         self.journal = RunJournal(store, feed, run, items)
         self.redactor = Redactor()
         self.authorizer: Authorizer = an_authorizer()
-        self.results: Results = Pipeline(self.redactor, store)
+        secrets = SecretStore(home / "secrets", learn=self.redactor.learn, find=lambda: None)
+        self.results: Results = Pipeline(self.redactor, store, Sealer(secrets))
 
     def calls(self, *tools: Tool, context_window: int = 32_000, unattended: bool = False) -> Calls:
         setting = CallSetting(
@@ -92,7 +95,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     await opened.store.post_message(msgspec.structs.replace(posting, item=item))
     run = await opened.store.claim_run(posting.run.id, "p_test")
     assert run is not None
-    made = Bench(opened.store, feed, run, await opened.store.history(conversation.id))
+    made = Bench(opened.store, feed, run, await opened.store.history(conversation.id), tmp_path)
     yield made
     await made.journal.close()
     await opened.close()

@@ -99,7 +99,7 @@ async def test_a_call_is_shown_in_its_tools_words_with_where_it_stands(bench: Be
             )
 
     tool = Creating("files", effects=frozenset({"writes"}))
-    about = bench.calls(tool).describe("files", {"path": "notes.md"})
+    about = await bench.calls(tool).describe("files", {"path": "notes.md"}, "i_1")
     assert about["display"] == "Creating file: notes.md"
     assert about["shown"] == {
         "action": "create_file",
@@ -126,7 +126,7 @@ async def test_words_that_break_on_odd_arguments_break_nothing_else(bench: Bench
         def shown(self, arguments: object) -> Shown:
             raise KeyError("path")
 
-    about = bench.calls(Odd("odd")).describe("odd", {})
+    about = await bench.calls(Odd("odd")).describe("odd", {}, "i_1")
     assert (about["display"], about["shown"]["summary"]) == ("odd", "odd")
 
 

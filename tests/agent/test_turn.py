@@ -39,8 +39,10 @@ def a_call(index: int, call_id: str = "c", name: str = "think", raw: str = '{"a"
     ]
 
 
-def about(name: str, arguments: JsonObject | None) -> JsonObject:
+async def about(name: str, arguments: JsonObject | str | None, _item_id: str) -> JsonObject:
     said: JsonObject = {"tool": name}
+    if isinstance(arguments, str):
+        return said | {"arguments": None, "rawArguments": arguments}
     return said if arguments is None else said | {"arguments": arguments, "display": f"Using {name}"}
 
 

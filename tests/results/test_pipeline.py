@@ -27,6 +27,17 @@ class Shelf:
         self.kept.append(result)
 
 
+class Upside:
+    """Seals by turning around, which nobody could call a secret."""
+
+    def seal(self, data: bytes, bound: str) -> str:
+        return f"{bound} {data[::-1].hex()}"
+
+    def unseal(self, sealed: str, bound: str) -> bytes | None:
+        owner, _, data = sealed.partition(" ")
+        return bytes.fromhex(data)[::-1] if owner == bound else None
+
+
 class Broken:
     reach = 10
 
@@ -48,7 +59,7 @@ def redactor() -> Redactor:
 
 @pytest.fixture
 def pipeline(redactor: Redactor, shelf: Shelf) -> Pipeline:
-    return Pipeline(redactor, shelf)
+    return Pipeline(redactor, shelf, Upside())
 
 
 async def test_a_result_that_cannot_be_masked_is_withheld_and_nothing_is_kept(shelf: Shelf) -> None:
@@ -57,7 +68,7 @@ async def test_a_result_that_cannot_be_masked_is_withheld_and_nothing_is_kept(sh
         data={"a": "top secret"},
         parts=(Part(kind="text", text="top secret" * 10_000), Part(kind="image", data=PNG)),
     )
-    done = await Pipeline(Broken(), shelf).process(output, "i_1", "c_1")
+    done = await Pipeline(Broken(), shelf, Upside()).process(output, "i_1", "c_1")
     assert done.error is not None
     assert done.error.code == "MASKING_FAILED"
     assert "top secret" not in repr(done)
@@ -246,7 +257,7 @@ def test_what_is_told_beside_a_result_is_masked_and_withheld_when_that_fails(pip
     told = {"done": 1.0, "message": f"key {SECRET}", "changes": [{"diff": f"+{SECRET}"}]}
     masked = pipeline.masked(told)
     assert masked == {"done": 1.0, "message": "key [redacted]", "changes": [{"diff": "+[redacted]"}]}
-    assert Pipeline(Broken(), shelf).masked(told) == {}
+    assert Pipeline(Broken(), shelf, Upside()).masked(told) == {}
 
 
 @pytest.mark.parametrize(

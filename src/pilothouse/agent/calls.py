@@ -34,19 +34,27 @@ class Calls:
         self._authorizer = authorizer
         self._results = results
         self._journal = journal
-        self._preparing = Preparing(setting, self._names, authorizer, journal)
+        self._preparing = Preparing(setting, self._names, authorizer, results, journal)
         self._recorder = Recorder(journal)
         self._running: dict[str, Execution] = {}
         self._cancelled: set[str] = set()
 
-    def describe(self, name: str, arguments: JsonObject | None) -> JsonObject:
-        """Return what a call's item says about its tool, and once they are there its arguments and a friendly line."""
+    async def describe(self, name: str, arguments: JsonObject | str | None, item_id: str) -> JsonObject:
+        """Return what a call's item says about its tool, and once they are there its arguments and a friendly line.
+
+        Secrets in them are masked; the real arguments stand beside them, sealed.
+        """
         meant = self._names.find(name)
         about: JsonObject = {"tool": name} if meant is None else identity(meant.tool)
-        if arguments is not None:
-            about["arguments"] = arguments if meant is None else meant.arguments(arguments)
-            about |= {"display": name} if meant is None else words(meant.tool, about["arguments"])
-        return about
+        if isinstance(arguments, str):
+            return about | {"arguments": None, **self._results.masked({"rawArguments": arguments})}
+        if arguments is None:
+            return about
+        exact = arguments if meant is None else meant.arguments(arguments)
+        kept = await self._results.keep_arguments(exact, item_id)
+        about |= {"arguments": kept.arguments}
+        about |= {"display": name} if meant is None else words(meant.tool, kept.arguments)
+        return about | ({"sealed": kept.sealed, "masked": True} if kept.sealed else {})
 
     def cancel(self, item_id: str) -> None:
         """Stop one call; the run goes on with its result."""
@@ -106,11 +114,11 @@ class Calls:
         """Ask about all of them at once, so that the person sees them side by side."""
         events: list[Event] = []
         for one in asked:
-            data = questions.approval(one.call, one.tool, one.needed, self._journal.items)
-            # It shows what is in files, which is masked like everything that a tool reads.
-            data["preview"] = self._results.masked(data.get("preview") or {})
-            question = self._journal.new("question", status="waiting", text=one.needed.question, data=data)
-            facts = decided(one.needed.decision, one.access)
+            asking = questions.approval(one.call, one.tool, one.needed, self._journal.items)
+            # It shows arguments and what is in files, which are masked like everything that a tool reads.
+            text, data = questions.masked(one.needed.question, asking, self._results.masked)
+            question = self._journal.new("question", status="waiting", text=text, data=data)
+            facts = decided(one.needed.decision, one.access, self._results.masked)
             events += [self._recorder.phase(one.call, "waiting_approval", data=facts), ItemCreated(item=question)]
             tell("waiting", one.call)
         await self._journal.write(*events)
@@ -145,11 +153,10 @@ class Calls:
         call, tool, permit = ready.call, ready.tool, ready.permit
         withdrawn = await self._authorizer.redeem(permit, tool, ready.arguments, ready.context)
         if withdrawn:
-            await self._recorder.conclude(
-                call, failure("PERMISSION_DENIED", withdrawn), facts=taken_back(ready, withdrawn)
-            )
+            taken = taken_back(ready, withdrawn, self._results.masked)
+            await self._end(Ended(call, failure("PERMISSION_DENIED", withdrawn), taken))
             return False
-        facts = begun(permit.decision, ready.access)
+        facts = begun(permit.decision, ready.access, self._results.masked)
         times = call_times(tool, ready.arguments, self._setting.timeouts, self._setting.context_window)
         facts |= {"timeoutSeconds": times.total, "deadlineAt": time.time() + times.total, "paused": None}
         # The intent is written first: a call whose end is not in the timeline may have happened.

@@ -12,7 +12,7 @@ import msgspec
 from pilothouse.agent import budget, questions
 from pilothouse.agent.execution import STOPPED, failure
 from pilothouse.agent.naming import Meant, Names
-from pilothouse.agent.recording import decided
+from pilothouse.agent.recording import Masked, decided
 from pilothouse.agent.seen import seen
 from pilothouse.agent.validation import complaint
 from pilothouse.types import limits
@@ -27,6 +27,7 @@ from pilothouse.types.ports import (
     Permit,
     PermitNeeded,
     PermitRefused,
+    Results,
     Resumed,
     Tool,
     ToolError,
@@ -36,6 +37,12 @@ from pilothouse.types.timeouts import ToolTimeouts
 
 # Of a call that had begun before it asked something.
 _PERHAPS = "It may have been carried out; check before you repeat it."
+# Stands for arguments that were sealed and do not open.
+_LOST = object()
+_CANNOT_OPEN = (
+    "This call's arguments hold a secret, and what was kept of it cannot be opened any more. "
+    "Nothing was carried out; make the call again."
+)
 
 
 def _asking() -> Mode:
@@ -112,10 +119,13 @@ class _SoFar(NamedTuple):
 class Preparing:
     """Prepares the calls of one run."""
 
-    def __init__(self, setting: CallSetting, names: Names, authorizer: Authorizer, journal: Journal) -> None:
+    def __init__(
+        self, setting: CallSetting, names: Names, authorizer: Authorizer, results: Results, journal: Journal
+    ) -> None:
         self._setting = setting
         self._names = names
         self._authorizer = authorizer
+        self._results = results
         self._journal = journal
         self._known: _SoFar | None = None
 
@@ -128,11 +138,22 @@ class Preparing:
         if meant is None:
             begun = f" {_PERHAPS}" if call.data.get("paused") else ""
             return Ended(call, failure("TOOL_NOT_FOUND", f"There is no tool named {name or '(empty)'}.{begun}"))
-        arguments = call.data.get("arguments")
+        arguments = await self._arguments(call, meant.tool)
+        if arguments is _LOST:
+            return Ended(call, failure("ARGUMENTS_LOST", _CANNOT_OPEN, retryable=True))
         wrong = await _complaint(meant, arguments, int(call.data.get("argumentBytes") or 0))
         if wrong is not None or not isinstance(arguments, dict):
             return Ended(call, failure("INVALID_ARGUMENTS", wrong or "", retryable=True))
         return await self._looked_at(call, meant.tool, meant.arguments(arguments))
+
+    async def _arguments(self, call: Item, tool: Tool) -> object:
+        """Return the arguments with the secrets in them, for whoever may have those."""
+        arguments, sealed = call.data.get("arguments"), call.data.get("sealed")
+        # What touches nothing only keeps what it is told, and is told what may be kept.
+        if not sealed or (not tool.server and not tool.effects):
+            return arguments
+        real = await self._results.real_arguments(str(sealed), call.id)
+        return _LOST if real is None else real
 
     async def _looked_at(self, call: Item, tool: Tool, arguments: JsonObject) -> Prepared | Asked | Ended:
         context = self._context(call)
@@ -147,7 +168,9 @@ class Preparing:
         if isinstance(decision, PermitRefused):
             # The model is told how to ask; a person who reads the call knows why.
             error = ToolError("PERMISSION_DENIED", decision.decision.why)
-            return Ended(call, ToolOutput(decision.reason, error), decided(decision.decision, access))
+            return Ended(
+                call, ToolOutput(decision.reason, error), decided(decision.decision, access, self._results.masked)
+            )
         return Prepared(call, tool, arguments, context, access, decision)
 
     def _so_far(self) -> _SoFar:
@@ -196,10 +219,10 @@ class Preparing:
         return Resumed(paused["state"], {ask: questions.reply(question) for ask, question in asked.items()})
 
 
-def taken_back(ready: Prepared, why: str) -> JsonObject:
+def taken_back(ready: Prepared, why: str, masked: Masked) -> JsonObject:
     """Return what a call's item keeps whose leave did not stand any more when it was to begin."""
     now = msgspec.structs.replace(ready.permit.decision, verdict="deny", why=why, at=time.time())
-    return decided(now, ready.access)
+    return decided(now, ready.access, masked)
 
 
 def _earlier(mine: Sequence[Item], call: Item) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from pilothouse.agent.recording import Masked
 from pilothouse.types import limits
 from pilothouse.types.authority import Approval
 from pilothouse.types.errors import PilothouseError
@@ -42,6 +43,21 @@ def approval(call: Item, tool: Tool, needed: PermitNeeded, items: Iterable[Item]
         "description": tool.spec.description[:_DESCRIPTION_CHARS],
         "modelSays": _said_before(call, items),
     }
+
+
+# What of a question about a call says what the call is about, and may hold what its arguments hold.
+_WORDS = ("why", "description", "modelSays", "dangerous", "proposal", "proposalText", "access", "preview")
+
+
+def masked(text: str, data: JsonObject, mask: Masked) -> tuple[str, JsonObject]:
+    """Return a question about a call without secrets; a permission that would hold one is not offered."""
+    words = {key: data[key] for key in _WORDS if key in data}
+    kept = {key: None for key in words} | mask(words)
+    clean = data | kept
+    if kept.get("proposal") != data.get("proposal"):
+        once = [choice for choice in data["choices"] if choice["id"] not in _LASTING]
+        clean |= {"proposal": None, "proposalText": "", "group": "", "choices": once}
+    return mask({"text": text}).get("text", ""), clean
 
 
 def _said_before(call: Item, items: Iterable[Item]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pilothouse.agent.call_log import tell_end
 from pilothouse.agent.seen import brings
@@ -17,8 +17,11 @@ from pilothouse.types.ports import Journal, Tool, ToolOutput
 # What a call is, and who allowed it: nothing that a tool or a server brings along may change it.
 _FIXED = frozenset(
     {"tool", "server", "serverTool", "definition", "callId", "arguments", "turn", "opaque", "cutOff", "paused"}
+    | {"sealed", "masked"}
     | {"shown", "decision", "access", "brings", "cancelRequested"}
 )
+# Takes the secrets out of what is kept.
+Masked = Callable[[JsonObject], JsonObject]
 
 
 class Recorder:
@@ -49,6 +52,9 @@ class Recorder:
         data |= self._phases(call, status) | (facts or {})
         data |= {"isError": output.error is not None, "elapsedMs": round(elapsed * 1000)}
         data |= {"deadlineAt": None, "quietSince": None}
+        if call.data.get("sealed"):
+            # What was needed to make the call is needed no more.
+            data["sealed"] = None
         if progress is not None:
             data["progress"] = progress
         if output.error is not None:
@@ -66,19 +72,19 @@ class Recorder:
         return data
 
 
-def decided(decision: Decision, access: Access | None) -> JsonObject:
+def decided(decision: Decision, access: Access | None, masked: Masked) -> JsonObject:
     """Return what a call's item keeps of a decision about it."""
-    facts: JsonObject = {"decision": plain(decision)}
+    facts: JsonObject = {"decision": plain(decision) | {"why": masked({"why": decision.why}).get("why", "")}}
     if access is not None:
         touched: JsonObject = plain(access)
         del touched["preview"]
-        facts["access"] = touched | {"effects": sorted(access.effects), "brings": sorted(access.brings)}
+        facts["access"] = masked(touched) | {"effects": sorted(access.effects), "brings": sorted(access.brings)}
     return facts
 
 
-def begun(decision: Decision, access: Access) -> JsonObject:
+def begun(decision: Decision, access: Access, masked: Masked) -> JsonObject:
     """Return what a call's item keeps when it begins: who allowed it, and what it brings along."""
-    return decided(decision, access) | {"brings": brings(access)}
+    return decided(decision, access, masked) | {"brings": brings(access)}
 
 
 def identity(tool: Tool) -> JsonObject:

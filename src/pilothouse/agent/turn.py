@@ -7,7 +7,7 @@ broke off leaves no half-made call behind that anyone could execute.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import msgspec
@@ -23,8 +23,9 @@ from pilothouse.types.ports import Journal, Model
 _DECLINED = "The model declined to answer."
 _EMPTY = "The model gave an empty answer."
 
-# From a tool's name and its arguments, once they are there, to what the call's item says about it.
-Describe = Callable[[str, JsonObject | None], JsonObject]
+# From a tool's name, and once they are there its arguments (or the text that should have been some) and the id of its
+# item, to what the item says about the call: without secrets.
+Describe = Callable[[str, JsonObject | str | None, str], Awaitable[JsonObject]]
 
 
 class TurnId(msgspec.Struct, frozen=True):
@@ -123,13 +124,13 @@ class TurnWriter:
             case stream.ThinkingDelta():
                 await self._think(event)
             case stream.CallStart():
-                self._call_started(event)
+                await self._call_started(event)
             case stream.CallArguments():
                 self._piece()
                 if event.index in self._calls:
                     self._journal.note(self._calls[event.index].item.id, {"argumentBytes": event.size})
             case stream.CallEnd():
-                self._call_received(event)
+                await self._call_received(event)
             case stream.NativeDelta():
                 self._native.append(event.raw)
             case stream.Retrying():
@@ -153,12 +154,12 @@ class TurnWriter:
             self._thought = True
             self._journal.delta(self._thinking, event.text)
 
-    def _call_started(self, event: stream.CallStart) -> None:
+    async def _call_started(self, event: stream.CallStart) -> None:
         if len(self._calls) >= limits.CALLS_PER_TURN:
             self._left_out += 1
             return
         data = self._about() | {"callId": self._call_id(event.id), "argumentBytes": 0}
-        data |= self._describe(event.name, None)
+        data |= await self._describe(event.name, None, "")
         item = self._journal.new("tool_call", data=data | _phase("started"))
         self._begin()
         self._journal.soon(item)
@@ -176,13 +177,12 @@ class TurnWriter:
         taken.add(chosen)
         return chosen
 
-    def _call_received(self, event: stream.CallEnd) -> None:
+    async def _call_received(self, event: stream.CallEnd) -> None:
         call = self._calls.get(event.index)
         if call is None:
             return
-        call.data = self._describe(event.name, event.arguments) | {"argumentBytes": len(event.raw.encode())}
-        if event.arguments is None:
-            call.data |= {"arguments": None, "rawArguments": event.raw}
+        given = event.raw if event.arguments is None else event.arguments
+        call.data = await self._describe(event.name, given, call.item.id) | {"argumentBytes": len(event.raw.encode())}
         if event.opaque is not None:
             call.data["opaque"] = event.opaque
         self._journal.note(call.item.id, call.data | _phase("args_received"))

@@ -1,4 +1,4 @@
-"""Masks and bounds a result, and keeps the whole of it.
+"""Masks and bounds a result, and keeps the whole of it; masks a call's arguments, and seals the real ones.
 
 A failure to mask withholds the result: better nothing than a secret.
 """
@@ -15,9 +15,10 @@ from pilothouse.results import parts
 from pilothouse.results.masking import Masking
 from pilothouse.types import limits
 from pilothouse.types.invisible import whole, without_escapes, without_hidden
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.plugins import MaskerFailed
 from pilothouse.types.ports import KeptResult, Redactor, ResultKeeper, ToolError, ToolOutput
+from pilothouse.types.sealing import KeptArguments, Sealing
 
 _log = logging.getLogger(__name__)
 _WITHHELD = "The result was withheld because it could not be checked for secrets."
@@ -33,9 +34,10 @@ class _Processed(msgspec.Struct, frozen=True):
 class Pipeline:
     """The way every result takes."""
 
-    def __init__(self, redactor: Redactor, keeper: ResultKeeper) -> None:
+    def __init__(self, redactor: Redactor, keeper: ResultKeeper, sealing: Sealing) -> None:
         self._redactor = redactor
         self._keeper = keeper
+        self._sealing = sealing
         # Several threads at work on texts would take turns with the event loop, and it would wait for each.
         self._one_by_one = asyncio.Lock()
 
@@ -52,6 +54,23 @@ class Pipeline:
         if done.kept is not None:
             await self._keeper.keep_result(KeptResult(item_id, conversation_id, done.kept.parts, done.kept.cut))
         return done.output
+
+    async def keep_arguments(self, arguments: JsonObject, call_id: str) -> KeptArguments:
+        """Return the arguments without secrets, and the real ones sealed if that makes a difference."""
+        exact = encode(arguments)
+        if len(exact) <= limits.RESULT_AT_ONCE:
+            masked = self.masked(arguments)
+        else:
+            async with self._one_by_one:
+                masked = await asyncio.to_thread(self.masked, arguments)
+        if masked == arguments:
+            return KeptArguments(arguments)
+        return KeptArguments(masked, await asyncio.to_thread(self._sealing.seal, exact, call_id))
+
+    async def real_arguments(self, sealed: str, call_id: str) -> JsonObject | None:
+        """Return the arguments that were sealed for this call, None when they cannot be opened any more."""
+        exact = await asyncio.to_thread(self._sealing.unseal, sealed, call_id)
+        return None if exact is None else dict(msgspec.json.decode(exact))
 
     def masked(self, told: JsonObject) -> JsonObject:
         """Return what is told beside a result without secrets; nothing of it when that cannot be made sure."""

@@ -90,6 +90,16 @@ class SecretStore:
             raise PilothouseError("key_moved", message, fix="Confirm the new address in Settings, Models.")
         return kept.value
 
+    def learn_kept(self) -> None:
+        """Learn what is kept in files, so that it is known wherever it turns up; never asks a keyring."""
+        for file in sorted(self._folder.glob(f"*{_SUFFIX}")):
+            name = file.name.removesuffix(_SUFFIX)
+            # One that does not open is told about when it is needed.
+            with contextlib.suppress(PilothouseError):
+                entry = self._entry(name)
+                if entry is not None and entry.store == "file":
+                    self._learn(self._unseal(name, entry).value)
+
     def delete(self, name: str) -> None:
         """Forget a secret; unknown names are fine."""
         entry = self._entry(name)

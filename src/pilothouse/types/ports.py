@@ -14,6 +14,7 @@ from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.models import FileProblem, ModelConfig
+from pilothouse.types.sealing import KeepsArguments
 from pilothouse.types.selection import Selection
 from pilothouse.types.stream import StreamEvent
 
@@ -386,16 +387,15 @@ class Journal(Protocol):
         ...
 
 
-class Results(Protocol):
-    """What happens to a result before anyone sees or keeps it."""
+class Results(KeepsArguments, Protocol):
+    """What happens to arguments and to a result before anyone sees or keeps them."""
 
     async def process(
         self, output: ToolOutput, item_id: str, conversation_id: str, room: int | None = None
     ) -> ToolOutput:
         """Return the output masked and bounded for the model; its parts are kept, and listed in `data["content"]`.
 
-        `room` is how many characters the model has for it, when that is less than usual.
-        `data["cut"]` is set when even what was kept is not the whole result.
+        `room` is how many characters the model has, when less than usual; `data["cut"]`: not even all was kept.
         """
         ...
 

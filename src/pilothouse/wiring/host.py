@@ -32,6 +32,7 @@ from pilothouse.runs.recovery import ONE_SHOT, Recovery
 from pilothouse.runs.results import PatientKeeper
 from pilothouse.runs.service import HostService
 from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
@@ -140,7 +141,7 @@ async def open_host(
     """Open a host on a data folder (PILOTHOUSE_HOME by default) and close it; a `brief` one begins nothing unasked."""
     url = database_url or os.environ.get("PILOTHOUSE_DATABASE_URL") or None
     async with AsyncExitStack() as stack:
-        base = await _foundation(stack, home, url)
+        base = await _foundation(stack, home, url, brief=brief)
         folder, config, feed = base.home, base.config, base.feed
         todos = TodoLists(base.opened.store)
         core = CoreTools(todos, lambda: config.config.most_added_iterations)
@@ -196,7 +197,7 @@ async def open_host(
         yield OpenHost(service, folder, base.redactor, executor)
 
 
-async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None) -> Foundation:
+async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool) -> Foundation:
     folder = open_home(home)
     redactor = Redactor()
     stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
@@ -205,6 +206,8 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None)
     stack.push_async_callback(opened.close)
     config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
+    if not brief:
+        _learn_secrets(stack, secrets)
     return Foundation(folder, opened, config, secrets, redactor, feed)
 
 
@@ -278,7 +281,7 @@ def _parts(
         models=models,
         toolbox=toolbox,
         authorizer=authority.authorizer,
-        results=Pipeline(redactor, PatientKeeper(store, base.feed)),
+        results=Pipeline(redactor, PatientKeeper(store, base.feed), Sealer(base.secrets)),
     )
 
 
@@ -320,6 +323,12 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed, todos: TodoLists) 
     feed.on_written = wakeups.changed
     wakeups.begin()
     stack.push_async_callback(wakeups.end)
+
+
+def _learn_secrets(stack: AsyncExitStack, secrets: SecretStore) -> None:
+    """Learn what must be masked before anyone needs it for anything else."""
+    learning = asyncio.create_task(asyncio.to_thread(secrets.learn_kept), name="learn-secrets")
+    stack.push_async_callback(asyncio.wait, [learning])
 
 
 def _probe_sandbox(stack: AsyncExitStack, hands: Hands) -> None:

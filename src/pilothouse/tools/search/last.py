@@ -29,7 +29,8 @@ def recall_from(history: Callable[[str], Awaitable[Sequence[Item]]]) -> Recall:
             if item.status != "completed" or not isinstance(arguments, dict):
                 continue
             if arguments.get("operation") in SEARCHES:
-                return arguments
+                # What was looked for was a secret, and stands nowhere.
+                return None if item.data.get("masked") else arguments
         return None
 
     return recall
