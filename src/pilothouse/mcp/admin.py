@@ -23,7 +23,7 @@ from pilothouse.mcp.entries import (
     written,
 )
 from pilothouse.mcp.forms import Draft, drafted
-from pilothouse.mcp.names import slug
+from pilothouse.mcp.names import slug, telling
 from pilothouse.mcp.server import SHARED, Server
 from pilothouse.mcp.supervisor import Supervisor, with_entry
 from pilothouse.types import limits
@@ -44,6 +44,7 @@ from pilothouse.types.servers import (
     ServerPatch,
     ServersSwitch,
     ServerTest,
+    ServerTool,
     ServerView,
     StatusReport,
     ToolConfirmed,
@@ -218,11 +219,12 @@ class McpAdmin:
         self._supervisor.reconcile()
         every = tuple(self._supervisor.servers.values())
         chosen = every if server_id is None else (self._supervisor.find(server_id),)
-        names = {server.id: _names(server) for server in every}
-        found = []
+        names = telling(name for server in every for name in server.names())
+        found: list[ServerTool] = []
         for server in chosen:
-            others = {name for other, theirs in names.items() if other != server.id for name in theirs}
-            found += server.listed(tuple(others - names[server.id]))
+            found += server.listed(names)
+            # Thousands of them take a second; nobody else waits for that.
+            await asyncio.sleep(0)
         return ToolList(tools=tuple(found))
 
     async def confirm_tool(self, server_id: str, body: ToolConfirmed) -> ToolList:
@@ -365,10 +367,6 @@ def _merged(now: Mapping[str, ToolTimes], changes: Mapping[str, ToolTimes | None
     """Return the times of single tools with some of them changed; one without a number is taken back."""
     times = {**now, **changes}
     return {name: each for name, each in times.items() if each is not None and each.total is not None}
-
-
-def _names(server: Server) -> set[str]:
-    return {name for tool in server.listed() for name in (tool.name, tool.qualified_name, tool.wire_name)}
 
 
 def _since(began: float) -> float:

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 import msgspec
@@ -154,10 +154,17 @@ class Catalogue:
         self._checked.pop(server_id, None)
         self._path(server_id).unlink(missing_ok=True)
 
-    def tools(self, entry: ServerEntry, prefix: str, others: Iterable[str] = ()) -> list[ServerTool]:
-        """Return the tools of a server with the state of each; `others` are names of other servers' tools."""
-        kept, others = self.kept(entry), tuple(others)
-        return [_view(entry, prefix, each, kept, others) for each in kept.tools]
+    def names(self, entry: ServerEntry, prefix: str) -> frozenset[str]:
+        """Return every name that the tools of a server go by."""
+        plain = (str(each.tool.get("name") or "") for each in self.kept(entry).tools)
+        return frozenset(
+            made for name in plain for made in (name, qualified_name(prefix, name), wire_name(prefix, name))
+        )
+
+    def tools(self, entry: ServerEntry, prefix: str, names: Set[str] = frozenset()) -> list[ServerTool]:
+        """Return the tools of a server with the state of each; `names` are the telling ones of all servers' tools."""
+        kept, own = self.kept(entry), self.names(entry, prefix) if names else frozenset()
+        return [_view(entry, prefix, each, kept, _mentions(each.tool, names, own)) for each in kept.tools]
 
     def counts(self, entry: ServerEntry) -> Counter[ToolState]:
         """Return how many tools of a server are in which state."""
@@ -237,15 +244,15 @@ def _inspected(tools: Sequence[JsonObject]) -> tuple[Listed, ...]:
     return tuple(listed)
 
 
-def _mentions(tool: JsonObject, others: tuple[str, ...]) -> tuple[str, ...]:
-    if not others:
+def _mentions(tool: JsonObject, names: Set[str], own: Set[str]) -> tuple[str, ...]:
+    if not names:
         return ()
     from pilothouse.mcp.quarantine import mentions  # noqa: PLC0415
 
-    return mentions(tool, others)
+    return mentions(tool, names, own)
 
 
-def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, others: tuple[str, ...]) -> ServerTool:
+def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, mentions: tuple[str, ...]) -> ServerTool:
     tool, state = each.tool, tool_state(entry, each, kept)
     name = str(tool.get("name") or "")
     approved = kept.approved.get(name) if state == "changed" else None
@@ -253,7 +260,7 @@ def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, others: tup
     if approved is not None:
         reason = f"Its definition changed: {'; '.join(differences(approved.definition, tool))}."
     schema, output, annotations = tool.get("inputSchema"), tool.get("outputSchema"), tool.get("annotations")
-    warnings = dict.fromkeys((*each.warnings, *_mentions(tool, others)))
+    warnings = dict.fromkeys((*each.warnings, *mentions))
     return ServerTool(
         server_id=entry.id,
         server=entry.name,

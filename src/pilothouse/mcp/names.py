@@ -12,6 +12,7 @@ from pilothouse.types.tool_names import BUILT_IN
 
 SEPARATOR = "__"
 _OTHER = re.compile(r"[^a-z0-9_-]+")
+_TELLING = re.compile(r"[_.-]|[a-z][A-Z]")
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -34,6 +35,11 @@ def slugs(entries: Iterable[ServerEntry]) -> dict[str, str]:
         taken.add(made)
         found[entry.id] = made
     return found
+
+
+def telling(names: Iterable[str]) -> frozenset[str]:
+    """Return the names that are no ordinary words."""
+    return frozenset(name for name in names if len(name) >= 6 and _TELLING.search(name))
 
 
 def qualified_name(prefix: str, tool: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -232,20 +232,24 @@ def warnings(tool: JsonObject) -> tuple[str, ...]:
     return tuple(found)
 
 
-def mentions(tool: JsonObject, others: Iterable[str]) -> tuple[str, ...]:
-    """Return where a tool's texts speak of tools that belong to other servers."""
-    pattern = _mention(others)
-    if pattern is None:
-        return ()
-    found = ((place, pattern.search(text)) for place, text in texts(tool))
+# What a name of a tool can stand in; one may end before a full stop.
+_RUN = re.compile(r"[\w.-]+")
+
+
+def mentions(tool: JsonObject, names: Set[str], own: Set[str] = frozenset()) -> tuple[str, ...]:
+    """Return where a tool's texts speak of one of these tools, which are telling names, and not of an own one."""
+    found = ((place, _mentioned(text, names, own)) for place, text in texts(tool))
     return tuple(
-        dict.fromkeys(f"Its {place} speaks of another server's tool: {hit[0]}." for place, hit in found if hit)
+        dict.fromkeys(f"Its {place} speaks of another server's tool: {name}." for place, name in found if name)
     )
 
 
-def _mention(names: Iterable[str]) -> re.Pattern[str] | None:
-    # A one-word name may be just a word.
-    telling = sorted({name for name in names if re.search(r"[_.-]|[a-z][A-Z]", name) and len(name) >= 6})
-    if not telling:
-        return None
-    return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, telling))})(?![\w-])")
+def _mentioned(text: str, names: Set[str], own: Set[str]) -> str:
+    for run in _RUN.finditer(text):
+        word = run[0]
+        # No name with its server's is longer, so that a long run of dots costs no more than its length.
+        ends = [at for at, char in enumerate(word[: 2 * limits.TOOL_NAME_CHARS]) if char == "."]
+        for end in (*ends, len(word)):
+            if (name := word[:end]) in names and name not in own:
+                return name
+    return ""

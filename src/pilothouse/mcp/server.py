@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -140,9 +140,13 @@ class Server:
         """Return the command line or the URL, without secrets."""
         return self.around.redact(address_of(self.entry))
 
-    def listed(self, others: Sequence[str] = ()) -> list[ServerTool]:
-        """Return its tools as last listed, whatever their state."""
-        return self.around.catalogue.tools(self.entry, self.slug, others)
+    def names(self) -> Set[str]:
+        """Return every name that its tools go by."""
+        return self.around.catalogue.names(self.entry, self.slug)
+
+    def listed(self, names: Set[str] = frozenset()) -> list[ServerTool]:
+        """Return its tools as last listed, whatever their state; `names` are the telling ones of all servers."""
+        return self.around.catalogue.tools(self.entry, self.slug, names)
 
     def tools(self) -> Sequence[McpTool]:
         """Return the tools that can be called."""
