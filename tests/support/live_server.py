@@ -58,14 +58,19 @@ class LiveServer:
 
 @contextlib.contextmanager
 def live_server(
-    home: Path, *, models: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
+    home: Path,
+    *,
+    models: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    files: tuple[int, int] | None = None,
 ) -> Iterator[LiveServer]:
-    """Serve a data folder, with this `models.json` and these variables, and end it."""
+    """Serve a data folder, with this `models.json`, these variables and these limits of open files, and end it."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     if models is not None:
         (home / "models.json").write_text(json.dumps(models, indent=2), encoding="utf-8")
     log = home.parent / "serve.log"
-    command = [sys.executable, "-m", "pilothouse", "serve", "--no-browser", "--port", "0"]
+    limited = ["prlimit", f"--nofile={files[0]}:{files[1]}"] if files is not None else []
+    command = [*limited, sys.executable, "-m", "pilothouse", "serve", "--no-browser", "--port", "0"]
     environment = {**os.environ, "PILOTHOUSE_HOME": str(home), "PILOTHOUSE_TOKEN": TOKEN, **(environ or {})}
     with log.open("wb") as sink:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)

@@ -20,7 +20,7 @@ from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_f
 from pilothouse.runs.modes import Modes
 from pilothouse.runs.planning import most_tools, offered, plan, selection_of, tools_left_out, used_tools
 from pilothouse.types.conversations import Conversation, ConversationSettings
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import PilothouseError, told
 from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, ItemUpdated, RunUpdated, event_decoder
 from pilothouse.types.feed import Lagged
 from pilothouse.types.items import Item
@@ -277,7 +277,7 @@ class ActiveRun:
             if outcome.status == "failed":
                 return "failed", RunError(code=outcome.code or "internal", message=outcome.message)
             return outcome.status, None
-        known = _known(error)
+        known = told(error)
         if known is not None:
             return "failed", RunError(code=known.code, message=known.message, fix=known.fix)
         return self._failed_unexpectedly(error)
@@ -332,12 +332,3 @@ def _parked(run: Run, left: Sequence[Item]) -> RunStatus:
 
 def _place(config: ModelConfig) -> tuple[str, str]:
     return config.base_url, config.model
-
-
-def _known(error: BaseException) -> PilothouseError | None:
-    """Return the sentence inside an error, also where tasks were grouped around it."""
-    if isinstance(error, PilothouseError):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        return next((found for part in error.exceptions if (found := _known(part)) is not None), None)
-    return None

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from pilothouse.types.api import Problem
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import PilothouseError, told
 from pilothouse.types.json import encode
 
 
@@ -23,6 +23,10 @@ def problem_response(
 
 def internal_problem(log: logging.Logger, scope: Mapping[str, Any], error: BaseException) -> Response:
     """Log an unexpected failure in one line without its text, which may hold a secret, and answer without it."""
+    known = told(error)
+    if known is not None:
+        log.error("%s %s failed: %s", scope.get("method", "-"), scope["path"], known.message)
+        return problem_response(known)
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

@@ -7,22 +7,36 @@ from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from pilothouse.server.descriptors import client_connections
 from pilothouse.server.guard import NO_STORE, SECURITY_HEADERS
 from pilothouse.types import limits
 from pilothouse.types.api import Problem
 from pilothouse.types.json import encode
 
 
-def _bad_request() -> bytes:
-    body = encode(Problem(code="bad_request", message="This is not a request that the server understands."))
+def _refusal(status: bytes, problem: Problem, *more: tuple[bytes, bytes]) -> bytes:
+    body = encode(problem)
     headers = (
+        *more,
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"),
         NO_STORE,
         *SECURITY_HEADERS,
     )
-    return b"HTTP/1.1 400 Bad Request\r\n" + b"".join(b"%s: %s\r\n" % header for header in headers) + b"\r\n" + body
+    head = b"".join(b"%s: %s\r\n" % header for header in headers)
+    return b"HTTP/1.1 " + status + b"\r\n" + head + b"\r\n" + body
+
+
+def _bad_request() -> bytes:
+    problem = Problem(code="bad_request", message="This is not a request that the server understands.")
+    return _refusal(b"400 Bad Request", problem)
+
+
+def _no_room() -> bytes:
+    message = "Too many clients are connected to this server at once."
+    problem = Problem(code="too_many_files", message=message, fix="Close some, or try again in a moment.")
+    return _refusal(b"503 Service Unavailable", problem, (b"retry-after", b"%d" % limits.RETRY_AFTER))
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -35,6 +49,11 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        if len(self.connections) > client_connections():
+            # Told to the newest, so that those who are here and the runs go on.
+            transport.write(_no_room())
+            transport.close()
+            return
         self._head_timer = self.loop.call_later(limits.HEAD_TIMEOUT, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:

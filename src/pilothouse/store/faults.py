@@ -6,7 +6,7 @@ import sqlite3
 
 import sqlalchemy.exc
 
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import PilothouseError, told
 
 _DISK_FULL = ("database or disk is full", "no space left", "disk full", "could not extend file")
 _READ_ONLY = ("readonly database", "read-only file system", "disk i/o error", "unable to open database file")
@@ -25,8 +25,8 @@ _LOCKED = ("database is locked", "database table is locked")
 
 def translate(error: Exception) -> PilothouseError:
     """Return the sentence for a failure of the database."""
-    if isinstance(error, PilothouseError):
-        return error
+    if (known := told(error)) is not None:
+        return known
     text = str(getattr(error, "orig", None) or error).lower()
     if any(word in text for word in _DISK_FULL):
         return PilothouseError(

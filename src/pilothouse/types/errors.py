@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Literal
 
 ErrorCode = Literal[
@@ -30,6 +31,7 @@ ErrorCode = Literal[
     "data_folder",
     "data_locked",
     "disk_full",
+    "too_many_files",
     "database",
     "database_newer",
     "database_corrupt",
@@ -58,6 +60,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     "bad_config": 422,
     "bad_script": 422,
     "disk_full": 507,
+    "too_many_files": 503,
     "database": 503,
     "data_locked": 503,
     "needs_answer": 409,
@@ -96,6 +99,21 @@ class PilothouseError(Exception):
         if self.code == "cancelled":
             return 130
         return 2 if self.code in USAGE_CODES else 1
+
+
+def told(error: BaseException) -> PilothouseError | None:
+    """Return the sentence inside an error, also where tasks were grouped around it; None for an unexpected one."""
+    if isinstance(error, PilothouseError):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for part in error.exceptions if (found := told(part)) is not None), None)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return PilothouseError(
+            "too_many_files",
+            "Too many files and connections are open at once.",
+            fix="Close some, or allow more of them (ulimit -n) and start Pilothouse again.",
+        )
+    return None
 
 
 class BadField(ValueError):

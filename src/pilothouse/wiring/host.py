@@ -214,13 +214,15 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
     """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
     from pilothouse.secrets.memory import keep_private
+    from pilothouse.server.descriptors import raise_limit
     from pilothouse.server.run import Ready, ServerOptions, serve
     from pilothouse.server.stopping import stop_on_signals
 
     def ready(now: Ready) -> None:
-        on_ready(now.url, now.link, now.note)
+        on_ready(now.url, now.link, " ".join(filter(None, (now.note, few_files))))
 
     keep_private()
+    few_files = raise_limit()
     with closing(listener), stop_on_signals() as stop:
         async with open_host(role="server") as host:
             await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)

@@ -92,6 +92,12 @@ BODY_TIMEOUT = 30.0
 # What comes before a body: a browser sends 1 to 2 KiB in some twenty headers.
 HEAD_BYTES = 32 * 1024
 HEAD_FIELDS = 100
+# Open files and connections: more than one machine's work needs, and few enough for programs that we start.
+OPEN_FILES = 65_536
+# With fewer, some hundred readers and conversations use them up.
+FEW_OPEN_FILES = 4_096
+# When a client that found no room should come again.
+RETRY_AFTER = 5
 # A connection that has not said what it wants by then holds a descriptor for nothing.
 HEAD_TIMEOUT = 15.0
 KEEP_ALIVE = 30
