@@ -203,7 +203,7 @@ async def measure(scratch: Path, files: int) -> None:
     indexes = Indexes(home / "index", guard)
     desk = Desk(guard, opened.store)
     searching = Searching(desk, guard, indexes, LastSearches())
-    tool = file_operations(desk, search_operations(searching, SandboxRunner(sandbox)))
+    tool = file_operations(desk, search_operations(searching, SandboxRunner(sandbox), indexes.grammars.helper))
     bench = Bench(Caller(tool, folder), indexes, folder, scratch)
     try:
         await bench.files_and_text()

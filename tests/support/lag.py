@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 TICK = 0.005
 # The processor's time for one turn of the loop; on a machine of its own less than half of it is needed.
 MOST = 0.25
+# What no stranger's input may take of it.
+HELD = 0.1
 
 
 async def longest_turn(work: Coroutine[Any, Any, object]) -> float:
     """Do something; return the most processor time that the loop's own thread spent without looking up."""
+    return await _longest(work, time.thread_time)
+
+
+async def longest_hold(work: Coroutine[Any, Any, object]) -> float:
+    """Do something; return the most processor time between two looks of the loop, of all threads together.
+
+    A thread that keeps the interpreter to itself, as one long call into C does, holds up the loop just as well.
+    """
+    return await _longest(work, time.process_time)
+
+
+async def _longest(work: Coroutine[Any, Any, object], clock: Callable[[], float]) -> float:
     task = asyncio.create_task(work)
-    worst, last = 0.0, time.thread_time()
+    worst, last = 0.0, clock()
     while not task.done():
         await asyncio.sleep(TICK)
-        now = time.thread_time()
+        now = clock()
         worst, last = max(worst, now - last), now
     await task
     return worst

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from pilothouse.helper.client import Helper
 from pilothouse.mcp.admin import McpAdmin
 from pilothouse.mcp.assembly import Sharing, supervise
 from pilothouse.mcp.server import Server
@@ -70,7 +71,8 @@ class Hosted:
                 most=lambda: self.most,
             ),
         )
-        self.admin = McpAdmin(self.supervisor)
+        self.helper = Helper()
+        self.admin = McpAdmin(self.supervisor, self.helper)
         self.toolbox = Toolbox(lambda _wanted: [Think()], self.supervisor)
 
     async def add(self, body: ServerInput, *, agree: bool = True) -> ServerView:
@@ -159,6 +161,7 @@ async def hosting(home: Path, *, begin: bool = False, sandbox: Sandbox | None = 
         yield hosted
     finally:
         await hosted.supervisor.close()
+        hosted.helper.close()
         if sandbox is not None:
             sandbox.close()
 

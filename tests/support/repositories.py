@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from pilothouse.authz.protected import Protected
+from pilothouse.helper.client import Helper
 from pilothouse.tools.builds.tool import build_and_version_control
 from pilothouse.tools.files.desk import Desk
 from pilothouse.types.terminals import SandboxKind
@@ -42,5 +43,6 @@ def make_repository(folder: Path, **files: str) -> Path:
 async def building(home: Path, folder: Path, kind: SandboxKind | None = None) -> AsyncIterator[AtTerminal]:
     """Open `build_and_version_control` on a folder, held by what is strongest here."""
     async with at_terminal(home, folder, kind) as hands:
-        hands.tool = build_and_version_control(hands.terminals, Desk(Protected(home), hands.store))
-        yield hands
+        with closing(Helper()) as helper:
+            hands.tool = build_and_version_control(hands.terminals, Desk(Protected(home), hands.store), helper)
+            yield hands

@@ -57,7 +57,7 @@ async def searcher(
         await opened.store.post_message(posting)
         desk = Desk(guard, opened.store)
         searching = Searching(desk=desk, guard=guard, indexes=indexes, last=LastSearches(), recall=recall)
-        tool = file_operations(desk, search_operations(searching, SandboxRunner(held)))
+        tool = file_operations(desk, search_operations(searching, SandboxRunner(held), indexes.grammars.helper))
         found = Searcher(tool, opened.store, folder, (conversation.id, posting.run.id))
         found.indexes = indexes
         yield found

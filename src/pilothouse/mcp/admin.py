@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp import importing, trial, views
 from pilothouse.mcp.catalogue import source_of
 from pilothouse.mcp.channel import ChannelError
@@ -60,8 +61,9 @@ from pilothouse.types.servers import (
 class McpAdmin:
     """Changes go to the file first; the supervisor follows the file."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, supervisor: Supervisor, helper: Helper) -> None:
         self._supervisor = supervisor
+        self._helper = helper
         self._around = supervisor.around
 
     # --- the list ---
@@ -265,26 +267,40 @@ class McpAdmin:
 
     async def import_questions(self, body: ImportRequest) -> ImportQuestions:
         """Return what the servers of another program's file leave open."""
-        return ImportQuestions(questions=await asyncio.to_thread(_open_questions, body.text))
+        return ImportQuestions(questions=await asyncio.to_thread(self._open_questions, body))
 
     async def import_file(self, body: ImportRequest) -> ImportReport:
         """Add the servers of another program's file with one write; none starts without consent."""
-        found = await asyncio.to_thread(_taken, body)
         self._supervisor.reconcile()
         there = {slug(server.entry.name) for server in self._supervisor.servers.values()}
+        outcomes, drafts = await asyncio.to_thread(self._taken, body, there)
+        if drafts:
+            await self._keep_all(drafts)
+        return ImportReport(servers=tuple(outcomes))
+
+    def _open_questions(self, body: ImportRequest) -> tuple[ImportQuestion, ...]:
+        return importing.questions(self._imported(body.text))
+
+    def _taken(self, body: ImportRequest, there: set[str]) -> tuple[Sequence[ImportedServer], Sequence[Draft]]:
+        """Return what becomes of each server of a file, and what to keep of them."""
         source = ManualSource(imported_from=body.origin[: limits.TITLE_CHARS] or "file")
         outcomes: list[ImportedServer] = []
         drafts: list[Draft] = []
-        for each in found:
+        for each in importing.taken(self._imported(body.text), body.answers):
             outcome, draft = _weighed(each, there)
             outcomes.append(outcome)
             if draft is not None:
                 there.add(slug(draft.entry.name))
                 entry = msgspec.structs.replace(draft.entry, source=source)
                 drafts.append(msgspec.structs.replace(draft, entry=entry))
-        if drafts:
-            await self._keep_all(drafts)
-        return ImportReport(servers=tuple(outcomes))
+        return outcomes, drafts
+
+    def _imported(self, text: str) -> importing.File:
+        try:
+            return self._helper.ask(importing.read, text)
+        except Unreadable as error:
+            fix = "Choose the file that lists the MCP servers."
+            raise PilothouseError("bad_request", f"The file cannot be read: {error.why}.", fix=fix) from None
 
     async def _keep_all(self, drafts: Sequence[Draft]) -> None:
         def put() -> None:
@@ -371,14 +387,6 @@ def _merged(now: Mapping[str, ToolTimes], changes: Mapping[str, ToolTimes | None
 
 def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
-
-
-def _open_questions(text: str) -> tuple[ImportQuestion, ...]:
-    return importing.questions(importing.read(text))
-
-
-def _taken(body: ImportRequest) -> Sequence[importing.Found]:
-    return importing.taken(importing.read(body.text), body.answers)
 
 
 def _weighed(found: importing.Found, there: set[str]) -> tuple[ImportedServer, Draft | None]:

@@ -14,7 +14,7 @@ from pilothouse.mcp.entries import SLOT
 from pilothouse.mcp.placeholders import Blanks, Input, inputs_of
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, is_within
 from pilothouse.types.servers import ImportQuestion, ServerInput, ToolTimes, Wire
 
 _WIRES: dict[str, Wire] = {
@@ -42,6 +42,7 @@ _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*)")
 # Who gives a timeout in seconds gives one hour at most; thousandths below a second are nobody's patience.
 _SECONDS = 3_600
 _THOUSANDTHS = 1_000
+_WHICH = "Choose the file that lists the MCP servers."
 
 
 class File(msgspec.Struct, frozen=True):
@@ -63,15 +64,21 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def read(text: str) -> File:
-    """Return what is in a settings file; raise `bad_request` for one without servers."""
+    """Return what is in a settings file; raise `bad_request` for one without servers.
+
+    Who wrote it may want to hold us up: this is done in the helper process.
+    """
     if len(text.encode()) > limits.IMPORT_BYTES:
         raise PilothouseError("bad_request", "The file is too large to be a settings file.", fix="Choose another file.")
     try:
         content = msgspec.json.decode(_plain(text))
     except (msgspec.DecodeError, RecursionError) as error:
         message = f"The file is not JSON: {error}." if str(error) else "The file is not JSON."
-        raise PilothouseError("bad_request", message, fix="Choose the file that lists the MCP servers.") from None
+        raise PilothouseError("bad_request", message, fix=_WHICH) from None
     entries = tuple(_entries(content))
+    if not is_within(entries, limits.JSON_DEPTH, limits.IMPORT_PIECES):
+        message = "The file cannot be read: there is too much in it, or it is nested too deeply."
+        raise PilothouseError("bad_request", message, fix=_WHICH)
     if not entries:
         fix = "Such a file has “mcpServers” or “servers” in it."
         raise PilothouseError("bad_request", "There are no MCP servers in this file.", fix=fix)

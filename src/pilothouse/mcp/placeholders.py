@@ -22,6 +22,7 @@ _BLANK = re.compile(r"\$\{([^{}]*)\}|(?<!\$)\{(env:\w+)\}")
 _SHELL = re.compile(_BLANK.pattern + r"|(?<![\w$\\])\$([A-Z][A-Z0-9_]{2,})\b")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_]\w*)(?::-(.*))?", re.DOTALL)
 _FOLDERS = re.compile(r"(workspaceFolder|workspaceRoot|cwd|CLAUDE_PROJECT_DIR)(:.*)?")
+_BEFORE_PATH = re.compile(r"[a-zA-Z]+://[^/?#]+[/?#]")
 _BASENAME = "workspaceFolderBasename"
 _CONSTANTS = {"pathSeparator": os.sep, "/": os.sep}
 # Where a secret cannot stand: what is looked for before anything is filled in.
@@ -145,7 +146,7 @@ class Blanks:
 def _takes_slot(hit: re.Match[str], where: Where) -> bool:
     """Return whether a slot can stand here: not in what is looked for, and in an address only behind its host."""
     if where == "url":
-        return re.match(r"[a-zA-Z]+://[^/?#]+[/?#]", hit.string[: hit.start()]) is not None
+        return _BEFORE_PATH.match(hit.string, 0, hit.start()) is not None
     return where not in _BARE
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -33,6 +34,23 @@ def plain(record: object) -> JsonObject:
     """Return a record as plain data, exactly as it would be read back."""
     data: JsonObject = msgspec.json.decode(_encoder.encode(record))
     return data
+
+
+def is_within(value: object, depth: int, pieces: int) -> bool:
+    """Return whether plain data is nested no deeper than that and has no more pieces; this itself takes no stack."""
+    level = [value]
+    for _ in range(depth + 1):
+        pieces -= len(level)
+        if not level or pieces < 0:
+            break
+        level = [inner for outer in level for inner in _members(outer)]
+    return not level and pieces >= 0
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 _T = TypeVar("_T")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pilothouse.helper.client import Helper
 from pilothouse.runs.feed import Feed
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.secrets.store import SecretStore
@@ -21,3 +22,5 @@ class Foundation(msgspec.Struct, frozen=True):
     secrets: SecretStore
     redactor: Redactor
     feed: Feed
+    # Reads what strangers wrote: files of projects, settings of other programs.
+    helper: Helper

@@ -44,9 +44,9 @@ class Hands:
         recall = recall_from(self._base.opened.store.history)
         searching = Searching(self.desk, self._guard, self.indexes, LastSearches(), recall, self._policy.withheld)
         return (
-            file_operations(self.desk, search_operations(searching, self.runner)),
+            file_operations(self.desk, search_operations(searching, self.runner, self._base.helper)),
             terminal_operations(self.terminals, self.desk),
-            build_and_version_control(self.terminals, self.desk, self._policy.withheld),
+            build_and_version_control(self.terminals, self.desk, self._base.helper, self._policy.withheld),
         )
 
     @cached_property

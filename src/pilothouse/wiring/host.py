@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import msgspec
 
 from pilothouse.agent.reminders import Several
+from pilothouse.helper.client import Helper
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import make_model
 from pilothouse.models.keys import Keys, parse_bindings
@@ -208,7 +209,9 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
     if not brief:
         _learn_secrets(stack, secrets)
-    return Foundation(folder, opened, config, secrets, redactor, feed)
+    helper = Helper()
+    stack.callback(helper.close)
+    return Foundation(folder, opened, config, secrets, redactor, feed, helper)
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:

@@ -76,7 +76,7 @@ class Servers:
         """Return who changes them."""
         from pilothouse.mcp.admin import McpAdmin
 
-        return McpAdmin(self.supervisor())
+        return McpAdmin(self.supervisor(), self._base.helper)
 
     def begin(self) -> None:
         """Start what must run, in the background; nothing at all when there are no servers."""

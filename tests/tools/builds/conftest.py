@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from pilothouse.helper.client import Helper
 from tests.support.repositories import building, make_repository
 from tests.support.terminals import AtTerminal
+
+
+@pytest.fixture
+def helper() -> Iterator[Helper]:
+    with closing(Helper()) as made:
+        yield made
 
 
 @pytest.fixture

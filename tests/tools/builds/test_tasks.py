@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.builds import jsonc
 from pilothouse.tools.builds.tasks import find_tasks
@@ -88,12 +89,12 @@ def vscode(work: Path, text: str = TASKS) -> None:
 
 
 @pytest.mark.case("BLD-02")
-def test_tasks_are_found_in_every_file_that_has_them(tmp_path: Path) -> None:
+def test_tasks_are_found_in_every_file_that_has_them(tmp_path: Path, helper: Helper) -> None:
     vscode(tmp_path)
     scripts = {"scripts": {"build": "vite build", "test:unit": "vitest"}}
     put(tmp_path, justfile=JUSTFILE, Makefile=MAKEFILE, package__json=json.dumps(scripts), pyproject__toml=PYPROJECT)
     (tmp_path / "pnpm-lock.yaml").touch()
-    found = find_tasks(str(tmp_path))
+    found = find_tasks(str(tmp_path), helper)
     assert found.problems == ()
     by_source: dict[str, list[tuple[str, str]]] = {}
     for task in found.tasks:
@@ -112,9 +113,9 @@ def test_tasks_are_found_in_every_file_that_has_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("BLD-02")
-def test_tasks_of_the_editor_are_put_together_as_it_would(tmp_path: Path) -> None:
+def test_tasks_of_the_editor_are_put_together_as_it_would(tmp_path: Path, helper: Helper) -> None:
     vscode(tmp_path)
-    found = {task.label: task for task in find_tasks(str(tmp_path)).tasks}
+    found = {task.label: task for task in find_tasks(str(tmp_path), helper).tasks}
     assert found["hello"].text == "echo 'one two' '$HOME'"
     assert found["where"].text == f"(export A='b c' && cd {tmp_path}/sub && pwd)"
     assert found["words"].argv == ("printf", "%s\n", "*")

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import msgspec
 
+from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.arguments import BadArgument, optional_bool, optional_string, require_string, success
-from pilothouse.tools.builds import jsonc, vscode
+from pilothouse.tools.builds import vscode
 from pilothouse.tools.builds.operation import TOOL, BuildOperation
 from pilothouse.tools.builds.task import Task
 from pilothouse.tools.builds.tasks import Found, find_tasks
@@ -35,7 +36,8 @@ _MADE = "conversation"
 class TaskBook:
     """The tasks that the agent made, and the last run of each, by conversation."""
 
-    def __init__(self) -> None:
+    def __init__(self, helper: Helper) -> None:
+        self.helper = helper
         self._made: dict[str, dict[str, Task]] = {}
         self._runs: dict[str, dict[str, str]] = {}
 
@@ -45,7 +47,7 @@ class TaskBook:
 
     def find(self, conversation_id: str, folder: str) -> Found:
         """Return the conversation's own tasks and the project's."""
-        found = find_tasks(folder)
+        found = find_tasks(folder, self.helper)
         own = self._made.get(conversation_id, {})
         others = [task for task in found.tasks if task.label not in own]
         return Found((*own.values(), *others), found.problems)
@@ -212,11 +214,19 @@ class CreateAndRunTask(_Running):
             text = json.dumps({"version": "2.0.0", "tasks": [described]}, indent=2, ensure_ascii=False) + "\n"
             return [*missing_folders(place), WriteFile(place, None, text.encode())]
         before = self._desk.read(place, msgspec.structs.replace(context, access=None))
-        known = jsonc.read(before.content.decode(errors="replace"), vscode.FILE).get("tasks")
-        if any(isinstance(each, dict) and vscode.label_of(each) == described["label"] for each in known or ()):
-            raise BadArgument(f"{vscode.FILE} has a task {described['label']} already.", "EXISTS")
-        text = jsonc.with_entry(before.content.decode(errors="replace"), "tasks", described, vscode.FILE)
-        return [WriteFile(place, before, text.encode())]
+        if len(before.content) > limits.TASK_FILE_BYTES:
+            raise BadArgument(f"{vscode.FILE} is too large to be a list of tasks.", "BAD_FILE")
+        return [WriteFile(place, before, self._with_task(before.content, described).encode())]
+
+    def _with_task(self, content: bytes, described: JsonObject) -> str:
+        try:
+            adding = vscode.Adding(content.decode(errors="replace"), described)
+            added = self.book.helper.ask(vscode.added, adding)
+        except Unreadable as error:
+            raise BadArgument(f"{vscode.FILE} cannot be read: {error.why}.", "BAD_FILE") from None
+        if added.problem:
+            raise BadArgument(added.problem, added.code)
+        return added.text
 
 
 def _described(arguments: JsonObject) -> JsonObject:

@@ -1,4 +1,7 @@
-"""The project's own tasks, wherever it describes them. The files are only read: nothing in them is run to find out."""
+"""The project's own tasks, wherever it describes them. The files are only read: nothing in them is run to find out.
+
+Who wrote them may want to hold us up: they are read in the helper process.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.builds import jsonc, vscode
 from pilothouse.tools.builds.task import Task
@@ -32,8 +36,21 @@ _PYTHON = (
 )
 
 
-# The text of the first file of these names that exists.
-TextOf = Callable[..., str | None]
+class TaskFile(msgspec.Struct, frozen=True):
+    """A file that describes tasks, on its way to the helper process."""
+
+    name: str
+    text: str
+    folder: str
+    # What runs the scripts of this project.
+    manager: str
+
+
+class Described(msgspec.Struct, frozen=True):
+    """The tasks of one file, or why it cannot be read."""
+
+    tasks: tuple[Task, ...] = ()
+    problem: str = ""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -66,20 +83,36 @@ class Found(msgspec.Struct, frozen=True):
         return " ".join((there, *self.problems))
 
 
-def find_tasks(folder: str) -> Found:
+def find_tasks(folder: str, helper: Helper) -> Found:
     """Return the tasks of a folder; a file that cannot be read is named and passed over."""
-    tasks: list[Task] = []
-    problems: list[str] = []
-    for finder in (vscode.find, _just, _make, _package, _python):
-        try:
-            tasks += finder(lambda *names: text_of(folder, *names), folder)
-        except BadArgument as error:
-            problems.append(error.message)
-    return Found(tuple(tasks), tuple(problems))
+    found = [_described(folder, names, helper) for names in _FILES]
+    tasks = tuple(task for each in found for task in each.tasks)
+    return Found(tasks, tuple(each.problem for each in found if each.problem))
 
 
-def text_of(folder: str, *names: str) -> str | None:
-    """Return the text of the first file of these names that exists; links are not followed."""
+def _described(folder: str, names: tuple[str, ...], helper: Helper) -> Described:
+    try:
+        name, text = text_of(folder, *names)
+        if not name:
+            return Described()
+        return helper.ask(described_in, TaskFile(name, text, folder, _manager(folder)))
+    except BadArgument as error:
+        return Described(problem=error.message)
+    except Unreadable as error:
+        return Described(problem=f"{name} cannot be read: {error.why}.")
+
+
+def described_in(file: TaskFile) -> Described:
+    """Return the tasks of a file; this is done in the helper process."""
+    reader = next(read for names, read in _FILES.items() if file.name in names)
+    try:
+        return Described(tuple(reader(file)))
+    except BadArgument as error:
+        return Described(problem=error.message)
+
+
+def text_of(folder: str, *names: str) -> tuple[str, str]:
+    """Return the name and the text of the first file of these names that exists; links are not followed."""
     for name in names:
         place = Place(folder, tuple(name.split("/")), True)
         found = look(place)
@@ -88,55 +121,48 @@ def text_of(folder: str, *names: str) -> str | None:
         if found.st_size > limits.TASK_FILE_BYTES:
             raise BadArgument(f"{name} is too large to be a list of tasks.", "BAD_FILE")
         with parent_of(place, None) as parent:
-            return read_whole(parent, place.last, place.name).content.decode(errors="replace")
-    return None
+            return name, read_whole(parent, place.last, place.name).content.decode(errors="replace")
+    return "", ""
 
 
-def _just(text: TextOf, folder: str) -> Iterator[Task]:
-    found = text("justfile", "Justfile", ".justfile")
-    for name in _unique(match["name"] for match in _RECIPE.finditer(found or "")):
-        if name not in ("set", "import", "mod", "export", "alias"):
-            yield Task(source="just", label=name, argv=("just", name), digest=_digest(found))
-
-
-def _make(text: TextOf, folder: str) -> Iterator[Task]:
-    found = text("GNUmakefile", "makefile", "Makefile")
-    names = (name for match in _TARGET.finditer(found or "") for name in match["names"].split())
-    for name in _unique(names):
-        yield Task(source="make", label=name, argv=("make", name), digest=_digest(found))
-
-
-def _package(text: TextOf, folder: str) -> Iterator[Task]:
-    found = text("package.json")
-    if found is None:
-        return
-    scripts = jsonc.read(found, "package.json").get("scripts")
-    if not isinstance(scripts, dict):
-        return
+def _manager(folder: str) -> str:
     locks = (manager for lock, manager in _MANAGERS if os.path.lexists(os.path.join(folder, lock)))
-    manager = next(locks, "npm")
-    for name, script in scripts.items():
+    return next(locks, "npm")
+
+
+def _just(file: TaskFile) -> Iterator[Task]:
+    for name in _unique(match["name"] for match in _RECIPE.finditer(file.text)):
+        if name not in ("set", "import", "mod", "export", "alias"):
+            yield Task(source="just", label=name, argv=("just", name), digest=_digest(file))
+
+
+def _make(file: TaskFile) -> Iterator[Task]:
+    names = (name for match in _TARGET.finditer(file.text) for name in match["names"].split())
+    for name in _unique(names):
+        yield Task(source="make", label=name, argv=("make", name), digest=_digest(file))
+
+
+def _package(file: TaskFile) -> Iterator[Task]:
+    scripts = jsonc.read(file.text, file.name).get("scripts")
+    for name, script in scripts.items() if isinstance(scripts, dict) else ():
         if isinstance(script, str):
-            yield Task(source="npm", label=name, argv=(manager, "run", name), means=script, digest=_digest(found))
+            argv = (file.manager, "run", name)
+            yield Task(source="npm", label=name, argv=argv, means=script, digest=_digest(file))
 
 
-def _python(text: TextOf, folder: str) -> Iterator[Task]:
-    found = text("pyproject.toml")
-    if found is None:
-        return
+def _python(file: TaskFile) -> Iterator[Task]:
     try:
-        project = tomllib.loads(found)
+        project = tomllib.loads(file.text)
     except tomllib.TOMLDecodeError as error:
-        raise BadArgument(f"pyproject.toml cannot be read: {error}.", "BAD_FILE") from None
+        raise BadArgument(f"{file.name} cannot be read: {error}.", "BAD_FILE") from None
     for source, path, runner in _PYTHON:
         scripts: Any = project
         for step in path:
             scripts = scripts.get(step) if isinstance(scripts, Mapping) else None
         for name, script in scripts.items() if isinstance(scripts, Mapping) else ():
             if not name.startswith("_"):
-                yield Task(
-                    source=source, label=name, argv=(*runner, name), means=_meaning(script), digest=_digest(found)
-                )
+                argv = (*runner, name)
+                yield Task(source=source, label=name, argv=argv, means=_meaning(script), digest=_digest(file))
 
 
 def _meaning(script: object) -> str:
@@ -147,9 +173,23 @@ def _meaning(script: object) -> str:
     return str(script or "")
 
 
-def _digest(text: str | None) -> str:
-    return hashlib.sha256((text or "").encode()).hexdigest()
+def _digest(file: TaskFile) -> str:
+    return hashlib.sha256(file.text.encode()).hexdigest()
 
 
 def _unique(names: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(names))
+
+
+def _vscode(file: TaskFile) -> Iterator[Task]:
+    return vscode.find(file.text, file.folder)
+
+
+# The names of each kind of file, of which the first that exists counts, and what reads it.
+_FILES: dict[tuple[str, ...], Callable[[TaskFile], Iterator[Task]]] = {
+    (vscode.FILE,): _vscode,
+    ("justfile", "Justfile", ".justfile"): _just,
+    ("GNUmakefile", "makefile", "Makefile"): _make,
+    ("package.json",): _package,
+    ("pyproject.toml",): _python,
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pilothouse.helper.client import Helper
 from pilothouse.tools.builds.changed import GetChangedFiles
 from pilothouse.tools.builds.commit import GitCommit
 from pilothouse.tools.builds.operation import TOOL
@@ -14,9 +15,11 @@ from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.types.ports import Withheld, nothing_withheld
 
 
-def build_and_version_control(terminals: Terminals, desk: Desk, withheld: Withheld = nothing_withheld) -> Consolidated:
+def build_and_version_control(
+    terminals: Terminals, desk: Desk, helper: Helper, withheld: Withheld = nothing_withheld
+) -> Consolidated:
     """Return the tool; its programs are held like the terminal's, files are changed at the desk."""
-    book = TaskBook()
+    book = TaskBook(helper)
     return Consolidated(
         TOOL,
         (Path(__file__).parent / "builds.md").read_text().strip(),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.builds import jsonc
@@ -18,12 +20,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLATFORM = "linux"
 
 
-def find(text: Callable[..., str | None], folder: str) -> Iterator[Task]:
-    """Yield the tasks; one that cannot be run here says why."""
-    found = text(FILE)
-    if found is None:
-        return
-    described = jsonc.read(found, FILE).get("tasks")
+def find(text: str, folder: str) -> Iterator[Task]:
+    """Yield the tasks of a file; one that cannot be run here says why."""
+    described = jsonc.read(text, FILE).get("tasks")
     listed = described if isinstance(described, list) else []
     known = {label_of(each): each for each in listed if isinstance(each, dict) and label_of(each)}
     for label in known:
@@ -132,3 +131,30 @@ def _text(value: object, folder: str, what: str) -> str:
         return known[match[1]]
 
     return _VARIABLE.sub(put, value)
+
+
+class Adding(msgspec.Struct, frozen=True):
+    """One more task for a file, on its way to the helper process."""
+
+    text: str
+    described: JsonObject
+
+
+class Added(msgspec.Struct, frozen=True):
+    """The text with the task in it, or why there is none."""
+
+    text: str = ""
+    problem: str = ""
+    code: str = ""
+
+
+def added(adding: Adding) -> Added:
+    """Return a file with one more task in it, comments and order kept; this is done in the helper process."""
+    label = adding.described["label"]
+    try:
+        known = jsonc.read(adding.text, FILE).get("tasks")
+        if any(isinstance(each, dict) and label_of(each) == label for each in known or ()):
+            return Added(problem=f"{FILE} has a task {label} already.", code="EXISTS")
+        return Added(jsonc.with_entry(adding.text, "tasks", adding.described, FILE))
+    except BadArgument as error:
+        return Added(problem=error.message, code=error.code)

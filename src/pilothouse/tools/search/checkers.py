@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import shutil
+import tomllib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
+from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.files.contents import read_up_to
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
@@ -33,35 +35,29 @@ _OWN_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")
 class Setup:
     """What the files at the top of a project say about it."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, helper: Helper) -> None:
         self._folder = folder
+        self._helper = helper
         with folder.scan() as entries:
             self.names = {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
-        self._pyproject: dict[str, Any] | None = None
+        self._tables: dict[str, dict[str, list[str]]] = {}
+        # A sentence for each file that cannot be read.
+        self.problems: list[str] = []
 
-    def tool(self, name: str) -> dict[str, Any] | None:
-        """Return a tool's table in `pyproject.toml`."""
-        import tomllib
-
-        if self._pyproject is None:
-            try:
-                self._pyproject = tomllib.loads(self.text("pyproject.toml"))
-            except tomllib.TOMLDecodeError:
-                self._pyproject = {}
-        tools = self._pyproject.get("tool")
-        table = tools.get(name) if isinstance(tools, dict) else None
-        return table if isinstance(table, dict) else None
-
-    def section(self, file: str, name: str) -> dict[str, str] | None:
-        """Return a section of an ini file."""
-        import configparser
-
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(self.text(file))
-        except configparser.Error:
+    def table(self, file: str, name: str) -> list[str] | None:
+        """Return the names in a tool's table of a settings file; None when it has no such table."""
+        if file not in self.names:
             return None
-        return dict(parser[name]) if parser.has_section(name) else None
+        if file not in self._tables:
+            self._tables[file] = self._read(file)
+        return self._tables[file].get(name)
+
+    def _read(self, file: str) -> dict[str, list[str]]:
+        try:
+            return self._helper.ask(tables_in, SettingsText(file, self.text(file)))
+        except Unreadable as error:
+            self.problems.append(f"{file} cannot be read: {error.why}.")
+            return {}
 
     def text(self, name: str) -> str:
         """Return the beginning of a file; nothing when it is not there."""
@@ -73,6 +69,37 @@ class Setup:
             return ""
         with os.fdopen(descriptor, "rb", buffering=0):
             return read_up_to(descriptor, limits.SETTINGS_FILE_BYTES).decode("utf-8", "replace")
+
+
+class SettingsText(msgspec.Struct, frozen=True):
+    """A settings file on its way to the helper process."""
+
+    name: str
+    text: str
+
+
+def tables_in(file: SettingsText) -> dict[str, list[str]]:
+    """Return the names in each tool's table of a TOML file, or in each section of an ini file.
+
+    This is done in the helper process.
+    """
+    if not file.name.endswith(".toml"):
+        return _sections(file.text)
+    try:
+        tools = tomllib.loads(file.text).get("tool")
+    except tomllib.TOMLDecodeError:
+        return {}
+    tables = tools if isinstance(tools, dict) else {}
+    return {name: list(table) for name, table in tables.items() if isinstance(table, dict)}
+
+
+def _sections(text: str) -> dict[str, list[str]]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return {}
+    return {name: list(parser[name]) for name in parser.sections()}
 
 
 class Checker(msgspec.Struct, frozen=True):
@@ -96,19 +123,23 @@ def _first(setup: Setup, *names: str) -> str:
 
 
 def _ruff(setup: Setup) -> str:
-    return _first(setup, "ruff.toml", ".ruff.toml") or ("pyproject.toml" if setup.tool("ruff") is not None else "")
+    return _first(setup, "ruff.toml", ".ruff.toml") or (
+        "pyproject.toml" if setup.table("pyproject.toml", "ruff") is not None else ""
+    )
 
 
 def _pyright(setup: Setup) -> str:
-    return _first(setup, "pyrightconfig.json") or ("pyproject.toml" if setup.tool("pyright") is not None else "")
+    return _first(setup, "pyrightconfig.json") or (
+        "pyproject.toml" if setup.table("pyproject.toml", "pyright") is not None else ""
+    )
 
 
 def _mypy(setup: Setup) -> str:
     if named := _first(setup, "mypy.ini", ".mypy.ini"):
         return named
-    if setup.tool("mypy") is not None:
+    if setup.table("pyproject.toml", "mypy") is not None:
         return "pyproject.toml"
-    return "setup.cfg" if setup.section("setup.cfg", "mypy") is not None else ""
+    return "setup.cfg" if setup.table("setup.cfg", "mypy") is not None else ""
 
 
 def _eslint(setup: Setup) -> str:
@@ -117,8 +148,8 @@ def _eslint(setup: Setup) -> str:
 
 
 def _mypy_arguments(setup: Setup, files: Sequence[str]) -> list[str]:
-    tables = (setup.tool("mypy"), *(setup.section(file, "mypy") for file in ("mypy.ini", ".mypy.ini", "setup.cfg")))
-    chosen = any(table and {"files", "packages", "modules"} & table.keys() for table in tables)
+    tables = (setup.table(file, "mypy") for file in ("pyproject.toml", "mypy.ini", ".mypy.ini", "setup.cfg"))
+    chosen = any(table and {"files", "packages", "modules"} & set(table) for table in tables)
     plain = ["--no-pretty", "--no-error-summary", "--show-column-numbers", "--show-error-codes", "--no-color-output"]
     return [*plain, *(files or ([] if chosen else ["."]))]
 

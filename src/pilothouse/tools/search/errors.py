@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
+from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument, optional_string, success
 from pilothouse.tools.files.desk import Desk, PathEffect
 from pilothouse.tools.files.operation import FileOperation
@@ -33,6 +34,13 @@ class _Check(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
 
 
+class _Plan(msgspec.Struct, frozen=True):
+    """What would be run, and a sentence for each settings file that cannot be read."""
+
+    checks: list[_Check]
+    problems: list[str]
+
+
 class GetErrors(FileOperation):
     """Runs the checkers that the project has set up."""
 
@@ -51,9 +59,10 @@ class GetErrors(FileOperation):
     }
     _effect: PathEffect = "reads"
 
-    def __init__(self, desk: Desk, runner: Runner, last: LastSearches) -> None:
+    def __init__(self, desk: Desk, runner: Runner, last: LastSearches, helper: Helper) -> None:
         super().__init__(desk)
         self._runner = runner
+        self._helper = helper
         self._last = last
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
@@ -81,14 +90,15 @@ class GetErrors(FileOperation):
         plain = await super().access(arguments, context)
         if isinstance(plain, ToolOutput):
             return plain
-        checks = await asyncio.to_thread(self._checks, arguments, context)
-        return msgspec.structs.replace(plain, command=self._command(checks, self.places(arguments, context)[0]))
+        plan = await asyncio.to_thread(self._plan, arguments, context)
+        return msgspec.structs.replace(plain, command=self._command(plan.checks, self.places(arguments, context)[0]))
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Run what was allowed, one after the other, and gather what it says."""
         self.desk.hold(context, await asyncio.to_thread(self.uses, arguments, context))
         folder, *files = self.places(arguments, context)
-        checks = await asyncio.to_thread(self._checks, arguments, context)
+        plan = await asyncio.to_thread(self._plan, arguments, context)
+        checks = plan.checks
         if context.access is None or context.access.command != self._command(checks, folder):
             raise PathRefused("The project's checkers are not what the call was allowed to run; ask again.", "CONFLICT")
         hits: list[Hit] = []
@@ -101,7 +111,7 @@ class GetErrors(FileOperation):
             notes += [note] if note else []
         if notes and not hits and len(notes) == len(checks):
             raise BadArgument(" ".join(notes), "CHECK_FAILED")
-        return self._told(hits, checks, notes, context)
+        return self._told(hits, checks, [*plan.problems, *notes], context)
 
     def _told(self, hits: list[Hit], checks: list[_Check], notes: list[str], context: CallContext) -> ToolOutput:
         names = ", ".join(check.checker.name for check in checks)
@@ -113,11 +123,11 @@ class GetErrors(FileOperation):
         text, data = page_of(found, 1)
         return success(text if hits or notes else f"No problems: {names} found nothing.", data)
 
-    def _checks(self, arguments: JsonObject, context: CallContext) -> list[_Check]:
+    def _plan(self, arguments: JsonObject, context: CallContext) -> _Plan:
         """Return what would be run; say why when that is nothing."""
         folder, *files = self.places(arguments, context)
         with open_root(folder) as root, root.descend(folder.parts) as opened:
-            return _planned(Setup(opened), folder, files)
+            return _planned(Setup(opened, self._helper), folder, files)
 
     def _command(self, checks: Sequence[_Check], folder: Place) -> CommandUse:
         held = self._runner.kind()
@@ -129,12 +139,12 @@ class GetErrors(FileOperation):
         )
 
 
-def _planned(setup: Setup, folder: Place, files: Sequence[Place]) -> list[_Check]:
+def _planned(setup: Setup, folder: Place, files: Sequence[Place]) -> _Plan:
     fitting = [(each, named) for each in CHECKERS if (named := each.set_up(setup)) and _is_about(each, files)]
     if not fitting:
         known = ", ".join(checker.name for checker in CHECKERS)
         what = "for these files" if files else f"in {folder.name}" if folder.parts else "here"
-        raise BadArgument(f"No checker is set up {what}; known are {known}.", "NO_CHECKER")
+        raise BadArgument(" ".join((f"No checker is set up {what}; known are {known}.", *setup.problems)), "NO_CHECKER")
     checks, absent = [], []
     for checker, named in fitting:
         program = find_program(folder.path, checker.program)
@@ -145,7 +155,7 @@ def _planned(setup: Setup, folder: Place, files: Sequence[Place]) -> list[_Check
         checks.append(_Check(checker, (program, *checker.arguments(setup, wanted))))
     if not checks:
         raise BadArgument(f"Not installed in the project or on this machine: {', '.join(absent)}.", "NO_CHECKER")
-    return checks
+    return _Plan(checks, list(dict.fromkeys(setup.problems)))
 
 
 def _file_paths(arguments: JsonObject) -> list[str]:

@@ -13,8 +13,7 @@ import msgspec
 
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
-from pilothouse.tools.search.grammar_process import Source
-from pilothouse.tools.search.grammars import Grammars
+from pilothouse.tools.search.grammars import Grammars, Source
 from pilothouse.tools.search.ignoring import ALWAYS_SKIPPED, IGNORE_FILES, Rules
 from pilothouse.tools.search.index_file import Entry, IndexFile, Kept, Known
 from pilothouse.tools.search.reading import Reader

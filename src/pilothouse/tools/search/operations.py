@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument, optional_int, success
 from pilothouse.tools.consolidated import Operation
 from pilothouse.tools.files.desk import PathEffect
@@ -73,7 +74,7 @@ class GetSearchResults(FileOperation):
         return await search.found(arguments, msgspec.structs.replace(context, access=access))
 
 
-def search_operations(searching: Searching, runner: Runner) -> tuple[Operation, ...]:
+def search_operations(searching: Searching, runner: Runner, helper: Helper) -> tuple[Operation, ...]:
     """Return the operations in their order."""
     searches: tuple[SearchOperation, ...] = (
         FileSearch(searching),
@@ -82,5 +83,5 @@ def search_operations(searching: Searching, runner: Runner) -> tuple[Operation, 
         ListUsages(searching),
         SearchIndex(searching),
     )
-    errors = GetErrors(searching.desk, runner, searching.last)
+    errors = GetErrors(searching.desk, runner, searching.last, helper)
     return (errors, GetSearchResults(searching, searches), *searches)

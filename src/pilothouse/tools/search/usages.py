@@ -10,8 +10,7 @@ import msgspec
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.found import Found, Hit, cut
-from pilothouse.tools.search.grammar_process import Source
-from pilothouse.tools.search.grammars import Grammars
+from pilothouse.tools.search.grammars import Grammars, Source
 from pilothouse.tools.search.queries import Definition
 from pilothouse.tools.search.reading import Reader
 from pilothouse.tools.search.symbols import language_of, places_of

@@ -84,6 +84,14 @@ COMMIT_FILES = 500
 # Files of a commit that are shown before it is made; the rest is counted.
 COMMIT_SHOWN = 50
 COMMIT_MESSAGE_CHARS = 20_000
+# A project's file is read in milliseconds; one that needs this much of a processor was made to take long.
+HELPER_TIME = 1.0
+# So many times as long is waited by the clock: other programs may have the processor.
+HELPER_PATIENCE = 10
+# What reading wants of memory, with its Python; more went astray.
+HELPER_MEMORY = 1024**3
+# What comes back is lists of names and commands; taking in more would hold up the others.
+HELPER_ANSWER_BYTES = 4 * 1024 * 1024
 # Files that describe tasks are small; a larger one is something else.
 TASK_FILE_BYTES = 1024 * 1024
 # Tasks that are named when one is not found.

@@ -145,7 +145,9 @@ GUIDE_INSTRUCTIONS_CHARS = 1_500
 GUIDE_CHARS = 12_000
 # Another program's settings file, and the servers in it: each is looked at, shown and kept.
 IMPORT_BYTES = 1024 * 1024
-IMPORT_SERVERS = 500
+IMPORT_SERVERS = 200
+# All lists, objects, texts and numbers of those servers; a server has a dozen or two.
+IMPORT_PIECES = 10_000
 # A file of variables that such an entry names.
 ENV_FILE_BYTES = 64 * 1024
 # A person waits for a server's test at most this long.
