@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+import sqlalchemy as sa
 
 from pilothouse.server.guard import HALF
 from pilothouse.server.routes import ROUTES
@@ -23,7 +25,9 @@ from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.wiring import open_host
 from tests.server.running import BEARER, PATIENCE, TOKEN, Reach, reach
 from tests.server.samples import request_for
+from tests.support.waiting import eventually
 
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x % 7 FROM n) SELECT count(*) FROM n"
 SCRIPT = {"turns": [[{"text": "Hello from the script, in several pieces.", "pieces": 6, "every": 0.01}]]}
 
 
@@ -211,3 +215,24 @@ async def test_a_reader_that_stopped_reading_holds_a_bounded_part_of_the_feed(
         async with aclosing(feed), asyncio.timeout(PATIENCE):
             with pytest.raises(Lagged):
                 await overrun()
+
+
+async def test_a_search_stops_with_the_client_that_asked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[int] = []
+
+    def endless(connection: sa.Connection, *_: object) -> None:
+        try:
+            connection.execute(sa.text(ENDLESS))
+        finally:
+            stopped.append(1)
+
+    async with core(tmp_path) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr("pilothouse.store.search.find", endless)
+            with pytest.raises(httpx2.TimeoutException):
+                await server.http.get("/api/search", params={"q": "w"}, headers=BEARER, timeout=0.3)
+            await eventually(lambda: asyncio.sleep(0, bool(stopped)), "the search stops", limits.SEARCH_SECONDS / 2)
+        answer = await server.http.get("/api/search", params={"q": "word"}, headers=BEARER)
+        assert answer.json() == {"query": "word", "hits": []}

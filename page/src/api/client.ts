@@ -101,7 +101,8 @@ export const api = {
     take(client.GET("/api/conversations/{id}/items", { params: { path: { id }, query: { before, limit } } })),
   send: (id: string, message: NewMessage) =>
     take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
-  search: (q: string) => take(client.GET("/api/search", { params: { query: { q } } })),
+  search: (q: string, signal: AbortSignal) =>
+    take(client.GET("/api/search", { params: { query: { q } }, signal })),
 
   cancelRun: (id: string) => take(client.POST("/api/runs/{id}/cancel", at(id))),
   resumeRun: (id: string) => take(client.POST("/api/runs/{id}/resume", at(id))),

@@ -77,14 +77,14 @@ function useSearch(query: string): Found {
   const [found, setFound] = useState<Found>(null);
   const [settled] = useDebouncedValue(query, 150);
   useEffect(() => {
-    let isCurrent = true;
-    api.search(settled).then(
-      (result) => isCurrent && setFound({ query: settled, hits: result.hits }),
-      (error: unknown) => isCurrent && setFound({ query: settled, problem: errorText(error) }),
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    api.search(settled, signal).then(
+      (result) => signal.aborted || setFound({ query: settled, hits: result.hits }),
+      (error: unknown) => signal.aborted || setFound({ query: settled, problem: errorText(error) }),
     );
-    return () => {
-      isCurrent = false;
-    };
+    // Who types on waits for another search; the server need not finish this one.
+    return () => leaving.abort();
   }, [settled]);
   return found;
 }

@@ -287,6 +287,7 @@ _SERVER: tuple[AnyRoute, ...] = (
         handler=search,
         query=SearchQuery,
         reply=SearchResult,
+        stops_with_client=True,
         summary="Find titles and messages by their words.",
     ),
     Route(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ Kind = Literal["json", "empty", "file", "events", "socket"]
 BodyT = TypeVar("BodyT")
 QueryT = TypeVar("QueryT")
 ReplyT = TypeVar("ReplyT")
+T = TypeVar("T")
 
 
 class NoQuery(msgspec.Struct, frozen=True):
@@ -82,6 +84,8 @@ class Route(Generic[BodyT, QueryT, ReplyT]):
     # A public route answers without a token.
     public: bool = False
     body_limit: int = limits.BODY_BYTES
+    # Its work is worth nothing to anyone once its client has gone.
+    stops_with_client: bool = False
 
     @property
     def name(self) -> str:
@@ -142,12 +146,33 @@ async def make_call(route: AnyRoute, request: Request) -> Call[Any, Any]:
     )
 
 
+async def _gone(request: Request) -> None:
+    # What comes before is the body, which such a route does not have.
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _while_connected(request: Request, work: Awaitable[T]) -> T:
+    """Return what work gives; cancel it when the client goes, to whom nothing can be answered any more."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise PilothouseError("cancelled", "The client has gone.")
+        return await working
+    finally:
+        for each in (working, leaving):
+            each.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
 def endpoint(route: AnyRoute) -> Callable[[Request], Awaitable[Response]]:
     """Return what Starlette calls for a JSON route: decode, ask the core, encode; a failure is a Problem."""
 
     async def answer(request: Request) -> Response:
         try:
-            result: object = await route.handler(await make_call(route, request))
+            work = route.handler(await make_call(route, request))
+            result: object = await (_while_connected(request, work) if route.stops_with_client else work)
         except PilothouseError as error:
             return problem_response(error)
         except Exception as error:

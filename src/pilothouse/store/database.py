@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import event as sa_event
 
 from pilothouse.store.faults import DATABASE_ERRORS, first_line, translate
+from pilothouse.store.slow_reads import THREADS, SlowReads
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -37,11 +38,11 @@ def sqlite_url(folder: Path) -> str:
 def make_engine(url: str) -> sa.Engine:
     """Return an engine with the settings both databases need to be fast and safe."""
     if url.startswith("sqlite"):
-        engine = sa.create_engine(url, pool_size=READERS + 2, connect_args={"check_same_thread": False})
+        engine = sa.create_engine(url, pool_size=READERS + THREADS + 2, connect_args={"check_same_thread": False})
         sa_event.listen(engine, "connect", _sqlite_pragmas)
         sa_event.listen(engine, "begin", _sqlite_begin)
         return engine
-    return sa.create_engine(_psycopg_url(url), pool_size=READERS + 2, pool_pre_ping=True)
+    return sa.create_engine(_psycopg_url(url), pool_size=READERS + THREADS + 2, pool_pre_ping=True)
 
 
 def _psycopg_url(url: str) -> sa.URL:
@@ -82,6 +83,7 @@ class Database:
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+        self.slow = SlowReads(self.read_now)
         # The writer thread's connection to SQLite.
         self._kept: sa.Connection | None = None
 
@@ -152,5 +154,6 @@ class Database:
         """End the threads and connections; work already given to them finishes first."""
         self._writer.shutdown(wait=True)
         self._readers.shutdown(wait=True)
+        self.slow.close()
         self._drop_kept()
         self.engine.dispose()

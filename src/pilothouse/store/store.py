@@ -101,7 +101,11 @@ class Store(AuthorityStore):
 
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages, calls and titles."""
-        return await self._database.read(lambda c: search.find(c, owner, query, limit))
+        return await self._database.slow.run(
+            lambda c: search.find(c, owner, query, limit),
+            limits.SEARCH_SECONDS,
+            "This search takes too long. Type more letters, or a rarer word.",
+        )
 
     async def catch_up(self) -> bool:
         """Make a part of what is not findable yet findable; tell whether there may be more."""

@@ -69,6 +69,10 @@ CATCH_UP_PAUSE = 0.05
 # Conversations that the page lists before the person scrolls.
 LIST_PAGE = 60
 SEARCH_CHARS = 500
+# Nobody waits longer for a search; a rarer word is found at once.
+SEARCH_SECONDS = 10.0
+# How long a database may take to hear that nobody waits.
+STOP_READING = 5.0
 # The most that one request for a page of a list gets.
 PAGE_ITEMS = 500
 
