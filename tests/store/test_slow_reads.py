@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from pilothouse.store.database import Database, sqlite_url
 from pilothouse.store.slow_reads import THREADS
 from pilothouse.types.errors import PilothouseError
-from tests.support.waiting import AT_ONCE
+from tests.support.waiting import AT_ONCE, eventually
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x % 7 FROM n) SELECT count(*) FROM n"
 
@@ -41,8 +41,14 @@ async def test_a_read_that_takes_too_long_is_stopped_and_told(database: Database
 
 
 async def test_a_read_that_nobody_waits_for_is_stopped(database: Database) -> None:
-    reads = [asyncio.ensure_future(database.slow.run(endless, 600, "Too much.")) for _ in range(3 * THREADS)]
-    await asyncio.sleep(0.05)
+    begun: list[int] = []
+
+    def look(connection: sa.Connection) -> object:
+        begun.append(1)
+        return endless(connection)
+
+    reads = [asyncio.ensure_future(database.slow.run(look, 600, "Too much.")) for _ in range(3 * THREADS)]
+    await eventually(lambda: asyncio.sleep(0, len(begun) == THREADS), "as many have begun as may")
     for read in reads:
         read.cancel()
     await asyncio.wait(reads)
