@@ -18,7 +18,7 @@ from tests.behaviour.test_prefix import check_extends
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
-from tests.support.waiting import until
+from tests.support.waiting import eventually
 from tests.support.wire_writers import Call, Say, Text
 
 SECRET = "sk-canary/call+5be1f09c62=="
@@ -158,7 +158,7 @@ async def test_a_secret_that_was_kept_in_another_life_of_the_program_is_known_fr
         async def learned() -> bool:
             return SECRET not in chat.host.redactor.redact(SECRET)
 
-        await until(learned, "the secret is known")
+        await eventually(learned, "the secret is known")
         await chat.say()
         assert (await the_question(chat)).data["callItemId"]
         [call] = await chat.items("tool_call")

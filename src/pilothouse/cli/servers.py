@@ -67,6 +67,8 @@ async def add(target: Sequence[str] | None, form: ServerForm) -> int:
     async with connect_host() as api:
         made = await api.add_server(LOCAL_OWNER, body)
         output().line(made.slug)
+        if kept := [slot for slot in made.secret_slots if slot not in (form.secret or ())]:
+            messages().line(one_line(f"Kept as a secret: {', '.join(kept)}. Your shell may remember what you typed."))
         for warning in made.warnings:
             messages().line(one_line(warning), "yellow")
         return await _try(api, await agreed(api, made))

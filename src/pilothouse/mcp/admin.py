@@ -389,6 +389,11 @@ def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
 
 
+def _kept_note(draft: Draft) -> str:
+    """Return which keys of a file stood in it as plain text."""
+    return f"Kept as a secret, no longer readable in its settings: {', '.join(draft.recognised)}."
+
+
 def _weighed(found: importing.Found, there: set[str]) -> tuple[ImportedServer, Draft | None]:
     """Return what becomes of a server of another program's file, and what to keep of it."""
     if found.body is None:
@@ -402,7 +407,8 @@ def _weighed(found: importing.Found, there: set[str]) -> tuple[ImportedServer, D
         reason = "A server of this name is in the list."
         return ImportedServer(name=found.name, outcome="known", reason=reason), None
     reason = "" if draft.entry.enabled else "It is switched off until you switch it on."
+    notes = (*found.notes, _kept_note(draft)) if draft.recognised else found.notes
     outcome = ImportedServer(
-        name=found.name, outcome="added", reason=reason, id=draft.entry.id, notes=found.notes, was_off=found.was_off
+        name=found.name, outcome="added", reason=reason, id=draft.entry.id, notes=notes, was_off=found.was_off
     )
     return outcome, draft

@@ -27,6 +27,7 @@ from pilothouse.mcp.programs import (
     script_of,
     whole_path,
 )
+from pilothouse.mcp.recognising import Recognising
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.ports import Secrets
@@ -185,9 +186,10 @@ class Consents:
 
 
 def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
-    """Return what the person is asked to agree to, in full and with nothing hidden."""
+    """Return what the person is asked to agree to, in full and with nothing hidden but keys."""
+    fingerprint, now, before = now.fingerprint(), _readable(now), _readable(before) if before else None
     return Consent(
-        fingerprint=now.fingerprint(),
+        fingerprint=fingerprint,
         argv=tuple(visible(word) for word in now.argv),
         program=visible(now.files[0].path),
         program_owner=now.files[0].owner,
@@ -197,6 +199,13 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
         warnings=tuple(_warnings(entry, now)),
         changes=tuple(_changes(before, now)) if before else (),
     )
+
+
+def _readable(agreed: Agreed) -> Agreed:
+    """Return it with slots for the keys that someone wrote into the file."""
+    look = Recognising()
+    argv, environment = (agreed.argv[0], *look.words(agreed.argv[1:])), look.lines(agreed.environment)
+    return msgspec.structs.replace(agreed, argv=argv, environment=environment) if look.found else agreed
 
 
 def visible(text: str) -> str:

@@ -22,6 +22,7 @@ from pilothouse.mcp.entries import (
     slot_name,
     slots_of,
 )
+from pilothouse.mcp.recognising import Recognising, keys_in, readable
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.servers import AuthType, ManualSource, Package, ServerEntry, ServerInput, ServerSettings, Source
 
@@ -38,6 +39,8 @@ class Draft(msgspec.Struct, frozen=True):
     entry: ServerEntry
     secrets: dict[str, str]
     dropped: tuple[str, ...] = ()
+    # The slots of what was given as plain text and is kept as a secret.
+    recognised: tuple[str, ...] = ()
 
 
 def drafted(body: ServerInput, server_id: str, before: ServerEntry | None = None) -> Draft:
@@ -49,12 +52,14 @@ def drafted(body: ServerInput, server_id: str, before: ServerEntry | None = None
 
 
 def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Draft:
-    package, args, source = _target(body)
+    target = _target(body)
+    body, target, found = _without_keys(body, *target)
+    package, args, source = target
     env, put_env = _values(server_id, "env", body.env, body.plain_env, before.config.env if before else {})
     headers, put_headers = _values(
         server_id, "header", _with_token(body), body.plain_headers, before.config.headers if before else {}
     )
-    kept = before.config if before else ServerSettings()
+    kept, seen = before.config if before else ServerSettings(), readable(before) if before else None
     config = msgspec.structs.replace(
         kept,
         args=args,
@@ -81,16 +86,35 @@ def _draft(body: ServerInput, server_id: str, before: ServerEntry | None) -> Dra
         id=server_id,
         name=body.name.strip() or derived_name(package, args),
         enabled=body.enabled,
-        source=before.source if before and before.package == package else source,
+        source=seen.source if seen and seen.package == package else source,
         package=package,
         transport="http" if package.type == "http" else "stdio",
         auth_type=_auth_type(before, env, headers),
         keyfile_path=before.keyfile_path if before else None,
         config=config,
     )
-    secrets = {**put_env, **put_headers, **_slots(body, entry)}
+    slots = {slot_name(entry.id, slot): value for slot, value in found.items()}
+    secrets = {**put_env, **put_headers, **_moved(before, entry), **_slots(body, entry), **slots}
     gone = set(secret_refs(before).values()) - set(secret_refs(entry).values()) if before else set()
-    return Draft(checked(entry), secrets, tuple(sorted(gone)))
+    return Draft(checked(entry), secrets, tuple(sorted(gone)), tuple(found))
+
+
+def _without_keys(
+    body: ServerInput, package: Package, args: tuple[str, ...], source: Source
+) -> tuple[ServerInput, tuple[Package, tuple[str, ...], Source], dict[str, str]]:
+    """Return what a form asks for with slots for the keys that stand in its texts, and these."""
+    plain = (*args, package.identifier, *body.plain_env.values(), *body.plain_headers.values())
+    look = Recognising(slot for text in plain for slot in SLOT.findall(text))
+    env, headers = look.values(body.plain_env), look.values(body.plain_headers)
+    words = look.words(args)
+    if package.type == "http":
+        package = msgspec.structs.replace(package, identifier=look.address(package.identifier))
+    if look.found and isinstance(source, ManualSource):
+        # How it was typed has the keys in it.
+        line = shown_url(package.identifier) if package.type == "http" else shlex.join((package.identifier, *words))
+        source = msgspec.structs.replace(source, url=line)
+    kept = msgspec.structs.replace(body, plain_env=env, plain_headers=headers)
+    return kept, (package, words, source), look.found
 
 
 def _target(body: ServerInput) -> tuple[Package, tuple[str, ...], Source]:
@@ -168,6 +192,12 @@ def _values(
             put[reference] = value
         values[name] = kept if value is None and kept is not None else f"{SECRET}{reference}"
     return values, put
+
+
+def _moved(before: ServerEntry | None, entry: ServerEntry) -> dict[str, str]:
+    """Return the keys that stood in the file in plain text, were shown as slots, and come back as these."""
+    keys = keys_in(before) if before else {}
+    return {slot_name(entry.id, slot): keys[slot] for slot in slots_of(entry) if slot in keys}
 
 
 def _slots(body: ServerInput, entry: ServerEntry) -> dict[str, str]:

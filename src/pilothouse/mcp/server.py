@@ -18,6 +18,7 @@ from pilothouse.mcp.connection import Connection
 from pilothouse.mcp.entries import address_of, connecting
 from pilothouse.mcp.history import History
 from pilothouse.mcp.logbook import Logbook
+from pilothouse.mcp.recognising import readable
 from pilothouse.mcp.rooms import Rooms
 from pilothouse.mcp.roots import roots_of
 from pilothouse.mcp.server_requests import NOTE
@@ -138,7 +139,7 @@ class Server:
     @property
     def address(self) -> str:
         """Return the command line or the URL, without secrets."""
-        return self.around.redact(address_of(self.entry))
+        return self.around.redact(address_of(readable(self.entry)))
 
     def names(self) -> Set[str]:
         """Return every name that its tools go by."""

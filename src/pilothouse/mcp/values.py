@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from pilothouse.mcp.entries import AUTHORIZATION, SECRET, SLOT, secret_origin, slot_name, slots_of
+from pilothouse.mcp.recognising import keys_in
 from pilothouse.mcp.troubles import Hopeless, ValueOption, missing_value, moved_value
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
@@ -63,6 +64,8 @@ def values_of(entry: ServerEntry, secrets: Secrets, learn: Callable[[str], None]
             # It may stand in the file in plain text, unknown to the store of secrets.
             learn(value)
             learn(value.partition(" ")[2])
+    for value in keys_in(entry).values():
+        learn(value)
     return Values(env, headers, slots)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from pilothouse.mcp.entries import AUTHORIZATION, SECRET, SLOT, BadEntry, address_of, slots_of
 from pilothouse.mcp.names import slug
+from pilothouse.mcp.recognising import readable
 from pilothouse.mcp.server import Server
 from pilothouse.mcp.server_requests import NOTE
 from pilothouse.types.lookalikes import mixes_scripts, plain_host
@@ -25,8 +26,8 @@ _LABELS = {
 
 def view(server: Server) -> ServerView:
     """Return a server as lists show it."""
-    entry, kept, state = server.entry, server.around.catalogue.kept(server.entry), server.state
-    tools = server.around.catalogue.counts(entry)
+    entry, kept, state = readable(server.entry), server.around.catalogue.kept(server.entry), server.state
+    tools = server.around.catalogue.counts(server.entry)
     connections = list(server.connections.values())
     newest = max(connections, key=lambda each: (each.up, each.connected_at or 0.0), default=None)
     message = server.around.redact(server.error.message) if server.error is not None else ""

@@ -4,6 +4,7 @@
 
     --tools FILE        the tools as JSON; read anew at every tools/list
     --record FILE       append every message that arrives, one line each
+    --access-token TEXT as the servers of others take one; it is for nothing
     --start MODE        silent: answers nothing; exit: ends with --code; rubbish: prints what is no protocol;
                         probe-exit: ends when it meets a method it does not know
     --code N            the exit code
@@ -275,7 +276,7 @@ def begin(options: argparse.Namespace) -> None:
 
 def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser()
-    for name in ("tools", "record", "start", "say", "version", "era", "pushes", "refuses", "ignores"):
+    for name in ("tools", "record", "access-token", "start", "say", "version", "era", "pushes", "refuses", "ignores"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0)

@@ -1,0 +1,216 @@
+"""Keys in what a person or a file gives as plain text: found by their names and shapes, and kept as secrets.
+
+A text with a key in it stays as it is, with a slot in the key's place. What is found must be worth a slot: a path, an
+id, the name of a model or a number beside a word like “key” is none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from pilothouse.mcp.entries import SECRET, SLOT, address_of, slots_of
+from pilothouse.types.servers import ManualSource, ServerEntry
+
+Strength = Literal["", "weak", "strong"]
+# How a value says by itself that it is a key: what it begins with, and what may follow.
+_SHAPES = re.compile(
+    r"(?<![\w-])(?:"
+    r"(?:sk|rk|tvly|pplx|xai|nvapi|glpat|pypi|xapp|xox[abeoprs])-[\w-]{16,512}"
+    r"|(?:sk|rk|whsec|sbp|hf|npm|gsk|ntn|r8|figd|shpat|dop_v1|lin_api|gh[opsur]|github_pat|glsa|secret)_[\w-]{16,512}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![\w-])|AIza[\w-]{30,64}|ATATT3[\w-]{32,512}|ya29\.[\w-]{20,512}"
+    r"|SG\.[\w-]{16,64}\.[\w-]{16,128}|eyJ[\w-]{8,4096}\.[\w-]{8,16384}(?:\.[\w-]{0,4096})?"
+    r")"
+)
+_PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{16,16384}-----END [A-Z ]{0,40}PRIVATE KEY-----")
+# A password in an address: scheme://user:password@host.
+_PASSWORD = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,31}://[^\s/?#:@\"']{0,256}:([^\s/?#\"']{1,1024})@")
+# A value in the query of an address, or in a list of settings.
+_QUERY = re.compile(r"[?&;]([\w.-]{1,64})=([^&;#\s\"']{1,4096})")
+_QUOTED = re.compile(r"[\"']([\w-]{1,64})[\"']\s{0,8}:\s{0,8}[\"']([^\"'\\]{1,4096})[\"']")
+_SCHEMES = r"(?:(?:Bearer|Basic|Token|ApiKey|Api-Key|Key)\s+)?"
+_HEADER = re.compile(rf"([A-Za-z][A-Za-z0-9-]{{0,63}}):\s*{_SCHEMES}(\S+)", re.IGNORECASE)
+_VALUE = re.compile(rf"{_SCHEMES}(\S+)", re.IGNORECASE)
+_ASSIGNED = re.compile(r"-{0,2}([A-Za-z_][\w.-]{0,127})=(\S+)", re.DOTALL)
+_OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,127})")
+# A piece of a path that only its owner can know.
+_CAPABILITY = re.compile(r"(?<=/)[A-Za-z0-9_%=+~-]{32,2048}(?=[/?#]|$)")
+
+_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+# A name is told by its last word: a token-limit, a key-file and max-tokens are none.
+_ENDINGS = ("password", "passwd", "passphrase", "passcode", "apikey", "secret", "token")
+_STRONG = frozenset({"pat", "pwd", "bearer", "authorization"})
+_WEAK = frozenset({"key", "auth", "credential", "credentials", "dsn", "session", "cookie", "jwt", "pass", "code"})
+# What makes a key one that opens something.
+_OF_KEYS = frozenset({"api", "access", "secret", "private", "auth", "service", "master", "signing", "subscription"})
+_FILLERS = frozenset(
+    {"true", "false", "none", "null", "auto", "default", "env", "stdin", "prompt", "ask", "basic", "bearer", "oauth"}
+    | {"required", "optional", "disabled", "enabled", "file", "keyring", "keychain"}
+)
+_UUID = re.compile(r"(?i)\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?")
+_PATH = re.compile(
+    r"(~|\.{1,2})?/.*|[A-Za-z]:[\\/].*|[\w./-]+\.(js|mjs|cjs|ts|py|json|ya?ml|toml|pem|key|crt|txt|env|cfg|sh)"
+)
+_PLACEHOLDER = re.compile(r"\$|%\w+%|\{\w|<.*>")
+# A value is guessed at from these on.
+_LONG, _LEAST, _ENTROPY = 20, 4, 3.2
+
+
+def strength(name: str) -> Strength:
+    """Return how surely a variable, option, header or field of this name holds a secret."""
+    words = [word.lower() for word in _SEAM.split(name) if word]
+    if not words:
+        return ""
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last.endswith(_ENDINGS) or last in _STRONG or (last == "key" and before in _OF_KEYS):
+        return "strong"
+    return "weak" if last in _WEAK else ""
+
+
+class Recognising:
+    """Takes the keys out of the texts of one server, and gives each a slot."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        # The slots that stand in the texts already: they mean something else.
+        self._taken = set(taken)
+        self.found: dict[str, str] = {}
+
+    def words(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return the arguments of a command with slots for the keys in them."""
+        kept: list[str] = []
+        for word in words:
+            option = _OPTION.fullmatch(kept[-1]) if kept else None
+            named = option[1] if option else ""
+            kept.append(self._slot(named, word) if _is_key(named, word) else self._word(word))
+        return tuple(kept)
+
+    def values(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Return plain variables or headers with slots for the keys in them."""
+        return {name: self._named(name, value) for name, value in values.items()}
+
+    def lines(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """Return variables that are written as `NAME=value`, or as their names alone, with slots for the keys."""
+        parts = [line.partition("=") for line in lines]
+        return tuple(f"{name}{sign}{self._named(name, value) if sign else ''}" for name, sign, value in parts)
+
+    def address(self, url: str) -> str:
+        """Return an address with slots for its password, for keys in its query, and for what only its owner knows."""
+        url = self._text(url)
+        scheme, _, rest = url.partition("://")
+        path, sign, query = rest.partition("?")
+        path = _CAPABILITY.sub(lambda hit: self._slot("path", hit[0]) if _opens(hit[0]) else hit[0], path)
+        return f"{scheme}://{path}{sign}{query}"
+
+    def _named(self, name: str, value: str) -> str:
+        hit = _VALUE.fullmatch(value)
+        if hit and _is_key(name, hit[1]):
+            return value[: hit.start(1)] + self._slot(name, hit[1])
+        return self._text(value, name)
+
+    def _word(self, word: str) -> str:
+        """Return an argument: a value behind its name, a header, or a text with keys in it."""
+        for form in (_ASSIGNED, _HEADER):
+            hit = form.fullmatch(word)
+            if hit and _is_key(hit[1], hit[2]):
+                return word[: hit.start(2)] + self._slot(hit[1], hit[2])
+        return self._text(word)
+
+    def _text(self, text: str, name: str = "") -> str:
+        text = self._within(_PASSWORD, text, name or "password")
+        for form in (_QUERY, _QUOTED):
+            text = form.sub(self._field, text)
+        text = _PRIVATE.sub(lambda hit: self._slot(name or "private-key", hit[0]), text)
+        return _SHAPES.sub(lambda hit: self._slot(name or "key", hit[0]) if _is_made(hit[0]) else hit[0], text)
+
+    def _within(self, form: re.Pattern[str], text: str, name: str) -> str:
+        def one(hit: re.Match[str]) -> str:
+            start, end = hit.start(1) - hit.start(), hit.end(1) - hit.start()
+            return hit[0] if _is_open(hit[1]) else hit[0][:start] + self._slot(name, hit[1]) + hit[0][end:]
+
+        return form.sub(one, text)
+
+    def _field(self, hit: re.Match[str]) -> str:
+        if not _is_key(hit[1], hit[2]):
+            return hit[0]
+        start, end = hit.start(2) - hit.start(), hit.end(2) - hit.start()
+        return hit[0][:start] + self._slot(hit[1], hit[2]) + hit[0][end:]
+
+    def _slot(self, name: str, value: str) -> str:
+        named = re.sub(r"[^\w.-]", "-", name) or "key"
+        chosen, number = named, 1
+        while chosen in self._taken or self.found.get(chosen, value) != value:
+            number += 1
+            chosen = f"{named}-{number}"
+        self.found[chosen] = value
+        return f"${{secret:{chosen}}}"
+
+
+def readable(entry: ServerEntry) -> ServerEntry:
+    """Return an entry that a person wrote into the file as people see it: with slots for the keys in it."""
+    return _looked_at(entry, Recognising(slots_of(entry)))
+
+
+def keys_in(entry: ServerEntry) -> dict[str, str]:
+    """Return the keys that stand in an entry in plain text, by the slots that they would have."""
+    look = Recognising(slots_of(entry))
+    _looked_at(entry, look)
+    return look.found
+
+
+def _looked_at(entry: ServerEntry, look: Recognising) -> ServerEntry:
+    config = entry.config
+    env = look.values({name: value for name, value in config.env.items() if not value.startswith(SECRET)})
+    headers = look.values({name: value for name, value in config.headers.items() if not value.startswith(SECRET)})
+    args, url = look.words(config.args), look.address(config.url) if config.url else ""
+    if not look.found:
+        return entry
+    changed = {"env": {**config.env, **env}, "headers": {**config.headers, **headers}, "args": args, "url": url}
+    package = msgspec.structs.replace(entry.package, identifier=url) if entry.package.type == "http" else entry.package
+    made = msgspec.structs.replace(entry, config=msgspec.structs.replace(config, **changed), package=package)
+    if not isinstance(made.source, ManualSource):
+        return made
+    return msgspec.structs.replace(made, source=msgspec.structs.replace(made.source, url=address_of(made)))
+
+
+def _is_key(name: str, value: str) -> bool:
+    """Return whether the value that stands beside a name is a key."""
+    how = strength(name)
+    if not how or value.startswith("-") or _is_open(value) or _PATH.fullmatch(value):
+        return False
+    if how == "strong":
+        # An address may have a key in it, and is looked at as a text.
+        return len(value) >= _LEAST and value.lower() not in _FILLERS and "://" not in value and not _is_count(value)
+    return _SHAPES.fullmatch(value) is not None or (_is_random(value) and "://" not in value)
+
+
+def _is_open(value: str) -> bool:
+    """Return whether something else stands in a value's place: a slot of ours, a variable, a blank to fill in."""
+    return SLOT.search(value) is not None or _PLACEHOLDER.match(value) is not None
+
+
+def _is_count(value: str) -> bool:
+    return value.isdigit() and len(value) < 7
+
+
+def _is_made(value: str, length: int = 10) -> bool:
+    """Return whether a machine made a part of the value: words between dashes are short, and have no digits."""
+    return any(len(run) >= length and re.search(r"\d", run) for run in re.findall(r"[A-Za-z0-9]+", value))
+
+
+def _opens(piece: str) -> bool:
+    """Return whether a piece of a path is known to its owner only: an id has letters of one size."""
+    return _is_made(piece, 16) and _is_random(piece) and piece.lower() != piece != piece.upper()
+
+
+def _is_random(value: str) -> bool:
+    """Return whether a value is long and as irregular as a key; an id is not one."""
+    if len(value) < _LONG or _UUID.fullmatch(value) or not _is_made(value) or value.isdigit():
+        return False
+    counts = Counter(value)
+    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
+    return entropy >= _ENTROPY
