@@ -69,7 +69,7 @@ HONEST = [
     "npx -y srv --auth none --auth oauth --token auto",
     "npx -y srv --session 123e4567-e89b-12d3-a456-426614174000 --key 123e4567-e89b-12d3-a456-426614174000",
     "npx -y srv --model gpt-4o-mini-2024-07-18 --model claude-3-5-sonnet-20241022 --tokenizer cl100k_base",
-    "npx -y @modelcontextprotocol/server-filesystem@2025.8.21 /home/me/projects/sk-learn-notes-2024",
+    "npx -y @modelcontextprotocol/server-filesystem@2025.8.21 /srv/projects/sk-learn-notes-2024",
     "uvx --from git+https://github.com/me/srv@0123456789abcdef0123456789abcdef01234567 srv",
     "docker run -i --rm mcp/srv@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
     "uvx srv postgresql://localhost:5432/app --dsn postgresql://db/app",
