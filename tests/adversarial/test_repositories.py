@@ -178,3 +178,109 @@ async def test_a_missing_object_is_not_fetched_from_anywhere(home: Path, tmp_pat
     async with building(home, work, "none") as builds:
         await builds.call("get_changed_files", include_diff=True)
     assert not (work / MARK).exists()
+
+
+SETTINGS_FOR_COMMITS = """
+[core]
+    fsmonitor = {program}
+    pager = {program}
+    editor = {program}
+    sshCommand = {program}
+    askPass = {program}
+[sequence]
+    editor = {program}
+[diff]
+    external = {program}
+[diff "evil"]
+    command = {program}
+    textconv = {program}
+[commit]
+    verbose = true
+[gpg]
+    program = {program}
+[gpg "ssh"]
+    program = {program}
+    defaultKeyCommand = {program}
+[credential]
+    helper = !{program}
+[trailer "x"]
+    command = {program}
+    cmd = {program}
+    ifmissing = add
+[remote "far"]
+    url = {folder}
+    uploadpack = {program}
+    promisor = true
+"""
+
+
+@pytest.mark.case("SPAWN-08", "BLD-04", "CMD-10")
+@pytest.mark.parametrize("kind", ["bubblewrap", "none"])
+@pytest.mark.parametrize("signed", [False, True])
+async def test_a_commit_runs_no_program_that_only_settings_name(
+    home: Path, tmp_path: Path, kind: str, signed: bool
+) -> None:
+    work = make_repository(tmp_path / "work")
+    program = work / "evil.sh"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    (work / ".gitattributes").write_text("* diff=evil\n")
+    with (work / ".git" / "config").open("a") as file:
+        file.write(SETTINGS_FOR_COMMITS.format(program=program, folder=work))
+    git(work, "config", "commit.gpgSign", str(signed).lower())
+    (work / "readme.md").write_text("Hello\nWorld\n")
+    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+        output = await builds.call("git_commit", message="x", files=["readme.md"])
+        # It is signed by the usual program or not at all.
+        assert (output.error is None) is not signed
+    assert not (work / MARK).exists()
+
+
+@pytest.mark.case("SPAWN-08", "BLD-04", "SPAWN-01")
+async def test_filters_run_with_a_commit_that_the_person_agreed_to_and_are_named(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work")
+    git(work, "config", "filter.shout.clean", "tr a-z A-Z")
+    (work / ".gitattributes").write_text("*.txt filter=shout\n")
+    (work / "new.txt").write_text("new\n")
+    async with building(home, work) as builds:
+        access = await builds.touched("git_commit", message="x", files=["new.txt"])
+        assert access.preview["commit"]["filters"] == ["filter.shout.clean = tr a-z A-Z"]
+        given: dict[str, object] = {"operation": "git_commit", "message": "x", "files": ["new.txt"]}
+        git(work, "config", "filter.shout.clean", "tr a-z B")
+        output = await builds.execute(given, builds.context(), access)
+        assert output.text == "What would be committed is not what was shown any more; ask again."
+        git(work, "config", "filter.shout.clean", "tr a-z A-Z")
+        await builds.execute(given, builds.context(), access)
+    assert git(work, "show", "HEAD:new.txt") == "NEW"
+
+
+@pytest.mark.case("SPAWN-08", "BLD-04", "SPAWN-03")
+async def test_a_hook_that_changed_after_it_was_shown_does_not_run(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work")
+    hook = work / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    (work / "new.txt").write_text("new\n")
+    async with building(home, work) as builds:
+        access = await builds.touched("git_commit", message="x", files=["new.txt"])
+        hook.write_text(f"#!/bin/sh\necho ran >> {MARK}\n")
+        given: dict[str, object] = {"operation": "git_commit", "message": "x", "files": ["new.txt"]}
+        output = await builds.execute(given, builds.context(), access)
+    assert output.text == "What would be committed is not what was shown any more; ask again."
+    assert not (work / MARK).exists()
+
+
+@pytest.mark.case("SPAWN-08", "BLD-04")
+async def test_what_goes_into_a_commit_by_a_repository_within_is_shown(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work")
+    inner = make_repository(work / "inner")
+    git(work, "add", "inner")
+    git(work, "commit", "-q", "-m", "With it")
+    (inner / "readme.md").write_text("more\n")
+    git(inner, "commit", "-qam", "More")
+    (work / "new.txt").write_text("new\n")
+    async with building(home, work) as builds:
+        access = await builds.touched("git_commit", message="x", files=["."])
+        shown = {change["path"] for change in access.preview["changes"]}
+        await builds.does("git_commit", message="x", files=["."])
+    assert set(git(work, "show", "--name-only", "--format=").split()) == shown

@@ -87,7 +87,14 @@ async def test_a_card_shows_what_happens_and_proposes_the_narrowest_useful_patte
     }
     assert found.data["proposalText"] == f"file_operations.create_file at src/* in {ROOT}"
     assert found.data["access"]["paths"] == [
-        {"path": f"{ROOT}/src/a.py", "effect": "writes", "inside": True, "protected": "", "whole": False}
+        {
+            "path": f"{ROOT}/src/a.py",
+            "effect": "writes",
+            "inside": True,
+            "protected": "",
+            "whole": False,
+            "belongs": False,
+        }
     ]
     assert [choice["label"] for choice in found.data["choices"]] == [
         "Allow once",

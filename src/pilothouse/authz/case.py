@@ -44,10 +44,11 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def outside(self) -> list[str]:
-        """Return the paths that do not lie in the working directory, component by component."""
+        """Return the paths that do not lie in the working directory, component by component, nor belong to it."""
         folder = self.context.working_directory
         root = os.path.realpath(folder) if folder else ""
-        return [use.path for use in self.access.paths if not (use.inside and root and within(use.path, root))]
+        asked = (use for use in self.access.paths if use.effect == "writes" or not use.belongs)
+        return [use.path for use in asked if not (use.inside and root and within(use.path, root))]
 
     @property
     def stays_inside(self) -> bool:

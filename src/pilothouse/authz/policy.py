@@ -55,6 +55,10 @@ def _rank(rule: Rule) -> tuple[int, str]:
     return -_STRICTNESS[rule.verdict], rule.id
 
 
+def _strictness(ruling: Ruling) -> int:
+    return -_STRICTNESS[ruling.verdict]
+
+
 def speaks_about(rule: Rule, subject: Subject) -> bool:
     """Return whether a rule is about a call: a permission about all of it, anything stricter about any part."""
     return covers_all(rule.pattern, subject) if rule.verdict == "allow" else concerns(rule.pattern, subject)
@@ -78,7 +82,18 @@ class Policy:
 
     def verdict(self, access: Access, tool: Tool, context: CallContext) -> Ruling | None:
         """Return what the rules say about a call; None when none speaks about it."""
-        return self.judge(Subject(access, tool.grant_key, context.working_directory))
+        ruling = self.judge(Subject(access, tool.grant_key, context.working_directory))
+        read = self._about_reading(access, tool, context)
+        return min((each for each in (ruling, read) if each is not None), key=_strictness, default=None)
+
+    def _about_reading(self, access: Access, tool: Tool, context: CallContext) -> Ruling | None:
+        """Return what keeps a file elsewhere from being read, whichever tool of ours comes upon it."""
+        outside = tuple(use for use in access.paths if use.effect == "reads" and not use.inside)
+        if not outside or tool.server or access.operation.partition(".")[0] == _READING.partition(".")[0]:
+            return None
+        reading = msgspec.structs.replace(access, operation=_READING, paths=outside, command=None)
+        ruling = self.judge(Subject(reading, "", context.working_directory))
+        return None if ruling is None or ruling.verdict == "allow" else ruling
 
     def withheld(self, search: Access, folder: str | None) -> Callable[[str], bool]:
         """Return who tells, of each file that an allowed search finds, whether a rule keeps it out of the result."""

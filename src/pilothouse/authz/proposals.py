@@ -39,13 +39,15 @@ def _paths(case: Case) -> tuple[str, ...] | None:
     if any(use.whole for use in case.access.paths):
         return None
     outside, root = set(case.outside), os.path.realpath(case.context.working_directory or "/")
-    found = {use.path if use.path in outside else _beside(use.path, root) for use in case.access.paths}
+    exact = outside.union(use.path for use in case.access.paths if use.belongs)
+    found = {use.path if use.path in exact else _beside(use.path, root) for use in case.access.paths}
     if len(found) > _PATHS or any(set(path.removesuffix("/*")) & _WILD for path in found if path != "*"):
         return None
     return tuple(sorted(found))
 
 
 def _beside(path: str, root: str) -> str:
-    parent = PurePosixPath(path).parent
-    relative = os.path.relpath(parent, root) if path != root else "."
+    if path == root:
+        return "."
+    relative = os.path.relpath(PurePosixPath(path).parent, root)
     return "*" if relative == "." else f"{relative}/*"

@@ -35,8 +35,9 @@ def show_preview(preview: JsonObject, aside: Terminal) -> None:
     if isinstance(task, dict) and task.get("means"):
         aside.line(f"  which means: {exact(str(task['means']))}", "dim")
     commit = preview.get("commit")
-    if isinstance(commit, dict) and commit.get("hooks"):
-        aside.line(f"  runs the hooks {exact(', '.join(map(str, commit['hooks'])))}", "yellow")
+    for kind in ("hooks", "filters"):
+        if isinstance(commit, dict) and commit.get(kind):
+            aside.line(f"  runs the {kind} {exact(', '.join(map(str, commit[kind])))}", "yellow")
     changes = preview.get("changes")
     for change in changes if isinstance(changes, list) else ():
         aside.line(f"  {exact(str(change['path']))} ({change['kind']}, +{change['added']} −{change['removed']})")

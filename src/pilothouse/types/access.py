@@ -26,6 +26,9 @@ class PathUse(Frozen, frozen=True):
     protected: str = ""
     # Whether it is a folder that goes, or comes, with everything that is in it.
     whole: bool = False
+    # Whether it lies outside but is part of what the working directory is, as a repository is of its second working
+    # tree: refused and guarded like any other, and on record, but no reason to ask by itself.
+    belongs: bool = False
 
 
 class CommandUse(Frozen, frozen=True):

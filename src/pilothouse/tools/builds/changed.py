@@ -7,7 +7,7 @@ import os
 from typing import ClassVar
 
 from pilothouse.tools.arguments import optional_bool, success
-from pilothouse.tools.builds.git import DIFF, Repository
+from pilothouse.tools.builds.git import DIFF, NOT_INTO, Repository
 from pilothouse.tools.builds.operation import TOOL, BuildOperation
 from pilothouse.tools.builds.status import Status, parse, printable
 from pilothouse.tools.files.desk import Desk
@@ -19,7 +19,7 @@ from pilothouse.types.access import Access, PathUse
 from pilothouse.types.json import JsonObject, plain
 from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput, Withheld
 
-STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
+STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
 
 
 class GetChangedFiles(BuildOperation):
@@ -37,21 +37,22 @@ class GetChangedFiles(BuildOperation):
         self._withheld = withheld
 
     async def look(self, arguments: JsonObject, context: CallContext) -> Access:
-        """Return the folder, and the repository where that lies outside."""
+        """Return the folder, and what of the repository lies outside."""
         repository = await self.repository(context)
-        paths = [PathUse(path=repository.folder, effect="reads", inside=True)]
-        if not repository.is_whole:
-            paths.append(PathUse(path=os.path.join(repository.root, ".git"), effect="reads", inside=False))
-        return await self.reading_access(context, *paths)
+        folder = PathUse(path=repository.folder, effect="reads", inside=True)
+        return await self.reading_access(context, folder, *await self.led_to(repository))
 
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Ask git, and read what it says."""
         await asyncio.to_thread(self.hold_folder, context)
         repository = await self.repository(context)
-        status = parse(await repository.ask(*STATUS, "--", "."))
+        await self.hold_leads(repository, context)
+        status = parse(await repository.ask(*STATUS, NOT_INTO, "--", "."))
         lines = [_head(status), *_listed(status)]
         if optional_bool(arguments, "include_diff", False) and status.files:
             lines += ["", *await self._differences(repository, status, context)]
+        # Someone may have pointed it elsewhere while git was at it.
+        await self.hold_leads(repository, context)
         return success("\n".join(lines), {"status": plain(_bounded(status))})
 
     async def _differences(self, repository: Repository, status: Status, context: CallContext) -> list[str]:
@@ -62,7 +63,7 @@ class GetChangedFiles(BuildOperation):
             return note
         against = ("HEAD",) if status.commit else ("--cached",)
         paths = shown[: limits.CHANGED_FILES] if left_out else ["."]
-        diff = await repository.ask("diff", *DIFF, *against, "--", *paths)
+        diff = await repository.ask("diff", *DIFF, NOT_INTO, *against, "--", *paths)
         return [*note, shortened(diff.decode(errors="replace"))]
 
     def _apart(self, repository: Repository, status: Status, context: CallContext) -> tuple[list[str], list[str]]:

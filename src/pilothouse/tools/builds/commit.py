@@ -19,8 +19,6 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
 from pilothouse.types.terminals import Ran
 
-# Nothing goes on behind the commit's back after it is made.
-_QUIETLY = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _CHANGED = "What would be committed is not what was shown any more; ask again."
 _ELSEWHERE = "The repository's settings place its files elsewhere; commit by hand."
 
@@ -53,15 +51,17 @@ class GitCommit(BuildOperation):
     async def look(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the command, with what the commit would contain."""
         command = await self._meant(arguments, context)
-        _, found = await self._contents(arguments, context)
+        repository, found = await self._contents(arguments, context)
         access = await self.command_access(command, context)
-        return msgspec.structs.replace(access, preview=found.shown, content=found.digest)
+        led_to = await self.led_to(repository, found.nested)
+        return msgspec.structs.replace(access, paths=led_to, preview=found.shown, content=found.digest)
 
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Commit exactly what was shown; if that fails, nothing more is staged than before."""
         self.hold(context, await self._meant(arguments, context))
         await asyncio.to_thread(self.hold_folder, context)
         repository, found = await self._contents(arguments, context)
+        await self.hold_leads(repository, context, found.nested)
         if context.access is not None and context.access.content not in ("", found.digest):
             raise BadArgument(_CHANGED, "CONFLICT")
         before = (await repository.ask("write-tree")).decode().strip()
@@ -89,7 +89,7 @@ class GitCommit(BuildOperation):
             if added.exit_code or added.timed_out:
                 raise GitFailed("The files could not be staged", added)
         feedback.progress(None, None, "Committing")
-        ran = await repository.run(*_QUIETLY, "commit", "--quiet", f"--message={self._message(arguments)}")
+        ran = await repository.run("commit", "--quiet", f"--message={self._message(arguments)}")
         if ran.exit_code or ran.timed_out:
             raise GitFailed("Nothing was committed", ran)
         return ran
@@ -100,7 +100,7 @@ class GitCommit(BuildOperation):
             raise BadArgument(
                 f"The repository begins at {repository.root}; make that the working directory to commit.", "OUTSIDE"
             )
-        if await repository.is_elsewhere():
+        if (await repository.reach()).is_elsewhere:
             raise BadArgument(_ELSEWHERE, "OUTSIDE")
         return repository, await contents(repository, self._files(arguments, context))
 

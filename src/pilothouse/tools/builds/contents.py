@@ -12,7 +12,7 @@ import msgspec
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.builds.changed import STATUS
-from pilothouse.tools.builds.git import DIFF, Repository
+from pilothouse.tools.builds.git import DIFF, ONLY_THEIR_COMMITS, Repository, is_filter
 from pilothouse.tools.builds.status import Status, parse, printable
 from pilothouse.tools.files.contents import is_binary, read_whole
 from pilothouse.tools.files.diffs import Diff, diff
@@ -32,21 +32,25 @@ class Contents(msgspec.Struct, frozen=True):
     # Of all of it, also of what is too large to be shown.
     digest: str
     branch: str
-    # The programs of the repository that run along with it.
+    # The programs of the repository that run along with it, and the settings by which files go through others.
     hooks: tuple[str, ...]
+    filters: tuple[str, ...] = ()
+    # Folders that are repositories themselves: a commit only says which commit each of them is at.
+    nested: tuple[str, ...] = ()
     more: int = 0
 
     @property
     def shown(self) -> JsonObject:
         """Return it for the card."""
         about = {"branch": self.branch, "hooks": list(self.hooks)}
+        about |= {"filters": list(self.filters)} if self.filters else {}
         shown: JsonObject = {"changes": list(self.changes), "commit": about}
         return shown | ({"moreChanges": self.more} if self.more else {})
 
 
 async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     """Return what is staged together with what is named; raise when that is nothing, or in conflict."""
-    status = parse(await repository.ask(*STATUS))
+    status = parse(await repository.ask(*STATUS, ONLY_THEIR_COMMITS))
     _refuse_conflicts(status)
     base = "HEAD" if status.commit else await repository.line("hash-object", "-t", "tree", os.devnull)
     new = [file.path for file in status.files if file.unstaged == "?" and _is_named(file.path, named)]
@@ -61,11 +65,17 @@ async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     await asyncio.to_thread(found.add_new, repository.root, new)
     if not found.changes:
         raise BadArgument(_nothing(status, named), "NOTHING_TO_COMMIT")
+    nested = await asyncio.to_thread(_nested, repository.root, [file.path for file in status.files])
+    hooks = await _hooks(repository)
+    filters = tuple(f"{name} = {value}" for name, value in (await repository.programs()).items() if is_filter(name))
+    found.hash.update("\0".join((*hooks.values(), *filters)).encode(errors="surrogateescape"))
     return Contents(
         changes=tuple(found.changes[: limits.COMMIT_SHOWN]),
         digest=found.hash.hexdigest(),
         branch=status.branch,
-        hooks=await _hooks(repository),
+        hooks=tuple(hooks),
+        filters=tuple(map(printable, filters)),
+        nested=nested,
         more=max(0, len(found.changes) - limits.COMMIT_SHOWN),
     )
 
@@ -80,8 +90,8 @@ class _Gathered:
 
     async def add(self, repository: Repository, *arguments: str) -> None:
         """Ask for a difference and take it apart, file by file."""
-        counted = await repository.ask("diff", *DIFF, "--numstat", "-z", *arguments)
-        patch = await repository.ask("diff", *DIFF, "--full-index", *arguments)
+        counted = await repository.ask("diff", *DIFF, ONLY_THEIR_COMMITS, "--numstat", "-z", *arguments)
+        patch = await repository.ask("diff", *DIFF, ONLY_THEIR_COMMITS, "--full-index", *arguments)
         self.hash.update(counted + patch)
         diffs = [b"diff --git " + part for part in _PATCH.split(patch)[1:]]
         for number, (path, added, removed) in enumerate(_counted(counted)):
@@ -113,6 +123,18 @@ class _Gathered:
         room = max(0, min(self._room, limits.DIFF_CHARS))
         self._room -= min(len(text), room)
         return text if len(text) <= room else f"{text[:room]}\n… the rest is left out\n"
+
+
+def _nested(root: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders among what changed that are repositories themselves."""
+    found = tuple(path for path in (os.path.join(root, name.rstrip("/")) for name in paths) if _is_repository(path))
+    if len(found) > limits.COMMIT_NESTED:
+        raise BadArgument(f"More than {limits.COMMIT_NESTED} repositories within this one changed; commit by hand.")
+    return found
+
+
+def _is_repository(path: str) -> bool:
+    return os.path.lexists(os.path.join(path, ".git"))
 
 
 def _content(place: Place) -> bytes | None:
@@ -160,8 +182,23 @@ def _nothing(status: Status, named: Sequence[str]) -> str:
     return f"Nothing is staged; name the `files` to commit. Changed are {some}."
 
 
-async def _hooks(repository: Repository) -> tuple[str, ...]:
-    """Return the hooks that a commit runs, where they are by the repository's own settings."""
+async def _hooks(repository: Repository) -> dict[str, str]:
+    """Return the hooks that a commit runs, where they are by the repository's own settings, each with its digest."""
     folder = await repository.hooks_folder()
-    there = [name for name in _HOOKS if os.access(os.path.join(folder, name), os.X_OK)]
-    return tuple(there)
+    return await asyncio.to_thread(_digests, folder)
+
+
+def _digests(folder: str) -> dict[str, str]:
+    found = {name: os.path.join(folder, name) for name in _HOOKS}
+    there = {name: path for name, path in found.items() if os.path.isfile(path) and os.access(path, os.X_OK)}
+    return {name: _digest(path) for name, path in there.items()}
+
+
+def _digest(path: str) -> str:
+    try:
+        if os.path.getsize(path) > limits.FILE_EDIT_BYTES:
+            return str(os.path.getsize(path))
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

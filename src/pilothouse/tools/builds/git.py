@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 
 from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.builds.leads import BAD_REPOSITORY, Reach, Setting, included, layout, reach
 from pilothouse.tools.sandbox.environment import program_path
 from pilothouse.tools.terminal.text import plain, shortened
 from pilothouse.types import limits
@@ -22,7 +25,23 @@ _HARMLESS = {
     "log.showSignature": "false",
 }
 _NAMED = r"^(filter\..*\.(clean|smudge|process|required)|remote\..*\.promisor|extensions\.partialclone|core\.worktree)$"
-_WORK_TREE = "core.worktree"
+# What a repository's own settings may name: of these only filters are run, with a commit, and told before it.
+_PROGRAMS = (
+    r"^(filter\..*\.(clean|process)|core\.(sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)"
+    r"|sequence\.editor|diff\.external|diff\..*\.(command|textconv)|gpg\.(.*\.)?program|gpg\.ssh\.defaultkeycommand"
+    r"|credential\.(.*\.)?helper|trailer\..*\.(command|cmd)|merge\..*\.driver|pager\..*"
+    r"|remote\..*\.(promisor|uploadpack|receivepack|vcs)|extensions\.partialclone)$"
+)
+# What git runs where nothing else is set.
+_USUAL = {
+    "gpg.program": "gpg",
+    "gpg.openpgp.program": "gpg",
+    "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
+}
+_OF_REPOSITORY = ("local", "worktree")
+# What a commit has as the person set it.
+_FOR_LOOKING = frozenset({"core.hooksPath", "core.quotePath"})
 _ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -32,7 +51,10 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
 }
 # Of every comparison: nothing of the repository decides how it is made.
-DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
+DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--submodule=short")
+# Of repositories within: they are not looked into, or only which commit each is at.
+NOT_INTO = "--ignore-submodules=all"
+ONLY_THEIR_COMMITS = "--ignore-submodules=dirty"
 
 
 class GitFailed(BadArgument):
@@ -71,9 +93,35 @@ class Repository:
         """Return the one line that git answers; empty when it has no answer."""
         return (await self.ask(*arguments, codes=(0, 1, 128))).decode(errors="replace").strip()
 
-    async def is_elsewhere(self) -> bool:
-        """Return whether its own settings place its files in another folder."""
-        return _WORK_TREE in await self._known()
+    async def reach(self, root: str = "") -> Reach:
+        """Return how far it, or a repository within it, reaches; found out without asking git about it."""
+        place = await asyncio.to_thread(layout, root or self.root)
+        settings: list[Setting] = []
+        files = list(place.settings)
+        for number, file in enumerate(files):
+            if number == limits.GIT_SETTINGS_FILES:
+                raise BadArgument("The repository's settings are in too many files; git is not asked.", BAD_REPOSITORY)
+            found = await self._written_in(file)
+            settings += found
+            files += await asyncio.to_thread(included, place, found, self.folder, files)
+        return await asyncio.to_thread(reach, place, settings, self.folder)
+
+    async def _written_in(self, file: str) -> list[Setting]:
+        """Return the settings of one file, and of none that it names."""
+        ran = await self._git(("config", "--file", file, "--no-includes", "--list", "-z"), {}, os.devnull)
+        if ran.exit_code or ran.timed_out or ran.cut:
+            raise GitFailed("git could not read its settings", ran)
+        pairs = (entry.partition("\n") for entry in ran.output.decode(errors="surrogateescape").split("\0") if entry)
+        return [Setting(name, value, file) for name, _, value in pairs]
+
+    async def programs(self) -> Mapping[str, str]:
+        """Return the settings of the repository's own, not the person's, that name programs."""
+        ran = await self._git(("config", "--includes", "--show-scope", "-z", "--get-regexp", _PROGRAMS), _HARMLESS)
+        if ran.exit_code not in (0, 1) or ran.timed_out:
+            raise GitFailed("git could not read its settings", ran)
+        said = ran.output.decode(errors="surrogateescape").split("\0")
+        pairs = [(scope, *entry.partition("\n")[::2]) for scope, entry in zip(said[::2], said[1::2], strict=False)]
+        return {name: value for scope, name, value in pairs if scope in _OF_REPOSITORY}
 
     async def hooks_folder(self) -> str:
         """Return where its hooks are, by its own settings."""
@@ -82,8 +130,13 @@ class Repository:
         return os.path.join(self.folder, ran.output.decode(errors="surrogateescape").strip())
 
     async def run(self, *arguments: str) -> Ran:
-        """Run git as the person would, with the repository's hooks and filters."""
-        return await self._runner.run(("git", *arguments), self.root, limits.COMMIT_TIME)
+        """Run git as the person would, with the repository's hooks and filters, and no other program of its own."""
+        own = [name for name in await self.programs() if not is_filter(name)]
+        settings = {name: value for name, value in _HARMLESS.items() if name not in _FOR_LOOKING}
+        settings |= {name: _USUAL.get(name, _nothing(name)) for name in own}
+        program = shutil.which("git", path=program_path(os.environ.get("PATH", ""), self.root)) or "git"
+        given = {"GIT_NO_LAZY_FETCH": "1", **_as_variables(settings)}
+        return await self._runner.run((program, *arguments), self.root, limits.COMMIT_TIME, environment=given)
 
     async def _known(self) -> Mapping[str, str]:
         """Return the settings under which nothing is run, whatever filters and remotes the repository has."""
@@ -96,19 +149,32 @@ class Repository:
         if ran.exit_code not in (0, 1):
             raise GitFailed("git could not read its settings", ran)
         names = [name for name in ran.output.decode(errors="surrogateescape").split("\0") if name]
-        return {**_HARMLESS, **{name: "false" if name.endswith(("required", "promisor")) else "" for name in names}}
+        return {**_HARMLESS, **{name: _nothing(name) for name in names}}
 
-    async def _git(self, arguments: Sequence[str], settings: Mapping[str, str]) -> Ran:
-        given = {"GIT_DIR": os.path.join(self.root, ".git"), "GIT_WORK_TREE": self.root}
+    async def _git(self, arguments: Sequence[str], settings: Mapping[str, str], git: str = "") -> Ran:
+        given = {"GIT_DIR": git or os.path.join(self.root, ".git"), "GIT_WORK_TREE": self.root}
         # Nobody is asked about this: it is not for the project to say which program git is.
         given["PATH"] = program_path(os.environ.get("PATH", ""), self.root)
-        # By variables and not by `-c`: a name may have any character.
-        given["GIT_CONFIG_COUNT"] = str(len(settings))
-        for number, (name, value) in enumerate(settings.items()):
-            given |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-        return await self._runner.run(
-            ("git", *arguments), self.folder, limits.GIT_TIME, environment={**_ENVIRONMENT, **given}
-        )
+        environment = {**_ENVIRONMENT, **given, **_as_variables(settings)}
+        return await self._runner.run(("git", *arguments), self.folder, limits.GIT_TIME, environment=environment)
+
+
+def is_filter(name: str) -> bool:
+    """Return whether a setting names a program that files go through on their way into a commit."""
+    return name.startswith("filter.") and name.endswith((".clean", ".process"))
+
+
+def _nothing(name: str) -> str:
+    """Return the value with which a setting names nothing."""
+    return "false" if name.endswith(("required", "promisor")) else ""
+
+
+def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as git takes them from its environment: by `-c` a name could not have any character."""
+    given = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings.items()):
+        given |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return given
 
 
 def _root(folder: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -58,6 +58,25 @@ class BuildOperation(TerminalOperation):
         folder = await asyncio.to_thread(working_root, context.working_directory)
         runner = SandboxRunner(self._terminals.sandbox, context.conversation_id)
         return await asyncio.to_thread(Repository, runner, folder)
+
+    async def led_to(self, repository: Repository, nested: Sequence[str] = ()) -> tuple[PathUse, ...]:
+        """Return what of a repository, and of those within it, lies outside, as a decision sees it."""
+        found: dict[str, bool] = {}
+        for root in (repository.root, *nested):
+            for lead in (await repository.reach(root)).leads:
+                found[lead.path] = found.get(lead.path, True) and lead.belongs
+        return tuple(
+            PathUse(path=path, effect="reads", inside=False, belongs=belongs) for path, belongs in found.items()
+        )
+
+    async def hold_leads(self, repository: Repository, context: CallContext, nested: Sequence[str] = ()) -> None:
+        """Refuse a repository that leads to other places than those that were looked at."""
+        if context.access is None:
+            return
+        allowed = {use.path for use in context.access.paths}
+        others = [use.path for use in await self.led_to(repository, nested) if use.path not in allowed]
+        if others:
+            raise BadArgument(f"The repository leads to {others[0]} now, which was not asked about.", "CONFLICT")
 
     def hold_folder(self, context: CallContext) -> None:
         """Refuse to work in another folder than the one that was looked at."""

@@ -92,6 +92,15 @@ HELPER_PATIENCE = 10
 HELPER_MEMORY = 1024**3
 # What comes back is lists of names and commands; taking in more would hold up the others.
 HELPER_ANSWER_BYTES = 4 * 1024 * 1024
+# Repositories within one whose change is committed: each is looked at by itself.
+COMMIT_NESTED = 32
+# What names a place in git's own files is a path, or a few of them.
+GIT_POINTER_BYTES = 64 * 1024
+GIT_ALTERNATES = 64
+# Files of git's own that are gone through for links: more than a repository has that is packed now and then.
+GIT_ENTRIES = 500_000
+# Files of settings that include each other.
+GIT_SETTINGS_FILES = 16
 # Files that describe tasks are small; a larger one is something else.
 TASK_FILE_BYTES = 1024 * 1024
 # Tasks that are named when one is not found.
