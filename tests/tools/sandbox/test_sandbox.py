@@ -11,9 +11,10 @@ import pytest
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.environment import command_environment
-from pilothouse.tools.sandbox.hidden import hidden_places, outermost
+from pilothouse.tools.sandbox.hidden import hidden_places
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
+from pilothouse.types.guarded_places import outermost
 from pilothouse.types.terminals import Ran, SandboxKind, TerminalSettings
 from tests.support.terminals import HOLDING, KINDS, sandbox
 

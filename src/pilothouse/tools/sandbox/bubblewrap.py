@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, outermost, services
+from pilothouse.tools.sandbox.hidden import EMPTIED, services
 from pilothouse.tools.sandbox.shown import View
 from pilothouse.tools.sandbox.standing import Standing, standing
+from pilothouse.types.guarded_places import is_in, outermost
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
 # $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder,

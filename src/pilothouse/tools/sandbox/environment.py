@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from pilothouse.tools.sandbox.hidden import is_in
+from pilothouse.types.guarded_places import is_in
 
 _INHERITED = frozenset({"HOME", "LOGNAME", "PATH", "USER", "LANG", "LANGUAGE", "TZ", "SHELL", "COLORTERM"})
 _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})

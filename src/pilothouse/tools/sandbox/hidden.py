@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-# Below the person's home folder.
-_IN_HOME = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".oci", ".kube", ".docker", ".boto", ".s3cfg", ".netrc", ".pgpass", ".my.cnf",
-    ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".vault-token", ".Xauthority", ".ICEauthority",
-    ".password-store", ".pki", ".mozilla", ".thunderbird", ".claude", ".claude.json", ".codex", ".gemini",
-    ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".terraform.d/credentials.tfrc.json",
-    ".m2/settings.xml", ".gradle/gradle.properties",
-    ".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/git/credentials", ".config/op",
-    ".config/rclone", ".config/sops", ".config/age", ".config/doctl", ".config/hcloud", ".config/containers/auth.json",
-    ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
-    ".config/github-copilot", ".config/Signal", ".config/Slack", ".config/discord", ".config/Bitwarden",
-    ".local/share/keyrings", ".local/share/kwalletd", ".local/share/pilothouse", ".config/pilothouse",
-    ".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".psql_history",
-    ".mysql_history", ".sqlite_history", ".node_repl_history", ".lesshst", ".viminfo",
-    "Library/Keychains", "Library/Application Support/pilothouse", "Library/Cookies",
-)  # fmt: skip
-# For a host that runs as root; anyone else cannot read these anyway.
-_OF_THE_SYSTEM = (
-    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
-    "/etc/ssl/private", "/etc/ssh", "/etc/krb5.keytab", "/var/lib/sss", "/var/spool/cron",
-)  # fmt: skip
+from pilothouse.types import limits
+from pilothouse.types.guarded_places import is_in, of_person, of_system, outermost
+from pilothouse.types.identities import all_below
 
 # What the sandbox has for itself: nothing of the machine's own is there.
 EMPTIED = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - named to be kept out
@@ -39,11 +21,21 @@ _UNIX_SOCKETS = "/proc/net/unix"
 def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return what is hidden from every command and exists now, links resolved, none inside another."""
     home = environ.get("HOME") or os.path.expanduser("~")
-    wanted = [str(data_folder), *(f"{home}/{name}" for name in _IN_HOME), *_OF_THE_SYSTEM]
-    for variable, usual in (("XDG_CONFIG_HOME", ".config/"), ("XDG_DATA_HOME", ".local/share/")):
-        if moved := environ.get(variable):
-            wanted += [f"{moved}/{name.removeprefix(usual)}" for name in _IN_HOME if name.startswith(usual)]
-    return outermost(os.path.realpath(path) for path in wanted if os.path.lexists(path))
+    secret = (path for path, place in (*of_person(home, environ), *of_system()) if place.kind == "secret")
+    there = (os.path.realpath(path) for path in (str(data_folder), *secret) if os.path.lexists(path))
+    # A link to all of the home folder, or to a device, hides nothing.
+    whole = os.path.realpath(home)
+    return outermost(path for path in there if not is_the_machines(path) and not is_in(whole, path))
+
+
+def second_names(folder: str, hidden: Sequence[str]) -> Iterator[str]:
+    """Yield the names that hidden files have in a folder, too; as far as both are looked through."""
+    wanted = {
+        found.identity for place in hidden for found in all_below(place, limits.GUARD_FILES) if found.has_other_names
+    }
+    if wanted:
+        looked_at = all_below(folder, limits.SECOND_NAMES)
+        yield from (found.path for found in looked_at if found.has_other_names and found.identity in wanted)
 
 
 def is_the_machines(folder: str) -> bool:
@@ -86,17 +78,3 @@ def _is_socket(path: str) -> bool:
         return stat.S_ISSOCK(os.lstat(path).st_mode)
     except OSError:
         return False
-
-
-def outermost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths without those that lie in another of them."""
-    kept: list[str] = []
-    for path in sorted(set(paths)):
-        if not any(is_in(path, outer) for outer in kept):
-            kept.append(path)
-    return tuple(kept)
-
-
-def is_in(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or lies in it, by whole components."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from itertools import islice
 
 from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, open_below, outermost
+from pilothouse.tools.sandbox.hidden import EMPTIED, open_below
 from pilothouse.tools.sandbox.shown import View
+from pilothouse.types.guarded_places import is_in, outermost
 from pilothouse.types.json import JsonObject, encode
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")

@@ -20,11 +20,12 @@ from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enc
 from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
 from pilothouse.tools.sandbox.environment import command_environment, program_path, system_program
-from pilothouse.tools.sandbox.hidden import hidden_places, is_in, is_the_machines
+from pilothouse.tools.sandbox.hidden import hidden_places, is_the_machines, second_names
 from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
 from pilothouse.tools.sandbox.scratch import Scratch
 from pilothouse.tools.sandbox.shown import Named, View, shown_places
 from pilothouse.types import limits
+from pilothouse.types.guarded_places import is_in
 from pilothouse.types.json import JsonObject
 from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSettings
 
@@ -223,6 +224,8 @@ class Sandbox:
         if cache:
             os.makedirs(cache, mode=0o700, exist_ok=True)
         shown = shown_places(_also(order.named), order.folder, hidden) if kind != "none" else ()
+        if not in_room:
+            hidden = (*hidden, *second_names(order.folder, hidden))
         return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown), in_room)
 
     def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground) -> list[str]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from pilothouse.tools.sandbox.hidden import EMPTIED, is_in, open_below, outermost, services
+from pilothouse.tools.sandbox.hidden import EMPTIED, open_below, services
 from pilothouse.types import limits
+from pilothouse.types.guarded_places import is_in, outermost
 
 # What stands at the top of a project or an installation: a program of it seldom works without the rest.
 _TOPS = (".git", "package.json", "node_modules", "pyproject.toml", "pyvenv.cfg", "Cargo.toml", "go.mod")

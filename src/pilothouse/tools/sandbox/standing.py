@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import stat
 import sys
@@ -9,16 +10,11 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from pilothouse.types import self_starting
+from pilothouse.types.guarded_places import ANYWHERE, FILES, WITHIN_GIT, of_person
 
-_AT_HOME = (
-    *self_starting.SHELLS,
-    *self_starting.SESSIONS,
-    *self_starting.OWN_GIT,
-    *self_starting.OWN_EDITORS,
-)
 # In a second working tree git's folder is a file that says where it is.
-_PLACES = (".git", *self_starting.GIT, *self_starting.BUILD_SERVERS, *self_starting.EDITORS, *self_starting.AGENTS)
+_PLACES = (*WITHIN_GIT, *(place.path for place in ANYWHERE if place.kind == "starts"))
+_FILES = tuple(place.path for place in FILES if place.kind == "starts")
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -54,30 +50,33 @@ def standing(folder: str, hidden: Collection[str] = ()) -> Standing:
 
 def _of_project(folder: str) -> Iterator[str]:
     there = _names(folder)
-    for place in (*self_starting.WITHIN_GIT, *_PLACES):
-        first, _, rest = place.partition("/")
+    for place in _PLACES:
+        first, *rest = place.split("/")
         if first in there:
-            yield "/".join(filter(None, (there[first], rest)))
+            yield from _where(folder, os.path.join(folder, there[first], *rest))
+    for pattern in _FILES:
+        for name in fnmatch.filter(there, pattern):
+            yield from _where(folder, os.path.join(folder, there[name]))
 
 
 def _of_home(folder: str) -> Iterator[str]:
-    """Yield the places of the person's home folder, when that is the folder or lies in it."""
-    way = _way(folder, os.path.expanduser("~"))
-    if way:
-        yield from (os.path.normpath(f"{way}/{place}") for place in _AT_HOME)
+    """Yield the places of the person's home folder, when they lie in the folder."""
+    for path, place in of_person(os.path.realpath(os.path.expanduser("~")), os.environ):
+        if place.kind == "starts":
+            yield from _where(folder, path)
+
+
+def _where(folder: str, path: str) -> Iterator[str]:
+    """Yield the way to a place, or to where a link in its place leads, if that lies in the folder."""
+    if os.path.lexists(path):
+        way = os.path.relpath(os.path.realpath(path), folder)
+        if way != "." and way.split("/")[0] != ".." and "\n" not in way:
+            yield way
 
 
 def _of_ours(folder: str) -> Iterator[str]:
     """Yield where this very program is installed, when that is in the folder: it is not held the next time."""
-    way = _way(folder, sys.prefix)
-    if way not in ("", "."):
-        yield way
-
-
-def _way(folder: str, place: str) -> str:
-    """Return the way from a folder down to a place; nothing when it does not lie there, or cannot be named."""
-    way = os.path.relpath(os.path.realpath(place), folder)
-    return "" if way.split("/")[0] == ".." or "\n" in way else way
+    yield from _where(folder, sys.prefix)
 
 
 def _is_gits_own(name: str, found: os.stat_result) -> bool:

@@ -22,7 +22,12 @@ _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "Nobody can type here: the command has neither input nor a terminal. "
             "Give what it asks for as an argument, or use create_session and send_input.",
         ),
-        (r"Read-only file system", "Only the working directory and /tmp can be written to."),
+        (
+            r"Read-only file system|Device or resource busy",
+            "Only the working directory and /tmp can be written to; and in them not what makes other programs run "
+            "something by themselves, such as hooks and settings of build servers, editors and agents. "
+            "Change such a file with file_operations.",
+        ),
         (r"Disk quota exceeded|No space left on device", "The disk is full."),
         (r"Resource temporarily unavailable|Cannot fork|can't start new thread", "It started too many processes."),
     )

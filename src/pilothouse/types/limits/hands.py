@@ -17,8 +17,14 @@ AUTO_APPROVE_SECONDS = 8 * 3600.0
 LOOK_TIME = 30.0
 # What lies under protected names is looked up again after this: a lookup reads a few folders.
 GUARD_FRESH = 1.0
-# Files of a protected folder that are known by their identity as well as by their name.
-GUARD_FILES = 500
+# Where that takes long, the next look waits this many times as long.
+GUARD_REST = 20.0
+# Files of a protected folder that are known by their identity as well as by their name, and of all of them together:
+# a browser's profile has thousands, and what is nearest counts most. Also names of a folder that are looked at.
+GUARD_FILES = 1_000
+GUARD_ALL = 10_000
+# Entries of a command's folder that are looked at for second names of hidden files, when a hidden file has one at all.
+SECOND_NAMES = 50_000
 # What of the model's words before a call stands on its card.
 MODEL_SAYS_CHARS = 600
 # Beyond this much, or this often, for one place in one run, what leaves is looked at again whatever was allowed.

@@ -1,0 +1,213 @@
+"""Changes that would run by themselves later: asked about also where changes are free, whatever the name leads to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from pilothouse.tools.sandbox.runner import SandboxRunner
+from pilothouse.tools.sandbox.sandbox import Sandbox
+from tests.support.chatting import Chat, chatting
+from tests.support.files import Hands, hands
+from tests.support.repositories import git, make_repository
+from tests.support.terminals import sandbox
+
+
+def names(text: str) -> list[str]:
+    return text.split()
+
+
+IN_PROJECT = names("""
+.yarnrc.yml .npmrc .pnpmfile.cjs .cargo/config.toml .hg/hgrc lefthook.yml .lefthook.yaml lefthook-local.json mise.toml
+.mise.toml mise.local.toml app.code-workspace .envrc .pre-commit-config.yaml .husky/pre-commit .githooks/pre-push
+.git/hooks/pre-commit .vscode/tasks.json .vscode/mcp.json .idea/workspace.xml .devcontainer/devcontainer.json .exrc
+.dir-locals.el sitecustomize.py .mvn/extensions.xml
+.gitlab-ci.yml Jenkinsfile azure-pipelines.yml .circleci/config.yml bitbucket-pipelines.yml .drone.yml .woodpecker.yml
+.woodpecker/build.yml .travis.yml appveyor.yml cloudbuild.yaml .buildkite/pipeline.yml .github/workflows/ci.yml
+.github/actions/a/action.yml .forgejo/workflows/ci.yml .gitea/workflows/ci.yml .cirrus.yml buildspec.yml
+.semaphore/a.yml
+AGENTS.md sub/AGENTS.md CLAUDE.md GEMINI.md .cursorrules .cursor/mcp.json .windsurfrules .clinerules .clinerules/a.md
+.github/copilot-instructions.md .github/instructions/a.instructions.md .mcp.json .claude/settings.json
+.codex/config.toml
+.gemini/settings.json .kiro/steering/a.md .aider.conf.yml .junie/guidelines.md opencode.json .roo/rules/a.md
+""")
+# Of these, what only tells assistants something: it changes with a branch, and commands may change it.
+WORDS = names("""
+AGENTS.md sub/AGENTS.md CLAUDE.md GEMINI.md .cursorrules .windsurfrules .clinerules .clinerules/a.md
+.github/copilot-instructions.md .github/instructions/a.instructions.md
+""")
+AT_HOME = names("""
+.bashrc .profile .profile.d/a.sh .zshrc .config/fish/conf.d/a.fish .config/autostart/a.desktop
+.config/systemd/user/a.service Library/LaunchAgents/a.plist .gitconfig .config/git/hooks/pre-commit
+.git-templates/hooks/pre-commit .config/nvim/init.lua .vimrc .emacs.d/init.el .config/Code/User/settings.json
+.config/environment.d/a.conf .local/share/applications/a.desktop .cargo/config.toml .tmux.conf .config/starship.toml
+.ipython/profile_default/startup/a.py .config/pip/pip.conf .config/i3/config
+""")
+ORDINARY = names("""
+package.json Makefile pyproject.toml setup.py conftest.py tox.ini Dockerfile docker-compose.yml README.md src/app.py
+tests/conftest.py .gitignore .gitattributes .editorconfig tsconfig.json vite.config.ts .eslintrc.json .prettierrc
+pnpm-workspace.yaml Cargo.toml go.mod CMakeLists.txt .github/ISSUE_TEMPLATE/bug.md .github/CODEOWNERS
+.github/pull_request_template.md .config/app.toml docs/guide.md .python-version rust-toolchain.toml model.pth
+""")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest_asyncio.fixture
+async def at_work(home: Path, work: Path) -> AsyncIterator[Hands]:
+    async with hands(home, work, work.parent / "person") as opened:
+        yield opened
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Sandbox]:
+    data = tmp_path / "data"
+    data.mkdir()
+    made = sandbox(data, "bubblewrap")
+    yield made
+    made.close()
+
+
+async def asks(at: Hands, operation: str, **arguments: object) -> bool:
+    return any(use.protected for use in (await at.touched(operation, **arguments)).paths)
+
+
+def creating(name: str) -> dict[str, object]:
+    given = {"operation": "create_file", "filePath": name, "content": "x\n"}
+    return {"call": "file_operations", "arguments": given}
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+
+
+async def questions(chat: Chat) -> int:
+    await chat.say()
+    return len(await chat.items("question"))
+
+
+# --- by name ---
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+@pytest.mark.parametrize("name", IN_PROJECT)
+async def test_what_starts_by_itself_in_a_project_needs_a_word_of_its_own(at_work: Hands, name: str) -> None:
+    assert await asks(at_work, "create_file", filePath=name, content="x\n")
+    (at_work.folder / "harmless").write_text("x\n")
+    assert await asks(at_work, "rename_file", filePath="harmless", newPath=name)
+    patch = f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+    assert await asks(at_work, "apply_patch", patch=patch)
+    # To read it is free.
+    (at_work.folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (at_work.folder / name).write_text("x\n")
+    assert not await asks(at_work, "read_file", filePath=name)
+
+
+@pytest.mark.case("FS-11")
+@pytest.mark.parametrize("name", AT_HOME)
+async def test_what_starts_by_itself_for_a_person_needs_a_word_of_its_own(
+    home: Path, tmp_path: Path, name: str
+) -> None:
+    person = tmp_path / "person"
+    person.mkdir()
+    async with hands(home, person, person) as at_home:
+        assert await asks(at_home, "create_file", filePath=name, content="x\n")
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+async def test_ordinary_work_needs_none(at_work: Hands, name: str) -> None:
+    assert not await asks(at_work, "create_file", filePath=name, content="x\n")
+
+
+async def test_where_changes_are_free_these_ask_and_ordinary_work_does_not(home: Path, work: Path) -> None:
+    settings = {"working_directory": str(work), "mode": "auto_edit"}
+    for name, asked in (("app.code-workspace", 1), ("AGENTS.md", 1), ("package.json", 0), ("Makefile", 0)):
+        async with chatting(home, [[creating(name)], "Done."], settings=settings) as chat:
+            assert await questions(chat) == asked
+            assert (work / name).exists() is not asked
+
+
+# --- by what it leads to ---
+
+
+@pytest.mark.case("FS-03", "FS-04")
+@pytest.mark.parametrize("link", ["AGENTS.md", ".github/copilot-instructions.md", "app.code-workspace", ".npmrc"])
+async def test_where_a_link_of_such_a_name_leads_is_such_a_place(at_work: Hands, link: str) -> None:
+    (at_work.folder / "docs").mkdir()
+    for name in ("docs/notes.txt", "docs/other.txt"):
+        (at_work.folder / name).write_text("mine\n")
+    (at_work.folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (at_work.folder / link).symlink_to(at_work.folder / "docs" / "notes.txt")
+    change = {"oldString": "mine", "newString": "evil"}
+    assert await asks(at_work, "replace_string", filePath="docs/notes.txt", **change)
+    assert await asks(at_work, "delete_file", filePath=link)
+    refused = await at_work.fails("create_file", filePath=link, content="evil\n", overwrite=True)
+    assert refused.startswith("LINK: ")
+    assert not await asks(at_work, "replace_string", filePath="docs/other.txt", **change)
+    assert not await asks(at_work, "read_file", filePath="docs/notes.txt")
+
+
+@pytest.mark.case("FS-03")
+async def test_a_folder_that_such_a_link_leads_to_is_such_a_place(at_work: Hands) -> None:
+    (at_work.folder / "tools" / "rules").mkdir(parents=True)
+    (at_work.folder / ".cursor").symlink_to("tools")
+    assert await asks(at_work, "create_file", filePath="tools/rules/new.mdc", content="x\n")
+    assert not await asks(at_work, "create_file", filePath="toolset/new.mdc", content="x\n")
+
+
+@pytest.mark.case("FS-03")
+async def test_an_innocent_link_to_such_a_place_is_not_followed(at_work: Hands) -> None:
+    hook = at_work.folder / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(parents=True)
+    hook.write_text("honest\n")
+    (at_work.folder / "innocent.txt").symlink_to(hook)
+    refused = await at_work.fails("create_file", filePath="innocent.txt", content="evil\n", overwrite=True)
+    assert refused.startswith("LINK: ")
+    assert hook.read_text() == "honest\n"
+
+
+@pytest.mark.case("FS-04")
+@pytest.mark.parametrize("name", ["AGENTS.md", "app.code-workspace", ".github/workflows/ci.yml"])
+async def test_a_second_name_of_such_a_file_is_such_a_place(at_work: Hands, name: str) -> None:
+    for file in (at_work.folder / name, at_work.folder / "sub" / "notes.txt"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    (at_work.folder / name).write_text("honest\n")
+    os.link(at_work.folder / name, at_work.folder / "sub" / "notes.txt")
+    assert await asks(at_work, "replace_string", filePath="sub/notes.txt", oldString="honest", newString="evil")
+
+
+# --- by commands ---
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+async def test_a_command_cannot_change_what_there_is_of_them(held: Sandbox, work: Path) -> None:
+    for name in (each for each in IN_PROJECT if not each.startswith(".git/") and each not in WORDS):
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text("honest\n")
+    (work / "notes.txt").write_text("honest\n")
+    (work / "lefthook.toml").symlink_to("notes.txt")
+    script = 'for name; do echo evil > "$name"; rm -f "$name"; done 2>/dev/null; echo mine > src.py; echo done'
+    kept = files_in(work)
+    ran = await SandboxRunner(held).run(["bash", "-c", script, "bash", *map(str, kept)], str(work), 20.0)
+    assert b"done" in ran.output, ran.errors
+    assert [str(path) for path in kept if not path.exists() or path.read_text() != "honest\n"] == []
+    assert (work / "src.py").read_text() == "mine\n"
+
+
+async def test_git_switches_to_a_branch_with_other_words_for_assistants(held: Sandbox, tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "project", AGENTS__md="Be kind.\n", app__py="x = 1\n")
+    git(folder, "branch", "other")
+    script = "echo 'x = 2' > app.py && echo 'Be brief.' > AGENTS.md && git commit -qam Second && git checkout -q other"
+    ran = await SandboxRunner(held).run(
+        ["bash", "-c", f"{script} && cat AGENTS.md && git merge -q main && cat AGENTS.md app.py"], str(folder), 20.0
+    )
+    assert (ran.exit_code, ran.output) == (0, b"Be kind.\nBe brief.\nx = 2\n"), ran.errors
