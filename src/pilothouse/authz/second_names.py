@@ -13,7 +13,7 @@ from functools import cached_property
 from pilothouse.authz.names import Parts, Rooted, begun_by
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import WITHIN_GIT, Place
-from pilothouse.types.identities import Identity, all_below, entry
+from pilothouse.types.identities import Identity, entry, with_other_names
 
 _GIT = ".git"
 
@@ -116,13 +116,10 @@ def _rested(since: float) -> float:
 
 def _linked(places: Sequence[tuple[str, Place]]) -> dict[Identity, Place]:
     """Return the files of places that have other names, too."""
+    of = dict(reversed(places))
     known: dict[Identity, Place] = {}
-    left = limits.GUARD_ALL
-    for path, place in places:
-        for found in all_below(path, min(left, limits.GUARD_FILES)):
-            left -= 1
-            if found.has_other_names:
-                known.setdefault(found.identity, place)
+    for path, identity in with_other_names(path for path, _ in places):
+        known.setdefault(identity, of[path])
     return known
 
 

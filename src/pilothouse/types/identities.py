@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
+
+from pilothouse.types import limits
 
 Identity = tuple[int, int]
 
@@ -37,32 +39,41 @@ def entry(path: str, *, follow: bool = False) -> Entry | None:
         return None
 
 
-def all_below(path: str, most: int) -> Iterator[Entry]:
-    """Yield what stands at a path and below it, what is nearest first, up to a number."""
-    return islice(_below(path), most)
+def with_other_names(paths: Iterable[str]) -> Iterator[tuple[str, Identity]]:
+    """Yield the files at and below paths that have more names than one, each with its path of these."""
+    left = limits.GUARD_ALL
+    for path in paths:
+        for found in islice(_below(path), min(left, limits.GUARD_FILES)):
+            left -= 1
+            if found.has_other_names:
+                yield path, found.identity
+
+
+def names_of(wanted: Collection[Identity], folder: str) -> Iterator[str]:
+    """Yield the names that files have in a folder, what is nearest first, as far as that is looked through."""
+    numbers = {inode for _, inode in wanted}
+    for one in islice(_entries(folder), limits.SECOND_NAMES):
+        # Only what may be one of them is asked about: a folder can hold a great many others.
+        if one.inode() in numbers and (found := entry(one.path)) and found.identity in wanted:
+            yield one.path
 
 
 def _below(path: str) -> Iterator[Entry]:
-    top = entry(path)
-    if top is None:
+    if (top := entry(path)) is None:
         return
     yield top
-    waiting = deque([path] if stat.S_ISDIR(top.facts.st_mode) else [])
+    if stat.S_ISDIR(top.facts.st_mode):
+        yield from (found for one in _entries(path) if (found := entry(one.path)))
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    waiting = deque([folder])
     while waiting:
         try:
             with os.scandir(waiting.popleft()) as entries:
                 for one in entries:
-                    if (found := _facts(one)) is None:
-                        continue
-                    yield Entry(one.path, found)
-                    if stat.S_ISDIR(found.st_mode):
+                    yield one
+                    if one.is_dir(follow_symlinks=False):
                         waiting.append(one.path)
         except OSError:
             continue
-
-
-def _facts(one: os.DirEntry[str]) -> os.stat_result | None:
-    try:
-        return one.stat(follow_symlinks=False)
-    except OSError:
-        return None

@@ -7,9 +7,8 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pilothouse.types import limits
 from pilothouse.types.guarded_places import is_in, of_person, of_system, outermost
-from pilothouse.types.identities import all_below
+from pilothouse.types.identities import names_of, with_other_names
 
 # What the sandbox has for itself: nothing of the machine's own is there.
 EMPTIED = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - named to be kept out
@@ -29,13 +28,9 @@ def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) ->
 
 
 def second_names(folder: str, hidden: Sequence[str]) -> Iterator[str]:
-    """Yield the names that hidden files have in a folder, too; as far as both are looked through."""
-    wanted = {
-        found.identity for place in hidden for found in all_below(place, limits.GUARD_FILES) if found.has_other_names
-    }
-    if wanted:
-        looked_at = all_below(folder, limits.SECOND_NAMES)
-        yield from (found.path for found in looked_at if found.has_other_names and found.identity in wanted)
+    """Return the names that hidden files have in a folder, too; as far as both are looked through."""
+    wanted = {identity for _, identity in with_other_names(hidden)}
+    return names_of(wanted, folder) if wanted else iter(())
 
 
 def is_the_machines(folder: str) -> bool:
