@@ -94,6 +94,7 @@ export function aServer(fields: Partial<ServerView> = {}): ServerView {
     process: null,
     consent: null,
     warnings: [],
+    aboutChange: null,
     ...fields,
   };
 }

@@ -151,9 +151,10 @@ describe("a changed tool", () => {
     expect(difference(before, before)).toEqual([null]);
   });
 
-  it("is compared without what says nothing, in one order", () => {
-    const one = definitionText({ name: "t", description: "", inputSchema: { b: 1, a: 2 }, outputSchema: null });
-    expect(one).toBe(definitionText({ inputSchema: { a: 2, b: 1 }, name: "t", fingerprint: "x" }));
+  it("is compared in one order, and a long text line by line", () => {
+    const one = definitionText({ name: "t", description: "a\nb", inputSchema: { b: 1, a: 2 } });
+    expect(one).toBe(definitionText({ inputSchema: { a: 2, b: 1 }, name: "t", description: "a\nb" }));
+    expect(difference(one, one.replace('"b"', '"c"')).filter((line) => line?.kind === "new")).toHaveLength(1);
   });
 });
 
@@ -185,6 +186,9 @@ describe("words", () => {
     expect([age(5), age(125), age(12_000), age(200_000)]).toEqual(["5 s", "2 min", "3 h 20 min", "2 days"]);
     expect([latency(0.0004), latency(0.038), latency(1.2)]).toEqual(["0.4 ms", "38 ms", "1.20 s"]);
     expect(waiting(aServer({ changedTools: 2, quarantinedTools: 1 }))).toBe("2 changed, 1 quarantined");
+    const change = { fingerprint: "f", changes: [], approved: {}, now: { instructions: "x" }, refused: false };
+    expect(waiting(aServer({ aboutChange: change }))).toBe("new words");
+    expect(waiting(aServer({ aboutChange: { ...change, refused: true } }))).toBe("");
     expect(originOf(aServer({ source: { type: "manual", imported_from: "Cursor" } }))).toBe("Imported from Cursor");
   });
 });

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.consent import Agreed, Consents, look, shown, visible
+from pilothouse.mcp.consent import Agreed, Consents, look, shown
+from pilothouse.mcp.consent_warnings import visible
 from pilothouse.mcp.forms import drafted
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits

@@ -15,9 +15,11 @@ from tests.support.axe import serious_problems
 from tests.support.certificates import SelfSigned
 from tests.support.console import Console
 from tests.support.mcp_gateway import Streamable, serving
+from tests.support.mcp_servers import scripted
 from tests.support.tiny_http import Answer, Request, TinyHttp
 from tests.support.waiting import until
 
+SCRIPT = scripted()
 # Three restarts with the waits between them.
 RESTARTS_MS = 25_000
 
@@ -33,6 +35,9 @@ async def test_a_command_is_shown_in_full_before_it_starts_and_the_list_follows(
     await expect(arguments.nth(2)).to_have_text("--tools")
     await expect(arguments.nth(3)).to_have_text(str(tools))
     await expect(asking).to_contain_text("Owned by")
+    compared = asking.get_by_role("list", name="Files that are compared").get_by_role("listitem")
+    await expect(compared.nth(0)).to_have_text(SCRIPT[0])
+    await expect(compared.nth(1)).to_have_text(SCRIPT[1])
     await expect(asking.get_by_role("button", name="Not now")).to_be_focused()
     assert await serious_problems(rooms.page) == []
     await asking.get_by_role("button", name="Not now").click()

@@ -87,6 +87,25 @@ def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Pat
     assert echo.called() == []
 
 
+@pytest.mark.case("SPAWN-03", "SPAWN-04")
+def test_the_files_that_are_compared_are_listed_and_the_one_that_changed_is_named(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(Path(scripted()[1]).read_text())
+    line = ["mcp", "add", "--name", "Mine", "env", "A=1", sys.executable, str(script)]
+    added = pilothouse(home, *line)
+    assert re.search(rf"compared .*\n(.*\n)*? +{re.escape(str(script))}\n", added.err), added.err
+    found = FINGERPRINT.search(added.err)
+    assert found is not None
+    assert pilothouse(home, "mcp", "enable", "mine", "--consent", found[1]).code == 0
+    assert pilothouse(home, "mcp", "test", "mine").code == 0
+    script.write_text("evil")
+    assert pilothouse(home, "mcp", "test", "mine").code != 0
+    again = pilothouse(home, "mcp", "enable", "mine")
+    assert_told(again, 3, f"changed since you agreed: The content of {script} changed.")
+    module = pilothouse(home, "mcp", "add", "--name", "Module", sys.executable, "-m", "server")
+    assert_told(module, 3, "Runs the module server, not a file: what runs may change from start to start")
+
+
 def test_a_server_that_was_edited_is_tried(home: Path, echo: Echo) -> None:
     consented(home, echo)
     edited = pilothouse(home, "mcp", "edit", "echo", "--timeout", "60")

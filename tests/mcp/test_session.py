@@ -90,7 +90,7 @@ async def test_a_server_of_the_official_sdk_is_understood_in_both_eras(era: Lite
     told: list[tuple[float | None, float | None, str]] = []
     async with reference(era) as session:
         assert (session.facts.name, session.facts.version, session.facts.era) == ("reference", "7", era)
-        assert session.facts.instructions == "Ask me anything."
+        assert session.facts.about["instructions"] == "Ask me anything."
         listing = await session.list_tools()
         assert {"echo", "add", "greet"} <= {tool["name"] for tool in listing.tools}
         assert not listing.cut

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportQuestions,
     ImportReport,
@@ -121,6 +122,9 @@ class MemoryServers:
 
     async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
         return ToolList(tools=(server_tool(self._server(server_id, body), body.name),))
+
+    async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
+        return self._server(server_id, body)
 
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
         self._server(body.server_id, body)

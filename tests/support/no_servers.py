@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportReport,
     ImportRequest,
@@ -68,6 +69,10 @@ class NoServers:
         return ToolList(tools=())
 
     async def confirm_tool(self, server_id: str, body: ToolConfirmed) -> ToolList:
+        """Find nothing."""
+        _unknown(server_id)
+
+    async def decide_about(self, server_id: str, body: AboutDecided) -> ServerView:
         """Find nothing."""
         _unknown(server_id)
 

@@ -137,6 +137,8 @@ export const api = {
   serverTools: (id: string) => take(client.GET("/api/servers/{id}/tools", at(id))),
   confirmTool: (id: string, name: string, fingerprint: string) =>
     take(client.POST("/api/servers/{id}/tools/confirm", { ...at(id), body: { name, fingerprint } })),
+  decideAbout: (id: string, fingerprint: string, accept: boolean) =>
+    take(client.POST("/api/servers/{id}/about", { ...at(id), body: { fingerprint, accept } })),
   serverLog: (id: string) => take(client.GET("/api/servers/{id}/log", at(id))),
   serverStatus: () => take(client.GET("/api/servers/status")),
   switchServers: (ids: string[], enabled: boolean) => take(client.PATCH("/api/servers", { body: { ids, enabled } })),

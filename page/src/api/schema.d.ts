@@ -866,6 +866,23 @@ export interface paths {
         patch: operations["patch_server"];
         trace?: never;
     };
+    "/api/servers/{id}/about": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept what an MCP server says about itself now, or keep what it said before. */
+        post: operations["decide_about"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/servers/{id}/consent": {
         parameters: {
             query?: never;
@@ -1145,6 +1162,30 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AboutChange
+         * @description What a server says about itself and the person has not accepted; models get what was accepted before.
+         */
+        AboutChange: {
+            approved: {
+                [key: string]: unknown;
+            };
+            changes: string[];
+            fingerprint: string;
+            now: {
+                [key: string]: unknown;
+            };
+            /** @default false */
+            refused: boolean;
+        };
+        /**
+         * AboutDecided
+         * @description The person accepts what a server says about itself now, or keeps what it said before.
+         */
+        AboutDecided: {
+            accept: boolean;
+            fingerprint: string;
+        };
+        /**
          * Answer
          * @description The answer to a question: one of its choices, text where it takes text, or a form's content.
          */
@@ -1319,6 +1360,8 @@ export interface components {
             /** @default [] */
             changes: string[];
             environment: string[];
+            /** @default [] */
+            files: string[];
             fingerprint: string;
             folder: string;
             program: string;
@@ -2653,6 +2696,10 @@ export interface components {
                 [key: string]: unknown;
             };
             name: string;
+            /** @default null */
+            now: {
+                [key: string]: unknown;
+            } | null;
             outputSchema: {
                 [key: string]: unknown;
             } | null;
@@ -2675,6 +2722,8 @@ export interface components {
          * @description A server as lists show it; secrets are named, never shown.
          */
         ServerView: {
+            /** @default null */
+            aboutChange: components["schemas"]["AboutChange"] | null;
             address: string;
             /** @enum {unknown} */
             authType: "api_key" | "keyfile" | "none" | "oauth";
@@ -5110,6 +5159,41 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ServerPatch"];
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerView"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide_about: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AboutDecided"];
             };
         };
         responses: {

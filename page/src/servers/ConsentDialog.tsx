@@ -58,6 +58,23 @@ function Command({ consent }: { consent: Consent }) {
   );
 }
 
+/** What it is bound to beside the program, which is shown above. */
+function Bound({ files }: { files: readonly string[] }) {
+  return (
+    <>
+      <h3 className={classes.subtitle}>You are asked again when one of these changes</h3>
+      <ul className={classes.files} aria-label="Files that are compared">
+        {files.map((file) => (
+          <li key={file}>
+            <Plain text={file} />
+          </li>
+        ))}
+      </ul>
+      <p className={classes.lead}>What these load in turn is not compared.</p>
+    </>
+  );
+}
+
 function Asking({ server, consent, onClose }: { server: ServerView; consent: Consent; onClose: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
@@ -78,6 +95,7 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
       <Sentences title="Changed since you agreed" lines={consent.changes} />
       <Sentences title="Look twice" lines={consent.warnings} />
       <Command consent={consent} />
+      <Bound files={consent.files} />
       <DialogFoot problem={problem}>
         <Button variant="default" data-autofocus onClick={onClose}>
           Not now

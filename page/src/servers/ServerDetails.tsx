@@ -7,6 +7,7 @@ import { size } from "../chat/words";
 import { CheckIcon, CrossCircleIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { Said } from "../shell/Said";
+import { AboutChange } from "./AboutChange";
 import { changeServers, loadServers, needsConsent } from "./actions";
 import type { Opening } from "./ServerRow";
 import classes from "./Servers.module.css";
@@ -141,6 +142,7 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
     <div ref={place} className={classes.details}>
       <Oddities warnings={server.warnings} />
       <Trouble server={server} />
+      <AboutChange server={server} />
       <Facts server={server} />
       <div className={classes.actions}>
         {needsConsent(server) && (

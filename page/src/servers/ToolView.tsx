@@ -1,42 +1,18 @@
 import { Button } from "@mantine/core";
-import { useMemo, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { api } from "../api/client";
 import type { ServerTool } from "../api/types";
 import { JsonTree } from "../json/JsonTree";
 import { CopyButton } from "../shell/CopyButton";
 import { ChevronIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
-import { definitionText, difference } from "./diff";
+import { Difference } from "./Difference";
 import { useApp } from "../store/store";
 import { Seen } from "./Plain";
 import { ToolTime } from "./ToolTime";
 import classes from "./Tools.module.css";
 
 const states = { offered: "", off: "Off", changed: "Changed", quarantined: "Quarantined" } as const;
-
-function Difference({ tool }: { tool: ServerTool }) {
-  const lines = useMemo(
-    () => difference(definitionText(tool.approved ?? {}), definitionText({ ...tool, outputSchema: tool.outputSchema ?? null })),
-    [tool],
-  );
-  return (
-    <pre className={classes.diff} tabIndex={0} aria-label="What changed">
-      {lines.map((line, at) =>
-        line ? (
-          <span key={at} data-kind={line.kind}>
-            {{ same: "  ", gone: "− ", new: "+ " }[line.kind]}
-            <Seen text={line.text} prose />
-            {"\n"}
-          </span>
-        ) : (
-          <span key={at} data-kind="same">
-            {"  …\n"}
-          </span>
-        ),
-      )}
-    </pre>
-  );
-}
 
 function Changed({ tool, onChanged }: { tool: ServerTool; onChanged: () => void }) {
   const [isBusy, setBusy] = useState(false);
@@ -56,7 +32,7 @@ function Changed({ tool, onChanged }: { tool: ServerTool; onChanged: () => void 
           confirm.
         </span>
       </p>
-      <Difference tool={tool} />
+      <Difference before={tool.approved ?? {}} now={tool.now ?? {}} />
       <Button size="compact-sm" loading={isBusy} onClick={confirm}>
         Confirm the new definition
       </Button>

@@ -56,18 +56,13 @@ export function difference(before: string, now: string): DiffLine[] {
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value === "string" && value.includes("\n")) return value.split("\n");
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
 }
 
-const isEmpty = (value: unknown) =>
-  value === null || value === undefined || value === "" || (typeof value === "object" && Object.keys(value).length === 0);
-
-const parts = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
-
-/** Return a tool's definition as text that can be compared: same order, without what says nothing. */
+/** Return a definition as text that can be compared: in one order, and each line of a long text by itself. */
 export function definitionText(definition: Record<string, unknown>): string {
-  const said = parts.filter((name) => !isEmpty(definition[name])).map((name) => [name, sorted(definition[name])]);
-  return JSON.stringify(Object.fromEntries(said), null, 2);
+  return JSON.stringify(sorted(definition), null, 2);
 }

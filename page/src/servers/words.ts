@@ -71,9 +71,13 @@ export function originOf({ source }: ServerView): string {
   }
 }
 
-/** Return what waits for a look among a server's tools, or "". */
-export function waiting({ changedTools, quarantinedTools }: Pick<ServerView, "changedTools" | "quarantinedTools">): string {
-  const parts = [changedTools && `${changedTools} changed`, quarantinedTools && `${quarantinedTools} quarantined`];
+/** Return what of a server waits for a look, among its tools and what it says about itself, or "". */
+export function waiting({ changedTools, quarantinedTools, aboutChange }: ServerView): string {
+  const parts = [
+    changedTools && `${changedTools} changed`,
+    quarantinedTools && `${quarantinedTools} quarantined`,
+    aboutChange && !aboutChange.refused && "new words",
+  ];
   return parts.filter(Boolean).join(", ");
 }
 

@@ -43,6 +43,7 @@ def show(server: ServerView, consent: Consent, aside: Terminal) -> None:
     if consent.sandbox:
         aside.line(f"  sandbox     {exact(consent.sandbox)}")
     _listed("variables", consent.environment, aside)
+    _listed("compared", consent.files, aside)
     for warning in consent.warnings:
         aside.line(f"  ! {exact(warning)}", "yellow")
     for change in consent.changes:

@@ -165,6 +165,17 @@ def tools(
 
 
 @mcp_app.command()
+def about(name: ServerName) -> None:
+    """Show what a server says about itself, when that changed, and decide what models are told.
+
+    Until you accept the new words models are told the old ones.
+    """
+    from pilothouse.cli import server_about as command
+
+    perform(lambda: command.about(name))
+
+
+@mcp_app.command()
 def call(
     name: Annotated[str, typer.Argument(metavar="SERVER.TOOL", help="The tool.")],
     arguments: Annotated[

@@ -11,7 +11,7 @@ from pilothouse.cli.consent import agreed
 from pilothouse.cli.prompting import read_piped, someone_is_there, yes
 from pilothouse.cli.servers import find
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import exact_json, messages, one_line, output
+from pilothouse.cli.terminal import Terminal, exact_json, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -70,10 +70,7 @@ async def _confirm(api: ClientApi, server: ServerView | None, name: str) -> int:
     if tool.state != "changed":
         aside.line(f"The definition of {one_line(tool.qualified_name)} has not changed.")
         return 0
-    now = {"description": tool.description, "inputSchema": tool.input_schema, "annotations": tool.annotations}
-    for label, definition in (("It was:", tool.approved), ("It is now:", now)):
-        aside.line(label, "bold")
-        aside.line(exact_json(json.dumps(definition, indent=2, ensure_ascii=False)))
+    show_change(tool.approved, tool.now, aside)
     if not someone_is_there(aside):
         raise PilothouseError("needs_consent", "A changed tool is accepted at a terminal, or in the page.")
     if not await yes("Accept it as it is now?", aside):
@@ -82,6 +79,13 @@ async def _confirm(api: ClientApi, server: ServerView | None, name: str) -> int:
     await api.confirm_tool(LOCAL_OWNER, server.id, body)
     aside.line(f"{one_line(tool.qualified_name)} can be used again.")
     return 0
+
+
+def show_change(before: JsonObject | None, now: JsonObject | None, aside: Terminal) -> None:
+    """Print what something was and what it is now."""
+    for label, definition in (("It was:", before), ("It is now:", now)):
+        aside.line(label, "bold")
+        aside.line(exact_json(json.dumps(definition, indent=2, ensure_ascii=False)))
 
 
 async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str | None) -> int:

@@ -59,6 +59,9 @@ def _tell_trouble(one: ServerView) -> None:
         count = one.changed_tools + one.quarantined_tools
         wait = "1 tool waits" if count == 1 else f"{count} tools wait"
         aside.line(f"{one.slug}: {wait} for a look: pilothouse mcp tools {one.slug}", "yellow")
+    if one.about_change is not None and not one.about_change.refused:
+        said = "says something else about itself than before"
+        aside.line(f"{one.slug}: {said}. Look at it: pilothouse mcp about {one.slug}", "yellow")
 
 
 async def add(target: Sequence[str] | None, form: ServerForm) -> int:

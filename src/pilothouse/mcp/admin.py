@@ -31,6 +31,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportedServer,
     ImportQuestion,
@@ -236,6 +237,14 @@ class McpAdmin:
             message = f"The tool {body.name} of “{server.name}” is not what you saw any more."
             raise PilothouseError("conflict", message, fix="Look at it again.")
         return await self.tools(server.id)
+
+    async def decide_about(self, server_id: str, body: AboutDecided) -> ServerView:
+        """Accept what a server says about itself now, or keep what it said before."""
+        server = self._supervisor.find(server_id)
+        if not self._around.catalogue.decide_about(server.entry, body.fingerprint, accept=body.accept):
+            message = f"What “{server.name}” says about itself is not what you saw any more."
+            raise PilothouseError("conflict", message, fix="Look at it again.")
+        return await self._view(server.id)
 
     async def try_tool(self, body: ToolTry) -> ToolTrial:
         """Call a tool by hand."""

@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.mcp.entries import command_of, connecting, seconds_of
-from pilothouse.mcp.fingerprints import definition, differences, fingerprint
+from pilothouse.mcp.fingerprints import about, definition, differences, digest, fingerprint, same_words
 from pilothouse.mcp.names import qualified_name, wire_name
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
-from pilothouse.types.servers import Era, ServerEntry, ServerTool, ToolState, Wire
+from pilothouse.types.servers import AboutChange, Era, ServerEntry, ServerTool, ToolState, Wire
 
 # Of the checks that a kept list went through; another number makes it go through them again.
-CHECKS = 2
+CHECKS = 3
 
 
 class Approved(msgspec.Struct, frozen=True):
@@ -39,6 +39,23 @@ class Listed(msgspec.Struct, frozen=True):
     # Why it is set aside; empty for a good one.
     reason: str = ""
     warnings: tuple[str, ...] = ()
+
+
+class About(msgspec.Struct, frozen=True):
+    """What a server says about itself: as it was first seen or last accepted, as it is now, and what was refused."""
+
+    approved: JsonObject = {}
+    now: JsonObject = {}
+    # Of the words that the person does not want.
+    refused: str = ""
+    # An earlier version kept its instructions only: the rest is as good as approved when it is first heard.
+    partial: bool = False
+
+    def heard(self, now: JsonObject) -> About:
+        """Return this with what the server says now; where only moments and versions differ, that is accepted."""
+        said = {key: value for key, value in now.items() if self.partial and key != "instructions"}
+        approved = {**said, **self.approved}
+        return About(now if same_words(approved, now) else approved, now, self.refused)
 
 
 class Fallback(msgspec.Struct, frozen=True):
@@ -65,6 +82,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     protocol_version: str = ""
     server_version: str = ""
+    # None until it was first asked.
+    about: About | None = None
+    # Of lists that were kept before what a server says was approved.
     instructions: str = ""
 
 
@@ -87,7 +107,7 @@ class Catalogue:
             return kept
         if kept.source != source_of(entry):
             # Another command or address: nothing that was learned holds, but what was approved is remembered.
-            kept = self._kept[entry.id] = Kept(source=source_of(entry), approved=kept.approved)
+            kept = self._kept[entry.id] = Kept(source=source_of(entry), approved=kept.approved, about=kept.about)
         self._checked[entry.id] = entry
         return kept
 
@@ -95,9 +115,13 @@ class Catalogue:
         """Return whether this server's tools were listed before."""
         return self.kept(entry).listed_at is not None
 
-    def learn(self, entry: ServerEntry, tools: Sequence[JsonObject], facts: Kept) -> bool:
-        """Take up a new list and what else was found out; return whether the tools changed."""
+    def learn(
+        self, entry: ServerEntry, tools: Sequence[JsonObject], facts: Kept, words: JsonObject | None = None
+    ) -> bool:
+        """Take up a new list and what else was found out; return whether the tools or what it says changed."""
         before = self.kept(entry)
+        words = words or {}
+        said = before.about.heard(words) if before.about is not None else About(words, words)
         listed = _inspected(tools)
         approved = dict(before.approved)
         for each in listed:
@@ -106,13 +130,13 @@ class Catalogue:
                 # What is seen for the first time is as good as approved: its calls still ask the person.
                 approved.setdefault(name, Approved(each.fingerprint, definition(each.tool)))
         now = msgspec.structs.replace(
-            facts, source=source_of(entry), listed_at=time.time(), tools=listed, approved=approved
+            facts, source=source_of(entry), listed_at=time.time(), tools=listed, approved=approved, about=said
         )
         if before.era == now.era == "handshake" and before.server_version != now.server_version:
             # Another version of the server may ask as the modern era wants it.
             now = msgspec.structs.replace(now, era="auto" if now.fallback else now.era, fallback=None)
         self._keep(entry.id, now)
-        return now.tools != before.tools
+        return (now.tools, now.about) != (before.tools, before.about)
 
     def remember(self, entry: ServerEntry, wire: Wire, url: str) -> None:
         """Keep how and where a remote server answered."""
@@ -146,6 +170,28 @@ class Catalogue:
             return False
         approved = {**kept.approved, name: Approved(each.fingerprint, definition(each.tool))}
         self._keep(entry.id, msgspec.structs.replace(kept, approved=approved))
+        return True
+
+    def about_change(self, entry: ServerEntry) -> AboutChange | None:
+        """Return what a server says about itself and the person has not accepted; None when there is nothing."""
+        said = self.kept(entry).about
+        if said is None or said.now == said.approved:
+            return None
+        return AboutChange(
+            fingerprint=digest(said.now),
+            changes=differences(said.approved, said.now),
+            approved=said.approved,
+            now=said.now,
+            refused=said.refused == digest(said.now),
+        )
+
+    def decide_about(self, entry: ServerEntry, wanted: str, *, accept: bool) -> bool:
+        """Accept or refuse what a server says about itself, if it is still what the person saw."""
+        kept = self.kept(entry)
+        if kept.about is None or digest(kept.about.now) != wanted:
+            return False
+        said = About(kept.about.now, kept.about.now) if accept else msgspec.structs.replace(kept.about, refused=wanted)
+        self._keep(entry.id, msgspec.structs.replace(kept, about=said))
         return True
 
     def forget(self, server_id: str) -> None:
@@ -183,10 +229,7 @@ class Catalogue:
         except (OSError, msgspec.MsgspecError):
             # It can be had again: the server is asked.
             return Kept()
-        if kept.checks != CHECKS:
-            tools = _inspected([each.tool for each in kept.tools])
-            kept = msgspec.structs.replace(kept, checks=CHECKS, tools=tools)
-        return kept
+        return kept if kept.checks == CHECKS else _taken_over(kept)
 
     def _keep(self, server_id: str, kept: Kept) -> None:
         self._kept[server_id] = kept
@@ -244,6 +287,19 @@ def _inspected(tools: Sequence[JsonObject]) -> tuple[Listed, ...]:
     return tuple(listed)
 
 
+def _taken_over(kept: Kept) -> Kept:
+    """Return what an earlier version kept as this one does: what was approved stays so, with what counts now."""
+    tools = _inspected([each.tool for each in kept.tools])
+    approved = dict(kept.approved)
+    for before, now in zip(kept.tools, tools, strict=True):
+        name = str(before.tool.get("name"))
+        if not now.reason and name in approved and approved[name].fingerprint == before.fingerprint:
+            approved[name] = Approved(now.fingerprint, definition(now.tool))
+    words = about({}, kept.instructions)
+    said = About(words, words, partial=True) if kept.listed_at is not None else None
+    return msgspec.structs.replace(kept, checks=CHECKS, tools=tools, approved=approved, about=kept.about or said)
+
+
 def _mentions(tool: JsonObject, names: Set[str], own: Set[str]) -> tuple[str, ...]:
     if not names:
         return ()
@@ -258,7 +314,7 @@ def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, mentions: t
     approved = kept.approved.get(name) if state == "changed" else None
     reason = each.reason
     if approved is not None:
-        reason = f"Its definition changed: {'; '.join(differences(approved.definition, tool))}."
+        reason = f"Its definition changed: {'; '.join(differences(approved.definition, definition(tool)))}."
     schema, output, annotations = tool.get("inputSchema"), tool.get("outputSchema"), tool.get("annotations")
     warnings = dict.fromkeys((*each.warnings, *mentions))
     return ServerTool(
@@ -277,5 +333,6 @@ def _view(entry: ServerEntry, prefix: str, each: Listed, kept: Kept, mentions: t
         reason=reason,
         warnings=tuple(warnings),
         approved=approved.definition if approved is not None else None,
+        now=definition(tool) if approved is not None else None,
         seconds=seconds_of(entry, name),
     )

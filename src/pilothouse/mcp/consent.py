@@ -5,44 +5,28 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import re
 import secrets as random
 import threading
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.entries import SECRET, SLOT, command_of
-from pilothouse.mcp.programs import (
-    INTERPRETERS,
-    Download,
-    FileFacts,
-    download_of,
-    facts_of,
-    find_program,
-    may_be_changed_by_others,
-    script_of,
-    whole_path,
-)
+from pilothouse.mcp.consent_warnings import visible, warnings
+from pilothouse.mcp.entries import SECRET, command_of
+from pilothouse.mcp.moving import moving
+from pilothouse.mcp.named_files import CommandLine
+from pilothouse.mcp.programs import FileFacts, facts_of, find_program, whole_path
 from pilothouse.mcp.recognising import Recognising
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry
 
 _KEY_NAME = "mcp_consent_key"
 _KEY_ORIGIN = "mcp:consent"
-_LOADERS = re.compile(
-    r"LD_(PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_.*|NODE_OPTIONS|NODE_PATH|PYTHON(PATH|STARTUP|HOME)|BASH_ENV|ENV|PATH|IFS"
-    r"|PERL5(OPT|LIB)|RUBYOPT|RUBYLIB|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|ASKPASS)|npm_config_.*|UV_.*INDEX.*|PIP_.*"
-)
-_CODE_FLAGS = {"-c", "-e", "-p", "--eval", "--print", "--call", "--require", "-r", "--import", "--from"}
-_MOUNTS = {"-v", "--volume", "--mount"}
-_POWERS = re.compile(r"--(privileged|cap-add|device|security-opt|entrypoint)(=.*)?")
-_SHARED = re.compile(r"--(net|network|pid|ipc|userns|uts)(=host)?")
+# Of what is bound; a consent of an earlier kind is bound to the rest when its server next starts.
+_KIND = 1
 
 
 # What is left out when it is not so keeps the seals of those who agreed before there were sandboxes.
@@ -56,13 +40,28 @@ class Agreed(msgspec.Struct, frozen=True, omit_defaults=True):
     files: tuple[FileFacts, ...]
     sandbox: bool = False
     network: bool = True
+    kind: int = 0
+    # Folders of it that are links, and where they lead: “/srv/now → /srv/2”.
+    places: tuple[str, ...] = ()
+    # What it runs that nothing here is bound to, in a sentence each.
+    moving: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:
         """Return the same for the same command, environment, folder, files and sandbox."""
         files = [(file.path, file.owner, file.sha256) for file in self.files]
         held = (self.network,) if self.sandbox else ()
-        bound = (self.argv, self.environment, self.folder, files, *held)
+        places = (self.places,) if self.places else ()
+        bound = (self.argv, self.environment, self.folder, files, *held, *places)
         return hashlib.sha256(msgspec.json.encode(bound)).hexdigest()
+
+    def allows(self, now: Agreed) -> bool:
+        """Return whether this was agreed to for what would be started now."""
+        if self.kind < now.kind:
+            # Whoever agreed before more files were bound is not asked again; from now on all of them are.
+            known = {file.path for file in self.files}
+            files = tuple(file for file in now.files if file.path in known)
+            now = msgspec.structs.replace(now, files=files, places=())
+        return self.fingerprint() == now.fingerprint()
 
     def held(self) -> str:
         """Return in one sentence what holds it; empty when nothing does."""
@@ -81,23 +80,42 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
     """Return what starting this server would do now; raise a ChannelError when it cannot be started at all."""
     command, cwd = command_of(entry), entry.config.cwd
     program = find_program(command[0], cwd, environ)
-    script = script_of(command, cwd)
+    folder, plain = _folder(entry), entry.config.env
+    argv = (str(program), *command[1:])
+    variables = {name: value for name, value in plain.items() if not value.startswith(SECRET)}
+    path = variables.get("PATH", environ.get("PATH", os.defpath))
+    line = CommandLine(argv, Path(folder) if folder else Path.home(), variables, path)
     before = {file.path: file for file in known.files} if known else {}
-    paths = [path for path in (program, script) if path is not None]
     try:
-        files = tuple(facts_of(path, before.get(str(path))) for path in paths)
+        files = tuple(facts_of(path, before.get(str(path)), found=path in line.helpers) for path in line.files())
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ChannelError(f"The program {program} cannot be read: {reason}.", sent=False) from None
-    # The value of a plain variable can be code as well; a secret is known by its name.
-    environment = tuple(
-        name if value.startswith(SECRET) else f"{name}={value}" for name, value in sorted(entry.config.env.items())
-    )
-    held = entry.config.sandbox
-    folder = str(whole_path(cwd)) if cwd else "" if held else str(Path.home())
+        raise ChannelError(f"{error.filename} cannot be read: {reason}.", sent=False) from None
     return Agreed(
-        (str(program), *command[1:]), environment, folder, files, held, entry.config.network if held else True
+        argv=argv,
+        # The value of a plain variable can be code as well; a secret is known by its name.
+        environment=tuple(f"{name}={plain[name]}" if name in variables else name for name in sorted(plain)),
+        folder=folder,
+        files=files,
+        sandbox=entry.config.sandbox,
+        network=entry.config.network if entry.config.sandbox else True,
+        kind=_KIND,
+        places=tuple(_links(line.folders)) if folder else (),
+        moving=tuple(dict.fromkeys(moving(entry, line))),
     )
+
+
+def _folder(entry: ServerEntry) -> str:
+    if entry.config.cwd:
+        return str(whole_path(entry.config.cwd))
+    return "" if entry.config.sandbox else str(Path.home())
+
+
+def _links(folders: Sequence[Path]) -> Iterator[str]:
+    for folder in folders:
+        real = os.path.realpath(folder)
+        if real != os.path.normpath(folder):
+            yield f"{folder} → {real}"
 
 
 def named_paths(agreed: Agreed) -> tuple[str, ...]:
@@ -135,6 +153,8 @@ class Consents:
 
     def give(self, server_id: str, agreed: Agreed) -> None:
         """Keep that the person agreed."""
+        # What is only told is told anew.
+        agreed = msgspec.structs.replace(agreed, moving=())
         with self._guard:
             self._save({**self._load(), server_id: _Record(agreed, self._seal(server_id, agreed))})
 
@@ -196,7 +216,8 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
         environment=tuple(visible(line) for line in now.environment),
         folder=visible(now.folder),
         sandbox=now.held(),
-        warnings=tuple(_warnings(entry, now)),
+        files=tuple(visible(file.path) for file in now.files),
+        warnings=tuple(warnings(entry, now)),
         changes=tuple(_changes(before, now)) if before else (),
     )
 
@@ -205,16 +226,10 @@ def _readable(agreed: Agreed) -> Agreed:
     """Return it with slots for the keys that someone wrote into the file."""
     look = Recognising()
     argv, environment = (agreed.argv[0], *look.words(agreed.argv[1:])), look.lines(agreed.environment)
-    return msgspec.structs.replace(agreed, argv=argv, environment=environment) if look.found else agreed
-
-
-def visible(text: str) -> str:
-    """Return text in which nothing is invisible: what does not print is written by its number."""
-    return "".join(char if _prints(char) else f"\\u{{{ord(char):04x}}}" for char in text)
-
-
-def _prints(char: str) -> bool:
-    return char == " " or unicodedata.category(char) not in {"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"}
+    said = agreed.moving
+    for slot, key in look.found.items():
+        said = tuple(sentence.replace(key, f"${{secret:{slot}}}") for sentence in said)
+    return msgspec.structs.replace(agreed, argv=argv, environment=environment, moving=said) if look.found else agreed
 
 
 def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
@@ -227,13 +242,24 @@ def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
         if line not in before.environment:
             yield f"Environment: {visible(line)} is new."
     yield from _ground_changes(before, now)
-    old = {file.path: file for file in before.files}
-    for file in now.files:
-        known = old.get(file.path)
-        if known is not None and known.sha256 != file.sha256:
-            yield f"The content of {visible(file.path)} changed."
-        if known is not None and known.owner != file.owner:
-            yield f"The owner of {visible(file.path)} was {known.owner}, is {file.owner}."
+    # Who agreed before a file was bound did not see it change.
+    yield from _file_changes(before.files, now.files, alike=before.kind == now.kind)
+
+
+def _file_changes(before: Sequence[FileFacts], now: Sequence[FileFacts], *, alike: bool) -> Iterator[str]:
+    old, new = {file.path: file for file in before}, {file.path: file for file in now}
+    for path, file in new.items():
+        known = old.get(path)
+        if known is None:
+            if alike:
+                yield f"{visible(path)} is new among the files that it runs."
+            continue
+        if known.sha256 != file.sha256:
+            yield f"The content of {visible(path)} changed."
+        if known.owner != file.owner:
+            yield f"The owner of {visible(path)} was {known.owner}, is {file.owner}."
+    for path in old.keys() - new.keys():
+        yield f"{visible(path)} is gone, or is not what it runs any more."
 
 
 def _ground_changes(before: Agreed, now: Agreed) -> Iterator[str]:
@@ -241,6 +267,9 @@ def _ground_changes(before: Agreed, now: Agreed) -> Iterator[str]:
         yield f"Sandbox: was “{before.held() or 'none'}”, is “{now.held() or 'none'}”."
     if before.folder != now.folder and not (before.sandbox and now.sandbox):
         yield f"Folder: was {_named(before.folder)}, is {_named(now.folder)}."
+    elif before.kind == now.kind and before.places != now.places:
+        was, now_is = (visible(", ".join(each.places)) or "no links" for each in (before, now))
+        yield f"Where its folders lead: was {was}, is {now_is}."
 
 
 def _named(folder: str) -> str:
@@ -260,70 +289,3 @@ def _word_changes(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
             yield f"{what}: {old} is gone."
         else:
             yield f"{what}: was {old}, is {new}."
-
-
-def _warnings(entry: ServerEntry, now: Agreed) -> Iterator[str]:
-    program, args = Path(now.argv[0]), now.argv[1:]
-    yield from _code_warnings(entry, program.name, args, "in the sandbox" if now.sandbox else "with your rights")
-    if program.name in {"docker", "podman"}:
-        yield from _container_warnings(args)
-    for word in args:
-        yield from _word_warnings(word)
-    if any(SLOT.search(word) for word in args):
-        yield "A secret stands in its arguments: other programs on this machine can read it while it runs."
-    for line in now.environment:
-        if _LOADERS.fullmatch(line.partition("=")[0]):
-            yield f"The variable {visible(line.partition('=')[0])} can make the program load other code."
-    for file in now.files:
-        if may_be_changed_by_others(Path(file.path)):
-            yield f"Other accounts on this machine can change {visible(file.path)}."
-
-
-def _word_warnings(word: str) -> Iterator[str]:
-    if mixes_scripts(word):
-        yield f"“{visible(word)[:60]}” mixes letters of scripts that look alike: {ascii(word)[:120]}"
-    if any(not _prints(char) for char in word):
-        yield "An argument has characters that cannot be seen; they are written out here."
-    if re.search(r" {16,}", word) or len(word) > 1_000:
-        yield "An argument is unusually long or padded; read it to its end."
-    if re.search(r"[;|&`]|\$\(|>\s*/", word):
-        yield f"“{visible(word)[:60]}” looks like a shell command; it is passed on as plain text."
-
-
-def _code_warnings(entry: ServerEntry, program: str, args: Sequence[str], rights: str) -> Iterator[str]:
-    download = download_of((program, *args))
-    if entry.package.type in ("npm", "pypi"):
-        yield f"Downloads a package from {'npm' if entry.package.type == 'npm' else 'PyPI'} and runs it {rights}."
-        if not re.search(r".@[\d]|==\d", entry.package.identifier):
-            yield "No version is given: what runs may change from start to start."
-        return
-    if download is not None:
-        yield from _download_warnings(download, rights)
-    runner = program in {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "env", "xargs", "sudo"}
-    flagged = any(word.partition("=")[0] in _CODE_FLAGS for word in args)
-    if (INTERPRETERS.fullmatch(program.lower()) and flagged) or runner:
-        yield f"Runs arbitrary code: what its arguments say is executed {rights}."
-    elif INTERPRETERS.fullmatch(program.lower()):
-        yield f"Runs a script {rights}."
-
-
-def _download_warnings(download: Download, rights: str) -> Iterator[str]:
-    if not download.named:
-        yield f"Downloads a package from {download.registry} and runs it {rights}."
-    for package in download.named:
-        where = "" if "://" in package else f" from {download.registry}"
-        yield f"Downloads a package{where} and runs it {rights}: {visible(package)}."
-
-
-def _container_warnings(args: Sequence[str]) -> Iterator[str]:
-    for index, word in enumerate(args):
-        following = args[index + 1] if index + 1 < len(args) else ""
-        name, _, value = word.partition("=")
-        if name in _MOUNTS:
-            yield f"Gives the container a part of this machine: {visible(value or following)}."
-        elif re.match(r"-v.", word):
-            yield f"Gives the container a part of this machine: {visible(word[2:])}."
-        if _POWERS.fullmatch(word):
-            yield f"Gives the container special powers: {visible(word)}."
-        if _SHARED.fullmatch(word) and "host" in (value, following):
-            yield f"Shares this machine's own {name.lstrip('-')} with the container."

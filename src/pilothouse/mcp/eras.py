@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from pilothouse.mcp.channel import ChannelError
+from pilothouse.mcp.fingerprints import about
 from pilothouse.mcp.mirroring import header_text, mirrored
 from pilothouse.mcp.peer import BadAnswer, Lost, Peer, RpcError
 from pilothouse.types.json import Frozen, JsonObject
@@ -32,11 +33,11 @@ class ServerFacts(Frozen, frozen=True):
 
     name: str
     version: str
-    title: str
     protocol_version: str
     era: SpokenEra
     capabilities: JsonObject
-    instructions: str
+    # What it says about itself, to models and to people.
+    about: JsonObject
 
 
 class ExitedOnProbe(ChannelError):
@@ -192,11 +193,10 @@ def _facts(info: Mapping[str, object], result: JsonObject, version: str, era: Sp
     return ServerFacts(
         name=_text(info.get("name")),
         version=_text(info.get("version")),
-        title=_text(info.get("title")),
         protocol_version=version,
         era=era,
         capabilities=_object(result.get("capabilities")),
-        instructions=_text(result.get("instructions")),
+        about=about(info, _text(result.get("instructions"))),
     )
 
 

@@ -1,35 +1,101 @@
-"""What makes a tool the tool it is, so that a change of it is noticed and can be shown."""
+"""What makes a tool the tool it is, and a server what it says it is, so that a change is noticed and can be shown."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 
-# Everything a model or a person goes by. What a server adds beside these changes nothing.
-_FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+# Everything a model or a person goes by, and how it is called. What a server adds beside these changes nothing.
+_FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons")
+# What a server says about itself; its version is not among it, or each update would be a question.
+_ABOUT = ("title", "description", "websiteUrl", "icons")
 _SHOWN_CHARS = 200
+
+# What a kit keeps for itself in `_meta`.
+_OF_KITS = frozenset({"_fastmcp", "fastmcp"})
+# Names and texts in `_meta` that are another at each start or with each version.
+_VOLATILE_NAME = re.compile(
+    r"(?i).*(time|date|nonce|hash|etag|version|build|session|token|expires|ttl|count|revision|uuid|requestid|traceid).*|.*At"
+)
+_VOLATILE_TEXT = re.compile(r"[\dTZ:.+\- ]+|v?\d+(\.\d+)+\S*|[0-9a-fA-F-]{7,}")
+# Moments and versions within words: with others in their place the words say the same.
+_MOMENT = re.compile(
+    r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?|\b\d{2}:\d{2}:\d{2}\b"
+    r"|\b[vV](ersion )?\d{1,6}\.\d{1,6}(\.\d{1,6})?\b"
+)
 
 _sorted = msgspec.json.Encoder(order="sorted")
 
 
 def definition(tool: JsonObject) -> JsonObject:
     """Return the part of a tool that counts."""
-    return {field: tool[field] for field in _FIELDS if tool.get(field) not in (None, "", {})}
+    found = {field: tool[field] for field in _FIELDS if tool.get(field) not in (None, "", {}, [])}
+    execution, meta = tool.get("execution"), tool.get("_meta")
+    # What is said with this word is so where nothing is said.
+    if isinstance(execution, dict) and set(execution.values()) - {"forbidden"}:
+        found["execution"] = execution
+    if isinstance(meta, dict) and (steady := _steady(meta)):
+        found["_meta"] = steady
+    return found
+
+
+def about(info: Mapping[str, object], instructions: str) -> JsonObject:
+    """Return what of a server's words about itself counts, within a bound."""
+    said = {"instructions": instructions, **{field: info.get(field) for field in _ABOUT}}
+    return {field: _bounded(value) for field, value in said.items() if value}
+
+
+def same_words(before: JsonObject, now: JsonObject) -> bool:
+    """Return whether a server says the same about itself, moments and versions aside."""
+    return _timeless(before) == _timeless(now)
 
 
 def fingerprint(tool: JsonObject) -> str:
     """Return the same for the same definition, whatever the order of its keys."""
-    return hashlib.sha256(_sorted.encode(definition(tool))).hexdigest()
+    return digest(definition(tool))
+
+
+def digest(value: JsonObject) -> str:
+    """Return the same for the same values, whatever the order of their keys."""
+    return hashlib.sha256(_sorted.encode(value)).hexdigest()
 
 
 def differences(before: JsonObject, now: JsonObject) -> tuple[str, ...]:
     """Return what changed between two definitions, a line each."""
-    return tuple(_differences("", definition(before), definition(now)))
+    return tuple(_differences("", before, now))
+
+
+def _steady(meta: JsonObject) -> JsonObject:
+    """Return what of `_meta` is the same at each start."""
+    found = {}
+    for key, value in meta.items():
+        if key in _OF_KITS or _VOLATILE_NAME.fullmatch(key):
+            continue
+        kept = _steady(value) if isinstance(value, dict) else value
+        is_text = isinstance(kept, str) and not _VOLATILE_TEXT.fullmatch(kept)
+        if kept not in ("", {}, []) and (is_text or isinstance(kept, dict | list | bool)):
+            found[key] = kept
+    return found
+
+
+def _bounded(value: object) -> object:
+    if isinstance(value, str):
+        return value[: limits.ABOUT_CHARS]
+    encoded = _sorted.encode(value)
+    return (
+        value if len(encoded) <= limits.ABOUT_CHARS else f"{len(encoded)} bytes, {hashlib.sha256(encoded).hexdigest()}"
+    )
+
+
+def _timeless(words: JsonObject) -> JsonObject:
+    return {key: _MOMENT.sub("…", value) if isinstance(value, str) else value for key, value in words.items()}
 
 
 def _differences(place: str, before: Any, now: Any) -> Iterator[str]:

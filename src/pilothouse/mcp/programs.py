@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,8 +16,12 @@ from pilothouse.mcp.channel import ChannelError
 from pilothouse.types import limits
 
 # Programs that run whatever their arguments say.
-INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|sh|bash|dash|zsh|fish|ksh|pwsh)[\d.]*")
+INTERPRETERS = re.compile(
+    r"(python|pypy|node|nodejs|tsx|ts-node|deno|bun|ruby|perl|php|lua|rscript|julia|sh|bash|dash|zsh|fish|ksh|pwsh)[\d.]*"
+)
 _CHUNK = 1024 * 1024
+# Instead of a hash.
+OF_THE_SYSTEM = "system"
 # Programs that download what they run, from where, and the options that name it; of some only these commands do so.
 _PYTHON_OPTIONS, _NODE_OPTIONS = ("--from", "--with", "-w", "--spec"), ("--package", "-p")
 _LAUNCHERS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -75,24 +80,9 @@ def find_program(program: str, cwd: str | None, environ: Mapping[str, str] = os.
     raise ChannelError(f"The program “{program}” was not found on this machine.", fix=_how_to_get(program), sent=False)
 
 
-def script_of(argv: Sequence[str], cwd: str | None) -> Path | None:
-    """Return the file that an interpreter is told to run, where there is one."""
-    if not INTERPRETERS.fullmatch(Path(argv[0]).name.lower().removesuffix(".exe")):
-        return None
-    words = [word for word in argv[1:] if word not in {"run", "--"}]
-    first = next((word for word in words if not word.startswith("-")), None)
-    before = words[: words.index(first)] if first is not None else words
-    if first is None or any(word in {"-c", "-e", "-m", "-p", "--eval", "--print"} for word in before):
-        return None
-    # An argument that begins like a home folder may mean something else.
-    path = Path(os.path.expanduser(first))
-    path = path if path.is_absolute() else whole_path(cwd or str(Path.home())) / path
-    return path if path.is_file() else None
-
-
 def download_of(argv: Sequence[str]) -> Download | None:
     """Return what a command downloads before it runs it; None for one that runs what is there."""
-    launcher = _LAUNCHERS.get(Path(argv[0]).name.lower().removesuffix(".exe"))
+    launcher = _LAUNCHERS.get(plain_name(argv[0]))
     if launcher is None:
         return None
     registry, options, commands = launcher
@@ -105,6 +95,11 @@ def download_of(argv: Sequence[str]) -> Download | None:
     return Download(registry, tuple(named)) if named or not commands or first in commands else None
 
 
+def plain_name(program: str) -> str:
+    """Return a program's name as the tables here know it."""
+    return Path(program).name.lower().removesuffix(".exe")
+
+
 def whole_path(path: str) -> Path:
     """Return a path with the home folder that it names; raise a ChannelError when there is none."""
     try:
@@ -114,15 +109,28 @@ def whole_path(path: str) -> Path:
         raise ChannelError(message, fix="Give the whole path.", sent=False) from None
 
 
-def facts_of(path: Path, known: FileFacts | None = None) -> FileFacts:
-    """Return what a file is now; it is read only if something touched it since `known`."""
+def facts_of(path: Path, known: FileFacts | None = None, *, found: bool = False) -> FileFacts:
+    """Return what a file is now; it is read only if something touched it since `known`.
+
+    One that was not named by its path but found, such as a script's interpreter, is known by its place and owner alone
+    where only the system can change it: an update of the system asks nothing.
+    """
     info = path.stat()
+    if found and is_the_systems(path, info):
+        return FileFacts(str(path), _owner(info.st_uid), OF_THE_SYSTEM, ())
     stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_uid)
     for before in (known, _seen.get(str(path))):
         if before is not None and before.path == str(path) and before.stamp == stamp:
             return before
-    facts = _seen[str(path)] = FileFacts(str(path), _owner(info.st_uid), _digest(path, info.st_size), stamp)
+    facts = _seen[str(path)] = FileFacts(str(path), _owner(info.st_uid), _digest(path, info), stamp)
     return facts
+
+
+def is_the_systems(path: Path, info: os.stat_result) -> bool:
+    """Return whether a file is the administrator's, and this account can change neither it nor its folder."""
+    real = Path(os.path.realpath(path))
+    places = (real, real.parent, path.parent)
+    return info.st_uid == 0 and os.name == "posix" and not any(os.access(place, os.W_OK) for place in places)
 
 
 def may_be_changed_by_others(path: Path) -> bool:
@@ -138,12 +146,15 @@ def may_be_changed_by_others(path: Path) -> bool:
 
 
 def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    # A name that no file can have is an error to the system.
+    with suppress(OSError):
+        return path.is_file() and os.access(path, os.X_OK)
+    return False
 
 
-def _digest(path: Path, size: int) -> str:
-    if size > limits.HASHED_FILE_BYTES:
-        return f"{size} bytes"
+def _digest(path: Path, info: os.stat_result) -> str:
+    if info.st_size > limits.HASHED_FILE_BYTES:
+        return f"{info.st_size} bytes of {info.st_mtime_ns}"
     made = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):

@@ -107,8 +107,9 @@ class Server:
 
     @property
     def instructions(self) -> str:
-        """Return what the server says about itself."""
-        return without_hidden(self.around.catalogue.kept(self.entry).instructions)[0]
+        """Return what the server says to models, as it was first seen or last accepted."""
+        about = self.around.catalogue.kept(self.entry).about
+        return without_hidden(str(about.approved.get("instructions", "")))[0] if about is not None else ""
 
     @property
     def state(self) -> ServerState:
@@ -277,8 +278,10 @@ class Server:
             self.came(None, self.state, self._unstartable)
             raise self._unstartable from None
         before, self.asking, self._unstartable = (self.asking, self._unstartable), None, None
-        if agreed is None or agreed.fingerprint() != now.fingerprint():
-            self.asking = self.around.consents.shown(self.entry, now, agreed)
+        if agreed is None or not agreed.allows(now):
+            self.asking = await asyncio.to_thread(self.around.consents.shown, self.entry, now, agreed)
+        elif agreed.kind < now.kind:
+            await asyncio.to_thread(self.around.consents.give, self.id, now)
         if before != (self.asking, None):
             self.came(None, self.state, None)
         if self.asking is not None:
@@ -365,9 +368,8 @@ class Server:
             era=facts.era,
             protocol_version=facts.protocol_version,
             server_version=" ".join(filter(None, (facts.name, facts.version))),
-            instructions=facts.instructions,
         )
-        if await asyncio.to_thread(self.around.catalogue.learn, self.entry, listing.tools, kept):
+        if await asyncio.to_thread(self.around.catalogue.learn, self.entry, listing.tools, kept, facts.about):
             self.around.changed()
 
     def came(self, connection: Connection | None, state: ServerState, error: ChannelError | None) -> None:

@@ -62,6 +62,7 @@ def view(server: Server) -> ServerView:
         process=newest.process() if newest is not None and newest.up else None,
         consent=server.asking if entry.enabled else None,
         warnings=tuple(_warnings(entry)),
+        about_change=server.around.catalogue.about_change(entry),
     )
 
 

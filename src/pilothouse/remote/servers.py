@@ -5,6 +5,7 @@ from __future__ import annotations
 from pilothouse.remote.calling import Calling, at
 from pilothouse.types import limits
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportQuestions,
     ImportReport,
@@ -76,6 +77,10 @@ class RemoteServers:
     async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
         """Accept a tool's changed definition."""
         return await self._calling.ask("POST", at("servers", server_id, "tools", "confirm"), ToolList, body=body)
+
+    async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
+        """Accept what a server says about itself now, or keep what it said before."""
+        return await self._calling.ask("POST", at("servers", server_id, "about"), ServerView, body=body)
 
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
         """Call a tool by hand."""

@@ -16,6 +16,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportQuestions,
     ImportReport,
@@ -95,6 +96,10 @@ class ServerCommands:
         tools = await self._servers.confirm_tool(server_id, body)
         self.servers_changed()
         return tools
+
+    async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
+        """Accept what a server says about itself now, or keep what it said before."""
+        return self._changed(await self._servers.decide_about(server_id, body))
 
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
         """Call a tool by hand, with arguments that fit its description."""

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportQuestions,
     ImportReport,
@@ -90,6 +91,11 @@ async def server_tools(call: Call[None, NoQuery]) -> ToolList:
 async def confirm_tool(call: Call[ToolConfirmed, NoQuery]) -> ToolList:
     """Accept a tool's new definition."""
     return await call.host.confirm_tool(call.owner, call.id, call.body)
+
+
+async def decide_about(call: Call[AboutDecided, NoQuery]) -> ServerView:
+    """Accept or refuse what one says about itself."""
+    return await call.host.decide_about(call.owner, call.id, call.body)
 
 
 async def server_log(call: Call[None, NoQuery]) -> ServerLog:
@@ -275,6 +281,14 @@ _ONE: tuple[AnyRoute, ...] = (
         body=ToolConfirmed,
         reply=ToolList,
         summary="Accept a tool's changed definition.",
+    ),
+    Route(
+        method="POST",
+        path="/api/servers/{id}/about",
+        handler=decide_about,
+        body=AboutDecided,
+        reply=ServerView,
+        summary="Accept what an MCP server says about itself now, or keep what it said before.",
     ),
     Route(
         method="GET",

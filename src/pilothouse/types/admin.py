@@ -12,6 +12,7 @@ from pilothouse.types.models import FileProblem, ModelList, ModelTest, ModelView
 from pilothouse.types.ports import ModelSource
 from pilothouse.types.records import PastCall
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportQuestions,
     ImportReport,
@@ -212,6 +213,10 @@ class ServerAdmin(Protocol):
 
     async def confirm_tool(self, server_id: str, body: ToolConfirmed) -> ToolList:
         """Accept a tool's changed definition."""
+        ...
+
+    async def decide_about(self, server_id: str, body: AboutDecided) -> ServerView:
+        """Accept what a server says about itself now, or keep what it said before."""
         ...
 
     async def try_tool(self, body: ToolTry) -> ToolTrial:

@@ -55,6 +55,7 @@ from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run
 from pilothouse.types.searching import IndexView
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportQuestions,
     ImportReport,
@@ -368,6 +369,10 @@ class Servers(Protocol):
 
     async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
         """Accept a tool's changed definition."""
+        ...
+
+    async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
+        """Accept what a server says about itself now, or keep what it said before."""
         ...
 
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:

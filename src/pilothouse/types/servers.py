@@ -130,6 +130,8 @@ class Consent(Frozen, frozen=True):
     folder: str
     # What holds it, in one sentence; empty when nothing does.
     sandbox: str = ""
+    # The files that it is bound to, the program first: when one of them changes, the person is asked again.
+    files: tuple[str, ...] = ()
     # "Runs arbitrary code", "Mounts / into the container", …: what a careful reader would notice.
     warnings: tuple[str, ...] = ()
     # What differs from what was agreed to before, one line each; empty the first time.
@@ -142,6 +144,18 @@ class ProcessFacts(Frozen, frozen=True):
     pid: int
     started_at: float
     memory_bytes: int | None = None
+
+
+class AboutChange(Frozen, frozen=True):
+    """What a server says about itself and the person has not accepted; models get what was accepted before."""
+
+    fingerprint: str
+    # What differs, one line each.
+    changes: tuple[str, ...]
+    approved: JsonObject
+    now: JsonObject
+    # The person looked, and keeps what was.
+    refused: bool = False
 
 
 class ServerView(Frozen, frozen=True):
@@ -186,6 +200,8 @@ class ServerView(Frozen, frozen=True):
     warnings: tuple[str, ...] = ()
     # What stands as "${secret:NAME}" in its arguments, variables, headers or URL.
     secret_slots: tuple[str, ...] = ()
+    # It says something else about itself than before; None when it does not.
+    about_change: AboutChange | None = None
 
 
 class ServerList(Frozen, frozen=True):
@@ -218,6 +234,8 @@ class ServerTool(Frozen, frozen=True):
     warnings: tuple[str, ...] = ()
     # The definition that was approved, while a changed one waits.
     approved: JsonObject | None = None
+    # The changed one, in the same form.
+    now: JsonObject | None = None
     # How long a call of it may take, in seconds, by its own setting, its server's, or the usual.
     seconds: float = limits.MCP_TOTAL
 
@@ -436,6 +454,13 @@ class ToolConfirmed(_Body, frozen=True):
 
     name: str
     fingerprint: str
+
+
+class AboutDecided(_Body, frozen=True):
+    """The person accepts what a server says about itself now, or keeps what it said before."""
+
+    fingerprint: str
+    accept: bool
 
 
 class ToolTry(_Body, frozen=True):

@@ -3,6 +3,7 @@
 `scripted.py [--option value …]`, in a process of its own:
 
     --tools FILE        the tools as JSON; read anew at every tools/list
+    --about FILE        what it says about itself as JSON: instructions, and more of its serverInfo; read at each start
     --record FILE       append every message that arrives, one line each
     --access-token TEXT as the servers of others take one; it is for nothing
     --start MODE        silent: answers nothing; exit: ends with --code; rubbish: prints what is no protocol;
@@ -96,15 +97,16 @@ class Server:
         if method in (self.options.refuses, self.options.ignores):
             self.refuse(number, method)
         elif method == "server/discover" and modern:
-            meta = {"io.modelcontextprotocol/serverInfo": {"name": "scripted", "version": "1.0"}}
-            found = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, "_meta": meta}
+            words, info = self.about()
+            meta = {"io.modelcontextprotocol/serverInfo": info}
+            found = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, "_meta": meta, **words}
             self.write({"id": number, "result": {"resultType": "complete", **found}})
         elif method == "initialize" and not modern:
             version = self.options.version or params.get("protocolVersion")
-            info = {"name": "scripted", "version": "1.0"}
+            words, info = self.about({"instructions": "Use these tools."})
             capabilities = {"tools": {"listChanged": True}, "logging": {}}
             self.write({"id": number, "result": {"protocolVersion": version, "capabilities": capabilities,
-                                                 "serverInfo": info, "instructions": "Use these tools."}})  # fmt: skip
+                                                 "serverInfo": info, **words}})  # fmt: skip
         elif method == "ping" and not modern:
             self.write({"id": number, "result": {}})
         elif method == "tools/list":
@@ -116,6 +118,13 @@ class Server:
             os._exit(9)
         else:
             self.write({"id": number, "error": {"code": -32601, "message": "Method not found"}})
+
+    def about(self, words: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what it says to models, and who it says it is."""
+        said = json.loads(Path(self.options.about).read_text(encoding="utf-8")) if self.options.about else words or {}
+        info = {key: value for key, value in said.items() if key != "instructions"}
+        words = {key: said[key] for key in said if key == "instructions"}
+        return words, {"name": "scripted", "version": "1.0", **info}
 
     def modern(self, method: str, params: dict[str, Any]) -> bool:
         """Return whether a request is one of the modern era."""
@@ -276,7 +285,9 @@ def begin(options: argparse.Namespace) -> None:
 
 def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser()
-    for name in ("tools", "record", "access-token", "start", "say", "version", "era", "pushes", "refuses", "ignores"):
+    for name in ("tools", "about", "record", "access-token", "start", "say", "version", "era"):
+        parser.add_argument(f"--{name}", default="")
+    for name in ("pushes", "refuses", "ignores"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0)

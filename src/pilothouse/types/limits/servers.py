@@ -127,8 +127,16 @@ LAST_WORDS = 20
 TRAFFIC_MESSAGES = 2_000
 TRAFFIC_TEXT_CHARS = 64 * 1024
 TRAFFIC_TOTAL_CHARS = 16 * 1024 * 1024
-# A program or script larger than this is known by its size and times alone.
+# A program or script larger than this is known by its size and the time of its last change alone.
 HASHED_FILE_BYTES = 256 * 1024 * 1024
+# What of a command line is looked at for files that it names: characters of a word, folders, places in all, files.
+# No server that a person types comes near; a hostile one ends soon, and its card says that it was not seen whole.
+NAMED_WORD_CHARS = 8_192
+NAMED_FOLDERS = 8
+NAMED_LOOKS = 20_000
+NAMED_FILES = 100
+# Of a script's first line, which names what runs it.
+SHEBANG_BYTES = 256
 # Names of tools on the wire: the narrowest provider takes this many characters.
 WIRE_NAME_CHARS = 64
 TOOL_NAME_CHARS = 128
@@ -139,6 +147,8 @@ SCHEMA_BYTES = 256 * 1024
 SCHEMA_DEPTH = 40
 SCHEMA_PIECES = 10_000
 SCHEMA_PATTERN_CHARS = 1_000
+# What of a server's words about itself is kept and compared; a model is given the beginning of its instructions.
+ABOUT_CHARS = 8_000
 # What the system prompt says about servers: of each tool, of a server's own words, and in all.
 GUIDE_TOOL_CHARS = 160
 GUIDE_INSTRUCTIONS_CHARS = 1_500
