@@ -21,10 +21,14 @@ TEXT = Path(SCRIPT[1]).read_text()
 async def test_the_card_names_the_file_that_changed_and_says_what_can_change_unseen(
     rooms: Rooms, own: Studio, tmp_path: Path
 ) -> None:
+    await rooms.add(f"{SCRIPT[0]} -m server", "Module")
+    asking = rooms.page.get_by_role("dialog", name="Start “Module”?")
+    await expect(asking).to_contain_text("Runs the module server, not a file: what runs may change")
+    await asking.get_by_role("button", name="Not now").click()
     script = tmp_path / "mine.py"
     script.write_text(TEXT)
     line = f"env A=1 {SCRIPT[0]} {script}"
-    made = own.server.post("/api/servers", {"name": "Mine", "commandLine": line})
+    made = own.server.post("/api/servers", {"name": "Mine", "commandLine": line}, status=201)
     own.server.post(f"/api/servers/{made['id']}/consent", {"fingerprint": made["consent"]["fingerprint"]})
     await rooms.connected("Mine", 16)
     own.server.post(f"/api/servers/{made['id']}/disconnect", {})
@@ -34,9 +38,6 @@ async def test_the_card_names_the_file_that_changed_and_says_what_can_change_uns
     row = await rooms.select("Mine")
     await row.get_by_role("button", name="Review and start").click()
     await expect(rooms.dialog).to_contain_text(f"The content of {script} changed.")
-    await rooms.dialog.get_by_role("button", name="Not now").click()
-    await rooms.add(f"{SCRIPT[0]} -m server", "Module")
-    await expect(rooms.dialog).to_contain_text("Runs the module server, not a file: what runs may change")
 
 
 @pytest.mark.case("TOOL-01", "TOOL-02")
