@@ -53,7 +53,8 @@ _GIT_WORDS = """
     status whatchanged
 """
 _GIT = frozenset(_GIT_WORDS.split())
-_VERSION = re.compile(r"[-.]?\d[\d.]*$")
+# It begins where its digits and dots begin, so that it is tried there alone.
+_VERSION = re.compile(r"(?:-|(?<!\d)\.|(?<![\d.]))\d[\d.]*+$")
 _LOADER = re.compile(r"ld(-linux.*|-musl.*)?\.so(\.\d+)?")
 
 

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
 # A mark that is not closed within this many characters is none; the reader would wait too long for its text.
 _LONGEST = 300
 _SPECIAL = re.compile(r"[*_`\[~\\<!$]")
-_CODE = re.compile(r"(?P<mark>`+)(?!`)(?P<text>.+?)(?<!`)(?P=mark)(?!`)")
-_FORMULA = re.compile(r"\\\(.+?\\\)|\\\[.+?\\\]|\$\$.+?\$\$")
+_RUN = re.compile(r"`++")
 _ESCAPED = re.compile(r"\\(?P<text>[*_`#~|!<>+.-])")
-_LINK = re.compile(r"!?\[(?P<text>[^\]\n]*)\]\((?P<url>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)")
-_ADDRESS = re.compile(r"<(?P<text>(?:https?://|mailto:)[^\s<>]+)>")
+_BEHIND_LINK = re.compile(r"\]\((?P<url>[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+)(?:\s++\"[^\"]*+\")?\)")
+_ADDRESS = re.compile(r"<(?P<text>(?:https?://|mailto:)[^\s<>]++)>")
+
+
+class _Pair(NamedTuple):
+    """A mark, what must follow it, what ends it, and the styles of what is between."""
+
+    mark: str
+    opening: re.Pattern[str]
+    closing: re.Pattern[str]
+    styles: frozenset[str] = frozenset()
+
+
+def _pairs(marks: tuple[str, ...], after: str, before: str, beyond: str, *styles: str) -> tuple[_Pair, ...]:
+    def pair(mark: str) -> _Pair:
+        sign = re.escape(mark)
+        return _Pair(mark, re.compile(sign + after), re.compile(before + sign + beyond), frozenset(styles))
+
+    return tuple(map(pair, marks))
+
+
+_FORMULAS = tuple(
+    _Pair(begin, re.compile(re.escape(begin)), re.compile(re.escape(end)))
+    for begin, end in ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"))
+)
 _STYLED = (
-    (re.compile(r"(?P<mark>\*\*\*|___)(?=[^\s*_])(?P<text>.+?)(?<=[^\s*_])(?P=mark)"), {"bold", "italic"}),
-    (re.compile(r"(?P<mark>\*\*|__)(?=[^\s*_])(?P<text>.+?)(?<=\S)(?P=mark)(?![*_])"), {"bold"}),
-    (re.compile(r"(?P<mark>[*_])(?=[^\s*_])(?P<text>.+?)(?<=[^\s*_])(?P=mark)(?![\w*])"), {"italic"}),
-    (re.compile(r"(?P<mark>~~)(?=\S)(?P<text>.+?)(?<=\S)(?P=mark)"), {"strike"}),
+    *_pairs(("***", "___"), r"(?=[^\s*_])", r"(?<=[^\s*_])", "", "bold", "italic"),
+    *_pairs(("**", "__"), r"(?=[^\s*_])", r"(?<=\S)", r"(?![*_])", "bold"),
+    *_pairs(("*", "_"), r"(?=[^\s*_])", r"(?<=[^\s*_])", r"(?![\w*])", "italic"),
+    *_pairs(("~~",), r"(?=\S)", r"(?<=\S)", "", "strike"),
 )
 
 
@@ -48,6 +71,7 @@ class Inline:
 
     def _take(self, text: str, *, final: bool) -> list[Span]:
         spans, at, self._held = list[Span](), 0, ""
+        line = _Line(text)
         while at < len(text):
             special = _SPECIAL.search(text, at)
             if special is None:
@@ -58,18 +82,19 @@ class Inline:
                 spans.append(Span(text[at : special.start()]))
                 at = special.start()
             before = text[at - 1] if at else self._before
-            found = _construct(text, at, before)
+            found = line.construct(at, before)
             # A closing mark at the very end may go on with the next piece.
             if found is not None and (final or found[1] < len(text) or text[-1] not in "*_`"):
                 spans += found[0]
                 at = found[1]
-            elif not final and (found is not None or _may_become(text[at:], before)):
+            elif not final and (found is not None or _may_become(text, at, before)):
                 self._held = text[at:]
                 break
             else:
-                width = len(text) - at - len(text[at:].lstrip(text[at]))
-                spans.append(Span(text[at : at + width]))
-                at += width
+                start = at
+                while at < len(text) and text[at] == text[start]:
+                    at += 1
+                spans.append(Span(text[start:at]))
         self._before = text[at - 1] if at else self._before
         return spans
 
@@ -79,27 +104,80 @@ def spans_of(text: str) -> list[Span]:
     return Inline()._take(text, final=True)
 
 
-def _construct(text: str, at: int, before: str) -> tuple[list[Span], int] | None:
-    """Return the mark that begins here with its end, if it is whole."""
-    if found := _CODE.match(text, at):
-        return [Span(found["text"].strip() or found["text"], frozenset({"code"}))], found.end()
-    if found := _FORMULA.match(text, at):
-        # Until formulas are drawn they stand as they were written.
-        return [Span(found[0])], found.end()
-    if found := _ESCAPED.match(text, at):
-        return [Span(found["text"])], found.end()
-    if found := _LINK.match(text, at):
-        return _link(found["text"], found["url"]), found.end()
-    if found := _ADDRESS.match(text, at):
-        return [Span(found["text"], frozenset({"link"}))], found.end()
-    if before.isalnum() and text[at : at + 2] not in ("**", "~~"):
-        # Within a word or a sum they are letters like any other.
+class _Line:
+    """A text in which marks are looked for; it remembers what is not there, so that nothing is looked for twice."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # From where on a mark is not closed any more.
+        self._unclosed: dict[_Pair, int] = {}
+        # Where runs of backticks stand, by their length, once someone asks.
+        self._runs: dict[int, list[int]] | None = None
+        self._bracket = -1
+        self._link: re.Match[str] | None = None
+
+    def construct(self, at: int, before: str) -> tuple[list[Span], int] | None:
+        """Return the mark that begins here with its end, if it is whole."""
+        text = self._text
+        for look in (self._code, self._formula, self._linked):
+            if found := look(at):
+                return found
+        if escaped := _ESCAPED.match(text, at):
+            return [Span(escaped["text"])], escaped.end()
+        if address := _ADDRESS.match(text, at):
+            return [Span(address["text"], frozenset({"link"}))], address.end()
+        if before.isalnum() and text[at : at + 2] not in ("**", "~~"):
+            # Within a word or a sum they are letters like any other.
+            return None
+        for pair in _STYLED:
+            if closing := self._closing(pair, at):
+                inner = spans_of(text[at + len(pair.mark) : closing.start()])
+                return [Span(one.text, one.styles | pair.styles) for one in inner], closing.end()
         return None
-    for pattern, styles in _STYLED:
-        if found := pattern.match(text, at):
-            inner = spans_of(found["text"])
-            return [Span(one.text, one.styles | styles) for one in inner], found.end()
-    return None
+
+    def _closing(self, pair: _Pair, at: int) -> re.Match[str] | None:
+        """Return the end of a pair that begins here; there is something between the two."""
+        start = at + len(pair.mark) + 1
+        if not pair.opening.match(self._text, at) or start >= self._unclosed.get(pair, len(self._text)):
+            return None
+        found = pair.closing.search(self._text, start)
+        if found is None:
+            self._unclosed[pair] = start
+        return found
+
+    def _code(self, at: int) -> tuple[list[Span], int] | None:
+        run = _RUN.match(self._text, at)
+        if run is None:
+            return None
+        if self._runs is None:
+            self._runs = {}
+            for each in _RUN.finditer(self._text):
+                self._runs.setdefault(len(each[0]), []).append(each.start())
+        alike = self._runs.get(len(run[0]), [])
+        following = bisect_right(alike, run.end())
+        if following == len(alike):
+            return None
+        text = self._text[run.end() : alike[following]]
+        return [Span(text.strip() or text, frozenset({"code"}))], alike[following] + len(run[0])
+
+    def _formula(self, at: int) -> tuple[list[Span], int] | None:
+        for pair in _FORMULAS:
+            if closing := self._closing(pair, at):
+                # Until formulas are drawn they stand as they were written.
+                return [Span(self._text[at : closing.end()])], closing.end()
+        return None
+
+    def _linked(self, at: int) -> tuple[list[Span], int] | None:
+        start = at + 1 if self._text[at] == "!" else at
+        if not self._text.startswith("[", start):
+            return None
+        if self._bracket <= start:
+            closed = self._text.find("]", start)
+            self._bracket = closed if closed >= 0 else len(self._text)
+            self._link = _BEHIND_LINK.match(self._text, self._bracket)
+        if self._link is None:
+            return None
+        return _link(self._text[start + 1 : self._bracket], self._link["url"]), self._link.end()
 
 
 def _link(text: str, url: str) -> list[Span]:
@@ -109,9 +187,9 @@ def _link(text: str, url: str) -> list[Span]:
     return [*shown, Span(f" ({url})" if shown else url, frozenset({"dim"}))]
 
 
-def _may_become(rest: str, before: str) -> bool:
+def _may_become(text: str, at: int, before: str) -> bool:
     """Return whether a mark that is not whole yet may still be one."""
-    return len(rest) < _LONGEST and _UNDECIDED[rest[0]](rest, before)
+    return len(text) - at < _LONGEST and _UNDECIDED[text[at]](text[at:], before)
 
 
 def _emphasis(rest: str, before: str) -> bool:

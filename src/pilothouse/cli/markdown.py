@@ -11,13 +11,17 @@ from pilothouse.cli.wrapping import Wrapper, columns
 
 # The beginning of a line that may still become a mark; more of it is waited for.
 _UNDECIDED = re.compile(
-    r"\s*(?:#{1,6}|[-*+_]|([-*_])(?:\s*\1)+\s*|[-*+]\s+\[[ xX]?\]?|\d{1,9}[.)]?|>+|`{1,}[^`]*|~{1,}[^~]*)?\s*"
+    r"\s*+(?:#{1,6}|[-*+_]|([-*_])(?:\s*+\1)++|[-*+]\s++\[[ xX]?\]?|\d{1,9}[.)]?|>++|`++[^`]*+|~++[^~]*+)?\s*+"
 )
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:(?P<bullet>[-*+])|(?P<number>\d{1,9}[.)]))\s+(?:\[(?P<box>[ xX])\]\s+)?(?=\S)")
 _QUOTE = re.compile(r"\s{0,3}>\s?(?=.)")
 _FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})\s*(?P<language>[^`]*)")
 _RULE = re.compile(r"\s{0,3}([-*_])\s*(?:\1\s*){2,}")
+# A line that is not decided after so many characters is shown as text: more of it is not waited for.
+_UNDECIDED_CHARS = 500
+# A row of a table is drawn when it is whole; no column shows more of one.
+_ROW_CHARS = 20_000
 _BOXES = {" ": "☐", "x": "☑", "X": "☑"}
 _RULE_WIDTH = 40
 _NONE = Span("")
@@ -65,9 +69,15 @@ class MarkdownScreen:
         if self._line is None:
             return self._words(self._inline.feed(part))
         self._line += part
-        if self._line.lstrip().startswith("|") or _UNDECIDED.fullmatch(self._line):
+        if self._is_waited_for(self._line):
             return ""
         return self._flush_table() + self._open_line()
+
+    def _is_waited_for(self, line: str) -> bool:
+        """Return whether a line may still become something else than text."""
+        if len(line) <= _UNDECIDED_CHARS:
+            return line.lstrip().startswith("|") or _UNDECIDED.fullmatch(line) is not None
+        return len(line) <= _ROW_CHARS and line[:_UNDECIDED_CHARS].lstrip().startswith("|")
 
     def _open_line(self) -> str:
         """Begin to show a line, now that it is known what it is."""

@@ -9,7 +9,7 @@ from pilothouse.cli.inline import Span, spans_of
 from pilothouse.cli.terminal import styled
 from pilothouse.cli.wrapping import Wrapper, columns, text_width
 
-_RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
+_RULE = re.compile(r"\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _CELL = re.compile(r"(?<!\\)\|")
 _GAP = " │ "
 # A column that is narrower than this breaks nearly every word.
@@ -45,7 +45,7 @@ def _bare(cell: str) -> str:
 
 def _fitted(wanted: Sequence[int], room: int) -> list[int]:
     """Return the widths of the columns: the widest give way until all fit."""
-    widths = list(wanted)
+    widths = [min(width, room) for width in wanted]
     while sum(widths) > room:
         widest = max(range(len(widths)), key=widths.__getitem__)
         second = max((width for at, width in enumerate(widths) if at != widest), default=1)
@@ -100,12 +100,13 @@ def _lines(cell: str, width: int, *, colours: bool, bold: bool) -> list[tuple[st
 
 def _pieces(word: str, width: int) -> Iterator[str]:
     """Yield a word, in parts when it is wider than its column."""
-    part = ""
+    part, taken = "", 0
     for char in word if text_width(word) > width else ():
-        if part and text_width(part + char) > width:
+        more = text_width(part[-1:] + char) - text_width(part[-1:])
+        if part and taken + more > width:
             yield part
-            part = ""
-        part += char
+            part, taken, more = "", 0, text_width(char)
+        part, taken = part + char, taken + more
     yield part or word
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from pilothouse.mcp.entries import SLOT
 from pilothouse.mcp.placeholders import Blanks, Input, inputs_of
-from pilothouse.types import limits
+from pilothouse.types import jsonc, limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, is_within
 from pilothouse.types.servers import ImportQuestion, ServerInput, ToolTimes, Wire
@@ -25,7 +25,6 @@ _WIRES: dict[str, Wire] = {
     "ws": "websocket",
     "websocket": "websocket",
 }
-_TOKENS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*[}\]])', re.DOTALL)
 _PLACES = ("mcpServers", "servers", "context_servers", "amp.mcpServers")
 _URLS = ("url", "serverUrl", "httpUrl")
 _OFF_TOOLS = ("disabledTools", "excludeTools", "disabled_tools")
@@ -39,6 +38,7 @@ _TAKEN = {
 }  # fmt: skip
 _IDLE = {"name", "description", "version", "gallery", "source", "icon", "iconUrl", "$schema"}
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*)")
+_REMARK = re.compile(r"(?<!\s)\s++#.*")
 # Who gives a timeout in seconds gives one hour at most; thousandths below a second are nobody's patience.
 _SECONDS = 3_600
 _THOUSANDTHS = 1_000
@@ -71,7 +71,7 @@ def read(text: str) -> File:
     if len(text.encode()) > limits.IMPORT_BYTES:
         raise PilothouseError("bad_request", "The file is too large to be a settings file.", fix="Choose another file.")
     try:
-        content = msgspec.json.decode(_plain(text))
+        content = msgspec.json.decode(jsonc.plain(text))
     except (msgspec.DecodeError, RecursionError) as error:
         message = f"The file is not JSON: {error}." if str(error) else "The file is not JSON."
         raise PilothouseError("bad_request", message, fix=_WHICH) from None
@@ -106,11 +106,6 @@ def questions(file: File, environ: Mapping[str, str] = os.environ) -> tuple[Impo
 def taken(file: File, answers: Mapping[str, str | None], environ: Mapping[str, str] = os.environ) -> list[Found]:
     """Return the servers of a file with what the person answered, in their order."""
     return [_found(name, raw, Blanks(file.inputs, answers, environ)) for name, raw in file.entries]
-
-
-def _plain(text: str) -> str:
-    """Return the text without the comments and trailing commas that editors allow."""
-    return _TOKENS.sub(lambda hit: hit[0] if hit[0].startswith('"') else "", text.removeprefix("\ufeff"))
 
 
 def _entries(content: Any) -> Iterator[tuple[str, Any]]:
@@ -298,6 +293,6 @@ def _variables(path: Path) -> dict[str, str]:
             if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
                 value = value[1:-1]
             else:
-                value = re.sub(r"\s+#.*", "", value)
+                value = _REMARK.sub("", value)
             found[hit[1]] = value
     return found

@@ -15,10 +15,9 @@ _OLD_SDK = re.compile(
     r"|No module named 'mcp\.server\.fastmcp'|cannot import name '\w+' from 'mcp[.'\w]*"
 )
 # Lines that npm and uv write by themselves; what the server says when it runs is another matter.
-_INSTALLER = {
-    "npm": re.compile(r"npm (?:error|ERR!)"),
-    "pypi": re.compile(r"\s*(?:error:|hint:|[×╰├│]|Caused by:|Because |\d*\s*╰)"),
-}
+_NPM = re.compile(r"npm (?:error|ERR!)")
+_UV = re.compile(r"\s*+(?:error:|hint:|[×╰├│]|Caused by:|Because |\d*+\s*+╰)")
+_INSTALLER = {"npm": _NPM.match, "pypi": _UV.match}
 _INSTALLED = re.compile(r"Installed \d+ packages?|Traceback \(most recent call last\)")
 _NO_NETWORK = re.compile(
     r"(?i)ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|getaddrinfo|dns error|network (error|is un)"
@@ -56,18 +55,22 @@ _USAGE = re.compile(
 _TRACEBACK = "Traceback (most recent call last)"
 # What begins with a word for a failure, perhaps behind a time, a level's brackets or a program's name.
 _ERROR = re.compile(
-    r"(?:[\d\[][^a-z]*|[\w./@-]+: |npm |[^\w\s]+ )?(?:(?i:fatal|error|panic|critical)\b|[\w.]*(?:Error|Exception)\b)"
+    r"(?:[\d\[][^a-z]{0,100}|[\w./@-]++: |npm |[^\w\s]++ )?"
+    r"(?:(?i:fatal|error|panic|critical)\b|[\w.]{0,100}(?:Error|Exception)\b)"
 )
 _SAYS_ERROR = re.compile(
     r"(?i)(?<![\w-])(?:error|fatal|exception|failed|cannot|can't|missing|invalid|unknown|required)\b"
 )
 _LINE_CHARS = 300
+# What went wrong is said early in a line; so much of it is read.
+_LOOKED_AT_CHARS = 1_000
 
 
 def local_failure(entry: ServerEntry, error: ChannelError, exit_code: int | None, words: Sequence[str]) -> ChannelError:
     """Return what a local server's end means, from its exit code and its last words."""
     if isinstance(error, Hopeless):
         return error
+    words = [line[:_LOOKED_AT_CHARS] for line in words]
     known = _known_words(entry, words, exit_code)
     if known is not None:
         return known
@@ -153,7 +156,7 @@ def _installer_words(entry: ServerEntry, words: Sequence[str]) -> ChannelError |
     name, kind = entry.name, entry.package.type
     if any(_INSTALLED.match(line) for line in words):
         return None
-    said = "\n".join(line for line in words if _INSTALLER[kind].match(line))
+    said = "\n".join(line for line in words if _INSTALLER[kind](line))
     if not entry.config.network and _NOT_KEPT.search(said):
         fix = "Let it use the network for its first start, and switch that off again."
         return Hopeless(f"“{name}” was never downloaded, and may not use the network.", fix=fix, sent=False)

@@ -197,7 +197,7 @@ def texts(tool: JsonObject) -> Iterator[tuple[str, str]]:
 
 
 _HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f\x00-\x08\x0b-\x1f\x7f]")
-_PADDING = re.compile(r"[ \t]{60,}\S|\n{15,}\S")
+_PADDING = re.compile(r"(?<![ \t])[ \t]{60,}+\S|(?<!\n)\n{15,}+\S")
 _ORDERS = re.compile(
     r"(?i)<\s*(important|system|secret|instructions?)\s*>|<!--"
     r"|\b(ignore|disregard|forget)\b.{0,30}\b(previous|prior|above|earlier|other)\b"

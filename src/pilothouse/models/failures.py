@@ -50,6 +50,8 @@ _KIND_STATUS = {
 }
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _OVERLOADED = frozenset({429, 503, 529})
+# Scripts and styles that nothing ends go on to the end, as in a browser.
+_TAGS = re.compile(r"<(script|style)\b(?:.*?</\1>|.*+)|<[^>]*+>?", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 
 
@@ -176,7 +178,9 @@ def _message(text: str) -> str:
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text) if "<" in text else text
+        # Behind the last ">" no tag ends: what is before it is looked through once.
+        tagged, end, rest = text.rpartition(">")
+        return _TAGS.sub(" ", tagged + end) + rest
     for _ in range(4):
         if isinstance(value, list) and value:
             value = value[0]

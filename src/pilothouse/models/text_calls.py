@@ -35,6 +35,9 @@ _PERHAPS_NEXT = re.compile(
     rf"{_GAP}(?:{_MARK}{_BLANK}{_FENCE}{_LIST}|TOOL_CALL{_SPACES}|{_BEGUN}|</?[a-z_]*+|{_LIST})\Z"
 )
 
+# So much may stand between two calls before the next one begins; what is not decided is looked at with every piece.
+_GAP_CHARS = 2_000
+
 
 class _Object:
     """An object that is or may be a call, while it arrives."""
@@ -118,10 +121,13 @@ class TextCalls:
         found = _NEXT.match(self._buffer, 1)
         if found is not None and self._calls < limits.CALLS_PER_TURN:
             return self._begin(found.end() - 1, marked=found["mark"] is not None)
-        if _PERHAPS_NEXT.match(self._buffer, 1) is None or self._calls >= limits.CALLS_PER_TURN:
+        if not self._may_follow() or self._calls >= limits.CALLS_PER_TURN:
             return self._give_up()
         self._buffer = "\n" + self._buffer[1:].lstrip()
         return False
+
+    def _may_follow(self) -> bool:
+        return len(self._buffer) <= _GAP_CHARS and _PERHAPS_NEXT.match(self._buffer, 1) is not None
 
     def _begin(self, size: int, *, marked: bool) -> bool:
         self._object = _Object(self._buffer[1 : size + 1], marked)

@@ -8,7 +8,7 @@ import re
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+')
 _PLAIN = {
     "Expecting ',' delimiter": "a comma or a closing bracket is missing before this place",
     "Expecting ':' delimiter": "a colon is missing after a name",

@@ -12,7 +12,7 @@ SNIPPET_CHARS = 160
 
 # Every pattern here is tried at a place once and goes on, so that no text can hold it up.
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_BEGINNING = re.compile(r"\s*(?:#{1,6}\s+|(?:>\s?)+|[-*+]\s+(?:\[[ xX]\]\s+)?)")
+_BEGINNING = re.compile(r"\s*+(?:#{1,6}\s++|(?:>\s?)++|[-*+]\s++(?:\[[ xX]\]\s++)?)")
 _CODE = re.compile(r"(?<!`)(`++)([^`]+)\1(?!`)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]*)>")
@@ -53,7 +53,8 @@ def _is_rule(line: str) -> bool:
 
 
 def _plain_line(line: str) -> str:
-    rest = _BEGINNING.sub("", line, count=1) if _BEGINNING.match(line) else line
+    beginning = _BEGINNING.match(line)
+    rest = line[beginning.end() :] if beginning else line
     if rest.lstrip().startswith("|"):
         rest = " · ".join(cell.strip() for cell in rest.strip().strip("|").split("|"))
     pieces: list[str] = []

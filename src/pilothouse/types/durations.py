@@ -14,7 +14,7 @@ _WORDS = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
     **dict.fromkeys(("d", "day", "days"), "d"),
 }
-_PIECE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,3})?)\s*([a-z]*)\s*,?")
+_PIECE = re.compile(r"\s*+(\d{1,9}(?:\.\d{1,3})?)\s*+([a-z]*+)\s*+,?")
 _EXAMPLES = "Write it like “5m”, “1h 30m” or “90s”."
 
 

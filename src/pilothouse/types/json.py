@@ -90,7 +90,7 @@ def explained(error: msgspec.ValidationError, at: tuple[str | int, ...] = ()) ->
 def _path(text: str) -> tuple[str | int, ...]:
     """Read msgspec's path as far as it is exact: it writes `[...]` for a key of a mapping."""
     steps: list[str | int] = []
-    for name, index in re.findall(r"\.(\w+)|\[([^\]]*)\]", text):
+    for name, index in re.findall(r"\.(\w+)|\[([^\[\]]*)\]", text):
         if index == "...":
             break
         steps.append(name or int(index))

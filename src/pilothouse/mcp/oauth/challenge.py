@@ -6,8 +6,9 @@ import re
 
 import msgspec
 
-# A parameter: quoted with its escapes, or a bare token.
-_PARAMETER = re.compile(r'([A-Za-z_][\w-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+# A parameter: quoted with its escapes, or a bare token. It begins where a word does, so that each is tried once.
+_PARAMETER = re.compile(r'(?<![\w-])[\d-]*+([A-Za-z_][\w-]*+)\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\s,"]++))')
+_ESCAPE = re.compile(r"\\(.)")
 
 
 class Challenge(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +24,7 @@ def parse_challenge(header: str) -> Challenge:
     found: dict[str, str] = {}
     for name, quoted, bare in _PARAMETER.findall(header):
         # Of several challenges the first that says something counts.
-        found.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or bare)
+        found.setdefault(name.lower(), _ESCAPE.sub(r"\1", quoted) or bare)
     return Challenge(
         error=found.get("error", ""),
         scopes=tuple(found.get("scope", "").split()),

@@ -7,16 +7,18 @@ from urllib.parse import urljoin, urlsplit
 
 _SESSION = re.compile(r"[?&](session_?id)=([^&#\s\"']+)", re.IGNORECASE)
 # A bare line may hold more than the address: "endpoint /message?sessionId=1".
-_ADDRESS = re.compile(r"[^\s\"'<>]*[?&]session_?id=[^\s\"'<>]+", re.IGNORECASE)
+_WORD = re.compile(r"[^\s\"'<>]++")
+_NAMED = re.compile(r"[?&]session_?id=.", re.IGNORECASE)
+_LOOSE = re.compile(r"session_?id=[^\s\"'&]+", re.IGNORECASE)
 
 
 def named_in(text: str) -> str:
     """Return the address with a session in a line of a stream, empty when there is none."""
-    found = _ADDRESS.search(text)
-    if found:
-        return found[0]
+    for word in _WORD.finditer(text):
+        if _NAMED.search(word[0]):
+            return word[0]
     # "sessionId=1", without the question mark.
-    loose = re.search(r"session_?id=[^\s\"'&]+", text, re.IGNORECASE)
+    loose = _LOOSE.search(text)
     return f"?{loose[0]}" if loose else ""
 
 

@@ -7,16 +7,15 @@ import re
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.types.json import JsonObject
+from pilothouse.types.jsonc import plain, without_comments
 
-# A string, a comment to the end of the line, or a comment in between.
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])', re.DOTALL)
+_PIECE = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|[\[\]{}]', re.DOTALL)
 
 
 def read(text: str, name: str) -> JsonObject:
     """Return the object that a text holds; raise one sentence if it holds none."""
     try:
-        found = json.loads(_TRAILING.sub(lambda match: match[1] or " ", _bare(text)))
+        found = json.loads(plain(text))
     except json.JSONDecodeError as error:
         raise BadArgument(f"{name} cannot be read: line {error.lineno}: {error.msg}.", "BAD_FILE") from None
     except RecursionError:
@@ -26,24 +25,15 @@ def read(text: str, name: str) -> JsonObject:
     return found
 
 
-def _bare(text: str) -> str:
-    """Return the text with blanks for comments, everything else where it was."""
-
-    def blank(match: re.Match[str]) -> str:
-        token = match[0]
-        return token if token.startswith('"') else re.sub(r"[^\n]", " ", token)
-
-    return _TOKEN.sub(blank, text.removeprefix("\ufeff"))
-
-
 def with_entry(text: str, key: str, entry: JsonObject, name: str) -> str:
     """Return the text with one more entry in the list `key` at its top; comments and order stay."""
     found = read(text, name)
     if not isinstance(found.get(key), list):
         found[key] = [entry]
         return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-    end = _end_of_list(_bare(text), key)
-    bare = _bare(text)[:end].rstrip()
+    without = without_comments(text)
+    end = _end_of_list(without, key)
+    bare = without[:end].rstrip()
     comma = "" if bare.endswith(("[", ",")) else ","
     indented = json.dumps(entry, indent=2, ensure_ascii=False).replace("\n", "\n    ")
     start = text.removeprefix("\ufeff")
@@ -53,7 +43,7 @@ def with_entry(text: str, key: str, entry: JsonObject, name: str) -> str:
 def _end_of_list(bare: str, key: str) -> int:
     """Return where the list of a key at the top of an object ends; the last one of that name counts, as in JSON."""
     depth, name, wanted, end = 0, "", -1, 0
-    for match in re.finditer(r'("(?:\\.|[^"\\])*")|[\[\]{}]', bare):
+    for match in _PIECE.finditer(bare):
         if match[1]:
             name = match[1] if depth == 1 else name
         elif match[0] in ("[", "{"):

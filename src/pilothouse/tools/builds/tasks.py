@@ -24,7 +24,7 @@ from pilothouse.tools.files.walk import look, parent_of
 from pilothouse.types import limits
 
 _RECIPE = re.compile(r"^@?(?P<name>[A-Za-z][\w-]*)(?:[ \t][^:\n]*)?:(?!=)", re.MULTILINE)
-_TARGET = re.compile(r"^(?P<names>[A-Za-z0-9][\w./ -]*?)[ \t]*::?(?![:=])", re.MULTILINE)
+_TARGET = re.compile(r"^(?P<names>[A-Za-z0-9][\w./ -]*+)[ \t]*+::?(?![:=])", re.MULTILINE)
 # What is before the name of a script, by the lock file that the project has.
 _MANAGERS = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"))
 # Where `pyproject.toml` has tasks, and what runs them.

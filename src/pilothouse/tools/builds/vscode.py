@@ -15,7 +15,7 @@ from pilothouse.tools.builds.task import Task
 from pilothouse.types.json import JsonObject
 
 FILE = ".vscode/tasks.json"
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE = re.compile(r"\$\{([^}]*+)(?P<end>\})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLATFORM = "linux"
 
@@ -126,6 +126,8 @@ def _text(value: object, folder: str, what: str) -> str:
     def put(match: re.Match[str]) -> str:
         known = {"workspaceFolder": folder, "workspaceRoot": folder, "cwd": folder}
         known["workspaceFolderBasename"] = os.path.basename(folder)
+        if not match["end"]:
+            return match[0]
         if match[1] not in known:
             raise BadArgument(f"only the editor knows ${{{match[1]}}}.")
         return known[match[1]]

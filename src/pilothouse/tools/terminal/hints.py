@@ -9,7 +9,7 @@ _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), sentence)
     for pattern, sentence in (
         (
-            r"\bsudo:|no new privileges|must be setuid root|Permission denied.*\bsu\b|su: ",
+            r"\bsudo:|no new privileges|must be setuid root|Permission denied.{0,200}\bsu\b|su: ",
             "Commands have no administrator's rights and cannot get them.",
         ),
         (
