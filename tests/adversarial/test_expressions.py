@@ -11,6 +11,7 @@ from functools import cache
 import pytest
 
 from pilothouse.authz import danger
+from pilothouse.authz import names as names_of_places
 from pilothouse.cli import inline
 from pilothouse.mcp import patterns
 from pilothouse.tools.terminal import hints
@@ -27,6 +28,7 @@ ADMITTED: dict[str, tuple[int, str]] = {
 }
 # Where the source says less than is true about how an expression is applied.
 APPLIED: dict[str, tuple[Kind, str]] = {
+    "authz.names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": ("match", "to one name"),
     "types.durations:_PIECE": ("match", "pieces are read one behind the other, and the first that is none ends it"),
     "agent.patterns:compiled": ("search", "applied where it is made"),
     "mcp.patterns:_CLASSES[value]": ("match", "to a single character"),
@@ -65,6 +67,9 @@ def uses() -> tuple[tuple[Use, ...], tuple[str, ...]]:
         "mcp.patterns:_CLASSES[value]": tuple(patterns._CLASSES.values()),
         "authz.danger:pattern": tuple(_found_in(danger._SIGNS_OF_DANGER)),
         "authz.globs:fnmatch.translate(part.replace('[', '[[]'))": (translate("*a*a*a*b"), translate("**?**?*.x")),
+        "authz.names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": (
+            names_of_places._PATTERNS,
+        ),
         "cli.inline:sign + after": pairs,
         "cli.inline:before + sign + beyond": pairs,
         "cli.inline:re.escape(begin)": pairs,
