@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from pilothouse.authz import protected
 from pilothouse.authz.protected import Protected
+from pilothouse.cli import server_files
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import ANYWHERE, FILES, HOME, Place
 
@@ -192,3 +194,31 @@ def test_a_large_folder_does_not_hold_anyone_up(tmp_path: Path, monkeypatch: pyt
         os.link(data / str(number), tmp_path / f"second-{number}")
     names = [tmp_path / f"second-{number}" for number in range(10)]
     assert len([name for name in names if guard.protects(str(name), identity(name))]) == 2
+
+
+@pytest.mark.case("SPAWN-06", "FS-11")
+def test_what_an_import_reads_is_not_written_to_unasked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    guard = Protected(tmp_path / "data", tmp_path / "person")
+    assert [path for _, path in server_files._candidates() if not guard.protects(str(path), None)] == []
+
+
+def test_a_link_of_a_guarded_name_is_found_in_a_very_full_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "GUARD_FILES", 5)
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_text("")
+    (tmp_path / "AGENTS.md").symlink_to("7.txt")
+    assert GUARD.protects(str(tmp_path / "7.txt"), None)
+    assert GUARD.protects(str(tmp_path / "8.txt"), None) == ""
+
+
+def test_a_very_deep_path_is_judged_at_once() -> None:
+    path = "/srv" + "/d" * 2_000 + "/AGENTS.md"
+    started = time.thread_time()
+    assert GUARD.protects(path, None)
+    assert GUARD.protects(path.replace("AGENTS", "notes"), None) == ""
+    assert time.thread_time() - started < 0.1

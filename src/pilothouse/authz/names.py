@@ -102,5 +102,11 @@ def _named() -> dict[str, list[Place]]:
 
 
 _NAMED = _named()
+# Places begin with one of these, or with a name that fits a pattern; as people write them, too.
+FIRST_NAMES = tuple(
+    dict.fromkeys(
+        spelled for name in _NAMED for spelled in (name, name.capitalize(), name.upper().replace(".MD", ".md"))
+    )
+)
 _PATTERNS = _either(place.path for place in FILES)
 _EXAMPLES = _either(PLAIN)

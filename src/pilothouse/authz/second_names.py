@@ -9,8 +9,9 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 
-from pilothouse.authz.names import Parts, Rooted, begun_by
+from pilothouse.authz.names import FIRST_NAMES, Parts, Rooted, begun_by
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import WITHIN_GIT, Place
 from pilothouse.types.identities import Identity, entry, with_other_names
@@ -124,12 +125,14 @@ def _linked(places: Sequence[tuple[str, Place]]) -> dict[Identity, Place]:
 
 
 def _begun_in(folder: str) -> Iterator[tuple[str, Place]]:
-    """Yield the places that begin in a folder and exist, of as many names as are looked at."""
+    """Yield the places that begin in a folder and exist; in a very full one those whose whole names are known."""
     try:
         with os.scandir(folder) as entries:
-            names = [one.name for one, _ in zip(entries, range(limits.GUARD_ALL), strict=False)]
+            names = [one.name for one in islice(entries, limits.GUARD_FILES)]
     except (OSError, ValueError):
         return
+    if len(names) == limits.GUARD_FILES:
+        names = [*dict.fromkeys((*names, *FIRST_NAMES))]
     for name in names:
         for place in begun_by(name):
             # Of git's own folder most is what people committed.

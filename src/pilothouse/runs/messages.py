@@ -13,15 +13,9 @@ from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.media import picture_type
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run, RunOptions
-
-_MAGIC = {
-    "image/png": (b"\x89PNG",),
-    "image/jpeg": (b"\xff\xd8\xff",),
-    "image/gif": (b"GIF87a", b"GIF89a"),
-    "image/webp": (b"RIFF",),
-}
 
 
 def check(body: NewMessage) -> None:
@@ -58,7 +52,7 @@ def _check_image(image: ImageInput) -> None:
         head = base64.b64decode(image.data, validate=True)[:16]
     except (binascii.Error, ValueError):
         raise PilothouseError("bad_request", "An image is not valid base64.") from None
-    if not head.startswith(_MAGIC[image.media_type]):
+    if picture_type(head) != image.media_type:
         raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
 
 

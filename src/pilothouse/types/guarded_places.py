@@ -120,6 +120,7 @@ HOME = (
     *_secret(_DATABASE, ".pgpass", ".my.cnf", ".mylogin.cnf", ".pg_service.conf", ".config/usql", ".mongorc.js"),
     *_secret(_DATABASE, ".dbvis", ".local/share/DBeaverData", f"{_APPS}/DBeaverData", ".cassandra/credentials"),
     *_secret(_ASSISTANT, ".claude", ".claude.json", ".config/claude", ".codex", ".gemini", ".qwen", ".copilot"),
+    *_secret(_ASSISTANT, ".codeium", ".lmstudio/credentials", ".config/amp", ".local/share/amp", ".config/crush"),
     *_secret(_ASSISTANT, ".config/github-copilot", ".continue", ".aider", ".local/share/opencode", ".config/goose"),
     *_secret(_ASSISTANT, ".huggingface", ".cache/huggingface/token"),
     *_secret(_ASSISTANT, ".cache/huggingface/stored_tokens", ".ollama/id_ed25519"),
@@ -174,6 +175,7 @@ HOME = (
     *_starts(_PACKAGES, ".config/pnpm", ".bunfig.toml", ".condarc", ".mavenrc", ".m2/extensions.xml", ".gradle/init.d"),
     *_starts(_PACKAGES, ".gradle/init.gradle", ".gradle/init.gradle.kts", ".sbt"),
     *_starts(_PACKAGES, ".npm-init.js", ".nuget/NuGet", ".config/NuGet"),
+    *_starts(_AGENTS, ".lmstudio/mcp.json", ".config/opencode", f"{_APPS}/opencode", f"{_APPS}/Zed", ".config/mcp"),
     *_starts(_INTERPRETER, ".ipython", ".jupyter", ".irbrc", ".pryrc", ".Rprofile", ".julia/config", ".gdbinit"),
     *_starts(_INTERPRETER, ".config/gdb", ".lldbinit", ".pythonrc", ".pythonrc.py", ".perldb"),
 )  # fmt: skip

@@ -13,8 +13,8 @@ import msgspec
 from pilothouse.tools.search.symbols import Symbol
 from pilothouse.tools.search.words import Passage, passages, split_identifiers
 
-# Another number means another shape; an index of another shape is made anew.
-_VERSION = "2"
+# Another number means another shape, or other files that are left out; such an index is made anew.
+_VERSION = "3"
 _SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
 # Rows of replaced files may stay behind, until they are this many and half of all.
 _LEFT_BEHIND = 5_000
