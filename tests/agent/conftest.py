@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 
-import msgspec
 import pytest_asyncio
 
 from pilothouse.agent.calls import Calls
@@ -91,9 +90,8 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     opened = open_store(tmp_path, None, feed.publish)
     conversation = await opened.store.add_conversation(a_conversation())
     posting = a_posting(conversation.id, "What is it?")
-    item = msgspec.structs.replace(posting.item, run_id=posting.run.id)
-    await opened.store.post_message(msgspec.structs.replace(posting, item=item))
-    run = await opened.store.claim_run(posting.run.id, "p_test")
+    await opened.store.post_message(posting)
+    run = await opened.store.claim_next(conversation.id, "p_test")
     assert run is not None
     made = Bench(opened.store, feed, run, await opened.store.history(conversation.id), tmp_path)
     yield made

@@ -114,14 +114,15 @@ async def test_an_answer_that_comes_before_the_run_is_parked_is_not_lost(
 async def test_a_cancel_that_comes_right_after_the_claim_is_heeded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with chatting(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
         records = chat.api._records
-        claim = records.claim_run
+        claim = records.claim_next
 
-        async def claim_then_cancel(run_id: str, process: str) -> Run | None:
-            run = await claim(run_id, process)
-            await chat.api.cancel_run(ME, run_id)
+        async def claim_then_cancel(conversation_id: str, process: str) -> Run | None:
+            run = await claim(conversation_id, process)
+            if run is not None:
+                await chat.api.cancel_run(ME, run.id)
             return run
 
-        monkeypatch.setattr(records, "claim_run", claim_then_cancel)
+        monkeypatch.setattr(records, "claim_next", claim_then_cancel)
         assert (await chat.say()).status == "cancelled"
 
 

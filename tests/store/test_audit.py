@@ -201,7 +201,7 @@ async def test_questions_that_wait_are_listed_over_all_conversations_oldest_firs
     for text in ("First?", "Second?"):
         conversation = await store.add_conversation(a_conversation())
         accepted = await store.post_message(a_posting(conversation.id, text=f"About {text}"))
-        run = await store.claim_run(accepted.run_id, "p")
+        run = await store.claim_next(accepted.conversation_id, "p")
         assert run is not None
         question = an_item(conversation.id, "question", "waiting", text, run_id=run.id, data={"kind": "approval"})
         await store.append(conversation.id, [ItemCreated(item=question)], None)
@@ -218,7 +218,8 @@ async def test_questions_that_wait_are_listed_over_all_conversations_oldest_firs
 
 async def test_questions_of_one_turn_are_listed_in_the_order_in_which_they_stand(store: Store) -> None:
     conversation = await store.add_conversation(a_conversation())
-    run = await store.claim_run((await store.post_message(a_posting(conversation.id))).run_id, "p")
+    await store.post_message(a_posting(conversation.id))
+    run = await store.claim_next(conversation.id, "p")
     assert run is not None
     asked = [an_item(conversation.id, "question", "waiting", f"{n}?", run_id=run.id) for n in range(8)]
     # Ids made in the same moment say nothing about an order.

@@ -25,8 +25,8 @@ from tests.support.waiting import until
 
 async def a_running(store: Store) -> Run:
     conversation = await store.add_conversation(a_conversation())
-    accepted = await store.post_message(a_posting(conversation.id))
-    run = await store.claim_run(accepted.run_id, "p_one")
+    await store.post_message(a_posting(conversation.id))
+    run = await store.claim_next(conversation.id, "p_one")
     assert run is not None
     return run
 
@@ -64,16 +64,45 @@ async def test_a_run_that_waits_for_the_person_keeps_its_place(store: Store) -> 
     run = await a_running(store)
     await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="waiting", process=None))
     second = await store.post_message(a_posting(run.conversation_id))
-    assert await store.claim_run(second.run_id, "p_one") is None
+    assert await store.claim_next(run.conversation_id, "p_one") is None
     await store.settle_run(run.id, ended)
-    assert await store.claim_run(second.run_id, "p_one") is not None
+    begun = await store.claim_next(run.conversation_id, "p_one")
+    assert begun is not None
+    assert begun.id == second.run_id
 
 
 async def test_only_its_own_process_finds_a_run_that_it_perhaps_holds(store: Store) -> None:
     run = await a_running(store)
-    assert await store.claim_run(run.id, "p_one") is None
-    assert await store.claim_run(run.id, "p_two", perhaps_held=True) is None
-    assert await store.claim_run(run.id, "p_one", perhaps_held=True) == run
+    assert await store.claim_next(run.conversation_id, "p_one") is None
+    assert await store.claim_next(run.conversation_id, "p_two", perhaps_held=True) is None
+    assert await store.claim_next(run.conversation_id, "p_one", perhaps_held=True) == run
+
+
+async def test_what_is_begun_is_the_message_that_came_first_whatever_the_clock_said(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    posted = []
+    for at in (2000.0, 1000.0, 1000.0, 3000.0):
+        monkeypatch.setattr("pilothouse.store.writer.time.time", lambda at=at: at)
+        posted.append((await store.post_message(a_posting(conversation.id))).run_id)
+    begun = []
+    while (run := await store.claim_next(conversation.id, "p_one")) is not None:
+        begun.append(run.id)
+        await store.settle_run(run.id, ended)
+    assert begun == posted
+
+
+async def test_a_run_that_goes_back_into_the_queue_is_before_the_messages_that_came_after_it(store: Store) -> None:
+    run = await a_running(store)
+    later = await store.post_message(a_posting(run.conversation_id))
+    await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="queued", process=None))
+    claims = await asyncio.gather(*(store.claim_next(run.conversation_id, f"p_{n}") for n in range(4)))
+    assert [claimed.id for claimed in claims if claimed is not None] == [run.id]
+    await store.settle_run(run.id, ended)
+    following = await store.claim_next(run.conversation_id, "p_two")
+    assert following is not None
+    assert following.id == later.run_id
 
 
 async def test_the_holders_of_runs_are_told_with_their_last_sign_of_life(store: Store) -> None:

@@ -60,6 +60,7 @@ def check_conversation(connection: sa.Connection, conversation_id: str, last_seq
     assert _kept_runs(connection, conversation_id) == {run.id: run for run in runs}
     for run in runs:
         check_run(run, [item for item in items if item.run_id == run.id], runs, at_rest=at_rest)
+    check_order(events)
     check_calls(items, events)
     check_messages(history(items))
 
@@ -97,6 +98,24 @@ def fold_runs(events: Iterable[Event]) -> list[Run]:
             assert before is None or event.run.epoch >= before.epoch, f"{event.run.id} went back to an older epoch"
             runs[event.run.id] = event.run
     return list(runs.values())
+
+
+def check_order(events: Iterable[Event]) -> None:
+    """One run at a time, and none begins while a message that came before its own waits to be answered."""
+    sent: dict[str, int] = {}
+    runs: dict[str, Run] = {}
+    for event in events:
+        if isinstance(event, ItemCreated) and event.item.kind == "user_message":
+            sent[event.item.run_id or ""] = event.seq
+        elif isinstance(event, RunUpdated):
+            run, before = event.run, runs.get(event.run.id)
+            runs[run.id] = run
+            if run.status == "running" and (before is None or before.status != "running"):
+                others = [other for other in runs.values() if other.id != run.id]
+                at_work = [other.id for other in others if other.status in ("running", "waiting")]
+                assert not at_work, f"{run.id} began beside {at_work}"
+                passed = [o.id for o in others if o.status == "queued" and sent[o.id] < sent[run.id]]
+                assert not passed, f"{run.id} began before {passed}, whose messages came first"
 
 
 def check_run(run: Run, mine: Sequence[Item], runs: Sequence[Run], *, at_rest: bool) -> None:

@@ -48,9 +48,10 @@ def an_item(
 
 
 def a_posting(conversation_id: str, text: str = "Hello", key: str | None = None, owner: str = OWNER) -> Posting:
-    item = an_item(conversation_id, "user_message", "completed", text)
+    run_id = new_id("r")
+    item = an_item(conversation_id, "user_message", "completed", text, run_id)
     run = Run(
-        id=new_id("r"),
+        id=run_id,
         conversation_id=conversation_id,
         owner=owner,
         status="queued",

@@ -80,7 +80,7 @@ class AnswerCommands:
             await self._keep_allowed(owner, question, answer)
         finally:
             if run.status == "queued":
-                await self._engine.start(run.id)
+                await self._engine.start(run.conversation_id)
         return run, settled
 
     async def _keep_allowed(self, owner: str, question: Item, answer: JsonObject) -> None:

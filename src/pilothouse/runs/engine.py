@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 class Engine(Protocol):
     """Executes runs. What it must do is in the timeline; an engine only decides who does it and when."""
 
-    async def start(self, run_id: str) -> None:
-        """Execute a queued run as soon as its conversation is free."""
+    async def start(self, conversation_id: str) -> None:
+        """Execute what is queued in a conversation, one after the other and in order, as soon as it is free."""
         ...
 
     async def stop(self) -> None:
@@ -56,12 +56,12 @@ class Executor:
         """Return how many runs are at work here."""
         return len(self._active)
 
-    async def execute(self, run_id: str) -> Ended | None:
-        """Execute a run if it can be claimed, and return how it ended."""
+    async def execute(self, conversation_id: str) -> Ended | None:
+        """Execute the next run of a conversation if it can be claimed, and return how it ended."""
         if self._closing():
             return None
-        claimed = await self._claim(run_id)
-        if claimed is None or (claim := (run_id, claimed.epoch)) in self._active:
+        claimed = await self._claim(conversation_id)
+        if claimed is None or (claim := (claimed.id, claimed.epoch)) in self._active:
             return None
         active = self._active[claim] = ActiveRun(self._parts, claimed)
         self.idle.clear()
@@ -75,16 +75,17 @@ class Executor:
                 self.idle.set()
         return Ended(run, active.opened) if run is not None else None
 
-    async def _claim(self, run_id: str) -> Run | None:
+    async def _claim(self, conversation_id: str) -> Run | None:
+        records = self._parts.records
         try:
-            return await self._parts.records.claim_run(run_id, self.process)
+            return await records.claim_next(conversation_id, self.process)
         except PilothouseError as error:
             if error.code not in PASSING:
                 raise
             await wait_for_store(self._parts.feed, error)
         # The first try may have been kept although its answer was lost.
         return await patiently(
-            self._parts.feed, lambda: self._parts.records.claim_run(run_id, self.process, perhaps_held=True)
+            self._parts.feed, lambda: records.claim_next(conversation_id, self.process, perhaps_held=True)
         )
 
     async def title(self, ended: Ended) -> None:
@@ -112,34 +113,26 @@ class Executor:
 class DirectEngine:
     """Executes runs as tasks of this process."""
 
-    def __init__(self, executor: Executor, parts: Parts) -> None:
+    def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self, run_id: str) -> None:
-        """Execute a queued run as soon as its conversation is free."""
-        task = asyncio.create_task(self._execute(run_id), name=f"engine {run_id}")
+    async def start(self, conversation_id: str) -> None:
+        """Execute what is queued in a conversation, one after the other and in order, as soon as it is free."""
+        task = asyncio.create_task(self._execute(conversation_id), name=f"engine {conversation_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _execute(self, run_id: str) -> None:
+    async def _execute(self, conversation_id: str) -> None:
         try:
-            ended = await self._executor.execute(run_id)
+            ended = await self._executor.execute(conversation_id)
             if ended is not None:
-                await self._start_next(ended.run)
+                await self.start(conversation_id)
                 await self._executor.title(ended)
         except PilothouseError as error:
-            _log.error("run %s could not be executed: %s", run_id, error)
+            _log.error("a run of %s could not be executed: %s", conversation_id, error)
         except Exception:
-            _log.exception("run %s could not be executed", run_id)
-
-    async def _start_next(self, ended: Run) -> None:
-        """Start whatever waited for this conversation to be free."""
-        records = self._parts.records
-        following = await patiently(self._parts.feed, lambda: records.next_queued(ended.conversation_id))
-        if following is not None:
-            await self.start(following.id)
+            _log.exception("a run of %s could not be executed", conversation_id)
 
     async def stop(self) -> None:
         """Interrupt what runs, record it, and return when nothing does."""

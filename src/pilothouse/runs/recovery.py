@@ -74,9 +74,8 @@ class Recovery:
                 if run.process in dead:
                     await self._take(run, take_over)
         # What was accepted and never begun: its process died in between, or never learned that it was accepted.
-        for run in queued:
-            if alone or run.id in still:
-                await self._engine.start(run.id)
+        for conversation_id in dict.fromkeys(run.conversation_id for run in queued if alone or run.id in still):
+            await self._engine.start(conversation_id)
 
     def _still(self, signs: Mapping[str, float | None]) -> set[str]:
         """Return what has shown the same sign for LEASE_DEAD seconds of our own time.
@@ -92,25 +91,23 @@ class Recovery:
 
     async def _take(self, run: Run, take_over: bool) -> None:
         holder = run.process
-        taken = await self._records.settle_run(run.id, lambda now, left: _interrupted(now, left, holder))
-        if taken is None:
-            return
         wanted = take_over and self._resume() == "auto" and not str(holder).startswith(ONE_SHOT)
-        if wanted and taken.recoveries < limits.MAX_RECOVERIES:
-            again = await self._records.change_run(taken.id, lambda now: _again(now, taken.epoch))
-            if again is not None:
-                await self._engine.start(again.id)
+        taken = await self._records.settle_run(run.id, lambda now, left: _taken(now, left, holder, wanted))
+        if taken is not None and taken.status == "queued":
+            await self._engine.start(taken.conversation_id)
 
 
-def _interrupted(run: Run, left: Sequence[Item], holder: str | None) -> tuple[Run, list[Event]] | None:
+def _taken(run: Run, left: Sequence[Item], holder: str | None, wanted: bool) -> tuple[Run, list[Event]] | None:
+    """Return the run without its dead process: queued again at once, so that no later message comes in between."""
     if run.status != "running" or run.process != holder:
         return None
-    # The epoch grows: whoever still writes for the old process is refused from here on.
-    taken = msgspec.structs.replace(run, status="interrupted", process=None, epoch=run.epoch + 1)
+    again = wanted and run.recoveries < limits.MAX_RECOVERIES
+    taken = msgspec.structs.replace(
+        run,
+        status="queued" if again else "interrupted",
+        process=None,
+        # The epoch grows: whoever still writes for the old process is refused from here on.
+        epoch=run.epoch + 1,
+        recoveries=run.recoveries + again,
+    )
     return taken, leftovers.interrupted(left)
-
-
-def _again(run: Run, epoch: int) -> Run | None:
-    if run.status != "interrupted" or run.epoch != epoch:
-        return None
-    return msgspec.structs.replace(run, status="queued", recoveries=run.recoveries + 1)

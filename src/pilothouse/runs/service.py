@@ -233,12 +233,12 @@ class HostService(
             known = await self._records.receipt(owner, body.idempotency_key)
             if known is not None:
                 # The first try may have been kept and never started; a run that was is not started twice.
-                await self._engine.start(known.run_id)
+                await self._engine.start(known.conversation_id)
                 return known
         await self._check_wishes(body)
         await self._withdraw_questions(owner, conversation_id)
         accepted = await self._records.post_message(messages.posting(owner, conversation_id, body))
-        await self._engine.start(accepted.run_id)
+        await self._engine.start(accepted.conversation_id)
         return accepted
 
     async def _withdraw_questions(self, owner: str, conversation_id: str) -> None:
@@ -267,14 +267,9 @@ class HostService(
             await self._admins.servers.release(given_up)
         # What it was a moment ago may be another thing than what it was when it was stopped.
         if changed is not None and changed.status in ENDED:
-            await self._start_next(run.conversation_id)
+            # Nobody executes it any more, and nobody else begins what was queued behind it.
+            await self._engine.start(run.conversation_id)
         return changed or run
-
-    async def _start_next(self, conversation_id: str) -> None:
-        """Start what was queued behind a run that nobody executes any more."""
-        following = await self._records.next_queued(conversation_id)
-        if following is not None:
-            await self._engine.start(following.id)
 
     async def resume_run(self, owner: str, run_id: str) -> Run:
         """Go on with an interrupted, failed or cancelled run."""
@@ -289,7 +284,7 @@ class HostService(
         queued = await self._records.change_run(run_id, _queued_again)
         if queued is None:
             raise PilothouseError("conflict", f"This run is {run.status}; there is nothing to resume.")
-        await self._engine.start(run_id)
+        await self._engine.start(run.conversation_id)
         return queued
 
     async def cancel_call(self, owner: str, item_id: str) -> None:
@@ -305,7 +300,7 @@ class HostService(
         if given_up:
             await self._admins.servers.release(given_up)
         if run is not None and run.status == "queued":
-            await self._engine.start(run.id)
+            await self._engine.start(run.conversation_id)
 
     async def keep_waiting(self, owner: str, item_id: str) -> None:
         """Give a running call more time before it times out."""

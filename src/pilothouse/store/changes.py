@@ -19,7 +19,7 @@ from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
 
-_BUSY = Statement("SELECT id FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
+_AT_WORK = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
 _PLACE_OF_RUN = Statement("SELECT conversation_id FROM runs WHERE id = :id")
 _RUN = Statement("SELECT body FROM runs WHERE id = :id")
 
@@ -76,16 +76,22 @@ def _keep_receipt(tx: Transaction, owner: str, key: str | None, accepted: Messag
         tx.connection.execute(sa.insert(schema.receipts).values(**values))
 
 
-def claim_run(tx: Transaction, run_id: str, process: str, perhaps_held: bool) -> Run | None:
-    """Take a queued run, if no other run of its conversation is at work or waits for the person."""
-    run = _locked_run(tx, run_id)
-    if perhaps_held and run is not None and (run.status, run.process) == ("running", process):
-        return run
-    if run is None or run.status != "queued":
+def claim_next(tx: Transaction, conversation_id: str, process: str, perhaps_held: bool) -> Run | None:
+    """Take the queued run whose message came first, if no run of the conversation is at work or waits for the person.
+
+    Which one is next is found out here, under the lock: whoever had looked earlier could begin a later one.
+    """
+    _lock(tx, conversation_id)
+    at_work = _AT_WORK.first(tx.connection, {"id": conversation_id})
+    if at_work is not None:
+        run = rows.run_decoder.decode(at_work)
+        return run if perhaps_held and (run.status, run.process) == ("running", process) else None
+    following = reading.next_queued(tx.connection, conversation_id)
+    if following is None:
         return None
-    if _BUSY.first(tx.connection, {"id": run.conversation_id}) is not None:
-        return None
-    return _put_run(tx, msgspec.structs.replace(run, status="running", process=process, epoch=run.epoch + 1))
+    return _put_run(
+        tx, msgspec.structs.replace(following, status="running", process=process, epoch=following.epoch + 1)
+    )
 
 
 def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:

@@ -175,9 +175,9 @@ class Store(AuthorityStore):
         """Return the acceptance that was given for an idempotency key."""
         return await self._database.read(lambda c: rows.receipt(c, owner, key))
 
-    async def claim_run(self, run_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
-        """Take a queued run for this process."""
-        return await self._writer.write(lambda tx: changes.claim_run(tx, run_id, process, perhaps_held))
+    async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
+        """Take the next queued run of a conversation for this process."""
+        return await self._writer.write(lambda tx: changes.claim_next(tx, conversation_id, process, perhaps_held))
 
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
         """Change a run by a pure function of what it is now."""
@@ -190,10 +190,6 @@ class Store(AuthorityStore):
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all."""
         return await self._database.read(lambda c: reading.runs_in(c, tuple(statuses), conversation_id))
-
-    async def next_queued(self, conversation_id: str) -> Run | None:
-        """Return the oldest queued run of a conversation."""
-        return await self._database.read(lambda c: reading.next_queued(c, conversation_id))
 
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""

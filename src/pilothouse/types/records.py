@@ -165,8 +165,8 @@ class Records(AuthorityRecords, Protocol):
         """Return the acceptance that was given for an idempotency key."""
         ...
 
-    async def claim_run(self, run_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
-        """Take a queued run for this process, unless another run of its conversation is at work.
+    async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
+        """Take the queued run whose message came first for this process, unless a run of the conversation is at work.
 
         With `perhaps_held`, a run that this process holds already is its own: it asked before and got no answer.
         """
@@ -182,10 +182,6 @@ class Records(AuthorityRecords, Protocol):
 
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all, oldest first."""
-        ...
-
-    async def next_queued(self, conversation_id: str) -> Run | None:
-        """Return the oldest queued run of a conversation."""
         ...
 
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:

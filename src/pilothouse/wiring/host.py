@@ -164,7 +164,7 @@ async def open_host(
         )
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process, titles=not brief)
-        engine = DirectEngine(executor, parts)
+        engine = DirectEngine(executor)
         admins = Admins(
             models,
             _Finder(folder, models),
