@@ -89,8 +89,8 @@ async def ask(store: Store, number: int) -> str:
     """Write a conversation that waits for an answer; return its question."""
     made = msgspec.structs.replace(a_conversation(), title=f"Conversation {number}", title_source="person")
     conversation = await store.add_conversation(made)
-    accepted = await store.post_message(a_posting(conversation.id))
-    run = await store.claim_run(accepted.run_id, "bench")
+    await store.post_message(a_posting(conversation.id))
+    run = await store.claim_next(conversation.id, "bench")
     if run is None:
         raise SystemExit("the run could not be taken")
     data = {"tool": "file_operations", "callId": "1", "arguments": {"operation": "create_file", "path": "a.txt"}}
