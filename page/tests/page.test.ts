@@ -167,6 +167,13 @@ describe("rows", () => {
     );
     expect(rows.map((row) => row.key)).toEqual(["i_0", "i_1", "end-r_1", "i_2", "end-r_2"]);
     expect(rows.filter((row) => row.kind === "end").map((row) => row.isLatest)).toEqual([false, true]);
+    const waiting = aRun({ id: "r_3", status: "queued", messageItemId: "i_3", createdAt: 3 });
+    const behind = rowsOf(
+      items.map((item) => item.id),
+      new Map(items.map((item) => [item.id, item])),
+      new Map([...runs, waiting].map((run) => [run.id, run])),
+    );
+    expect(behind.filter((row) => row.kind === "end").map((row) => row.isLatest)).toEqual([false, true]);
   });
 });
 

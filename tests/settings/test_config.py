@@ -108,6 +108,18 @@ async def test_a_broken_config_is_reported_with_its_line_and_the_app_goes_on(
     assert ConfigService(home, "sqlite").view().resume_after_restart == "ask"
 
 
+@pytest.mark.parametrize("seconds", ["-1", "3601", '"soon"'])
+async def test_how_long_answers_may_go_on_at_a_stop_has_bounds(
+    home: Path, service: ConfigService, seconds: str
+) -> None:
+    assert service.config.drain_seconds == 0
+    (home / "config.json").write_text(f'{{"version": "1.0", "drain_seconds": {seconds}}}')
+    problem = service.view().problem
+    assert problem is not None
+    assert "drain_seconds" in problem.message
+    assert service.config.drain_seconds == 0
+
+
 async def test_a_file_with_a_setting_of_an_earlier_version_is_read_and_kept(home: Path, service: ConfigService) -> None:
     raw = json.loads((home / "config.json").read_text())
     assert "global_hotkey" not in raw

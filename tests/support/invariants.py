@@ -119,13 +119,16 @@ def check_order(events: Iterable[Event]) -> None:
 
 
 def check_run(run: Run, mine: Sequence[Item], runs: Sequence[Run], *, at_rest: bool) -> None:
-    """R1: the run ended, or visibly waits for the person, or for another run of its conversation."""
+    """R1: the run ended, or visibly waits for the person, for another run, or for the next start."""
     asked = [item for item in mine if item.kind == "question" and item.status == "waiting"]
     if run.status == "waiting":
         assert asked, f"{run.id} waits and no question is open"
     if at_rest:
-        blocked = any(other.id != run.id and other.status == "waiting" for other in runs)
-        resting = run.status in ENDED or run.status == "waiting" or (run.status == "queued" and blocked)
+        blocked = any(other.id != run.id and other.status in ("waiting", "interrupted") for other in runs)
+        # Begun and queued again: a program that was asked to end has given it back.
+        given_back = any(other.status == "queued" and other.epoch > 0 for other in runs)
+        resting = run.status in ENDED or run.status == "waiting"
+        resting = resting or (run.status == "queued" and (blocked or given_back))
         assert resting, f"{run.id} is {run.status} and nobody works on it"
     if run.status in ENDED:
         assert run.process is None, f"{run.id} ended and {run.process} still holds it"

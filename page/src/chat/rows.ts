@@ -27,10 +27,11 @@ const needsWords = (run: Run) => run.status === "failed" || run.status === "inte
 /** Tell whether a run has ended; of one that is no longer known, nothing is under way. */
 const isOver = (run: Run | undefined) => !run || !["queued", "running", "waiting"].includes(run.status);
 
-/** Return the run that began last. */
+/** Return the run whose message came last, save those that wait behind it: they do not keep it from going on. */
 export function latestRun(runs: ReadonlyMap<string, Run>): Run | null {
   let latest: Run | null = null;
-  for (const run of runs.values()) if (!latest || run.createdAt >= latest.createdAt) latest = run;
+  for (const run of runs.values())
+    if (run.status !== "queued" && (!latest || run.createdAt >= latest.createdAt)) latest = run;
   return latest;
 }
 

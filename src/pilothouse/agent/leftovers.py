@@ -51,7 +51,7 @@ def resumed(items: Sequence[Item]) -> list[Event]:
 
 def settled(status: RunStatus, items: Sequence[Item]) -> list[Event]:
     """Return the events that end what a run leaves open when it comes to this state."""
-    if status == "interrupted":
+    if status in ("interrupted", "queued"):
         return interrupted(items)
     if status == "failed":
         return [event for item in items if item.status in _OPEN for event in _fail(item)]

@@ -27,7 +27,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Authorizer, ModelSource, OpenModel, Results, ToolRequest, ToolSource
 from pilothouse.types.records import Records
-from pilothouse.types.runs import ENDED, Run, RunError, RunStatus
+from pilothouse.types.runs import ENDED, Resume, Run, RunError, RunStatus
 from pilothouse.types.timeouts import ToolTimeouts
 from pilothouse.types.todos import Reminder, Reminders
 
@@ -57,6 +57,8 @@ class Parts(msgspec.Struct, frozen=True):
     modes: Modes = Modes()
     # What the person set about the times of tools.
     timeouts: Callable[[], ToolTimeouts] = ToolTimeouts
+    # Whether what the end of a program stopped goes on by itself.
+    resume: Callable[[], Resume] = lambda: "auto"
     # What every model is reminded of.
     reminders: Reminders = Several(())
     # Told of calls that waited for an answer when their run was stopped.
@@ -271,7 +273,7 @@ class ActiveRun:
     def _verdict(self, task: asyncio.Task[Outcome]) -> tuple[RunStatus, RunError | None]:
         error = None if task.cancelled() else task.exception()
         if task.cancelled() or (error is not None and self._stopping is not None):
-            return ("interrupted" if self._stopping == "shutdown" else "cancelled"), None
+            return (self._given_back() if self._stopping == "shutdown" else "cancelled"), None
         if error is None:
             outcome = task.result()
             if outcome.status == "failed":
@@ -281,6 +283,10 @@ class ActiveRun:
         if known is not None:
             return "failed", RunError(code=known.code, message=known.message, fix=known.fix)
         return self._failed_unexpectedly(error)
+
+    def _given_back(self) -> RunStatus:
+        """Return what a run comes to that the program's end stopped: whoever is there next goes on with it."""
+        return "queued" if self._parts.resume() == "auto" else "interrupted"
 
     def _failed_unexpectedly(self, error: BaseException) -> tuple[RunStatus, RunError]:
         _log.error("run %s failed unexpectedly", self.run.id, exc_info=error)
@@ -310,6 +316,8 @@ class ActiveRun:
             return None
         if status == "waiting":
             status = _parked(run, left)
+        elif status == "queued" and run.cancel_requested:
+            status = "cancelled"
         self._given_up = questions.paused(left) if status in ENDED and status != "interrupted" else []
         ended = msgspec.structs.replace(run, status=status, error=error, process=None)
         return ended, leftovers.settled(status, left)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from pilothouse.runs import titles
@@ -25,7 +27,7 @@ class Engine(Protocol):
         ...
 
     async def stop(self) -> None:
-        """Interrupt what runs, record it, and return when nothing does."""
+        """Let what runs end within the time that the person set, give the rest back, and return when nothing runs."""
         ...
 
 
@@ -103,9 +105,16 @@ class Executor:
     def _closing(self) -> bool:
         return self._stopping
 
+    async def drain(self, seconds: float) -> None:
+        """Begin nothing any more, and give what is at work so long to end."""
+        self._stopping = True
+        if seconds > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.idle.wait()
+
     def interrupt(self) -> None:
         """Stop all runs because the program ends."""
-        self._stopping = True
         for active in self._active.values():
             active.stop("shutdown")
 
@@ -113,8 +122,10 @@ class Executor:
 class DirectEngine:
     """Executes runs as tasks of this process."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, drain: Callable[[], float] = lambda: 0.0) -> None:
         self._executor = executor
+        # How long runs may go on when the program is asked to end.
+        self._drain = drain
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, conversation_id: str) -> None:
@@ -135,7 +146,8 @@ class DirectEngine:
             _log.exception("a run of %s could not be executed", conversation_id)
 
     async def stop(self) -> None:
-        """Interrupt what runs, record it, and return when nothing does."""
+        """Let what runs end within the time that the person set, give the rest back, and return when nothing runs."""
+        await self._executor.drain(self._drain())
         self._executor.interrupt()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=limits.SHUTDOWN_GRACE)

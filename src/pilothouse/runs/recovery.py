@@ -7,7 +7,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
@@ -18,11 +17,10 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item
 from pilothouse.types.records import Records
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import Resume, Run
 
 _log = logging.getLogger(__name__)
 
-Resume = Literal["auto", "ask"]
 # Runs of a one-shot command are not taken up by themselves: whoever started it is gone.
 ONE_SHOT = "once_"
 

@@ -244,10 +244,8 @@ class HostService(
     async def _withdraw_questions(self, owner: str, conversation_id: str) -> None:
         """Give up what waits for an answer, or to be resumed: a new message is the person's answer."""
         for run in await self._records.runs_in(("waiting", "interrupted"), conversation_id):
-            if run.owner == owner and run.status == "waiting":
+            if run.owner == owner:
                 await self.cancel_run(owner, run.id)
-            elif run.owner == owner:
-                await self._records.settle_run(run.id, _passed_over)
 
     async def run(self, owner: str, run_id: str) -> Run:
         """Return a run."""
@@ -259,7 +257,7 @@ class HostService(
         given_up: list[str] = []
 
         def stop(now: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
-            given_up[:] = questions.paused(left) if now.status == "waiting" else []
+            given_up[:] = questions.paused(left) if now.status in ("waiting", "interrupted") else []
             return _cancelled(now, left)
 
         changed = await self._records.settle_run(run_id, stop)
@@ -274,8 +272,7 @@ class HostService(
     async def resume_run(self, owner: str, run_id: str) -> Run:
         """Go on with an interrupted, failed or cancelled run."""
         run = await self._records.run(owner, run_id)
-        sent = [item for item in await self._records.history(run.conversation_id) if item.kind == "user_message"]
-        if sent and sent[-1].run_id != run_id:
+        if _queued_again(run) is not None and await self._has_gone_on(run):
             raise PilothouseError(
                 "conflict",
                 "The conversation has gone on since then.",
@@ -286,6 +283,13 @@ class HostService(
             raise PilothouseError("conflict", f"This run is {run.status}; there is nothing to resume.")
         await self._engine.start(run.conversation_id)
         return queued
+
+    async def _has_gone_on(self, run: Run) -> bool:
+        """Return whether a message after the run's own was begun; those that wait are answered after it."""
+        sent = [item for item in await self._records.history(run.conversation_id) if item.kind == "user_message"]
+        own = next((item.position for item in sent if item.run_id == run.id), 0)
+        waiting = {other.id for other in await self._records.runs_in(("queued",), run.conversation_id)}
+        return any(item.position > own and item.run_id not in waiting for item in sent)
 
     async def cancel_call(self, owner: str, item_id: str) -> None:
         """Stop one tool call; its run goes on."""
@@ -394,17 +398,13 @@ def _checked(settings: ConversationSettings) -> ConversationSettings:
 
 
 def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
-    if run.status in ENDED:
+    # What was interrupted waits for the person's word, and this is one.
+    if run.status in ENDED and run.status != "interrupted":
         return None
     if run.status == "running":
         # Whoever executes it sees this, on whatever process, and ends it.
         return msgspec.structs.replace(run, cancel_requested=True), []
     return msgspec.structs.replace(run, status="cancelled", cancel_requested=True), leftovers.cancelled(left)
-
-
-def _passed_over(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
-    """Close what an interrupted run would have gone on with."""
-    return (run, leftovers.cancelled(left)) if run.status == "interrupted" and left else None
 
 
 def _queued_again(run: Run) -> Run | None:

@@ -16,6 +16,7 @@ from pilothouse.types.api import ConfigPatch, ConfigView, Profile
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, convert
+from pilothouse.types.runs import Resume
 from pilothouse.types.terminals import SHELLS, TerminalSettings
 from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
 
@@ -30,7 +31,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     active_profile: str | None = None
     # Kept as it is; the servers in it belong to another part.
     mcps: tuple[JsonObject, ...] = ()
-    resume_after_restart: Literal["auto", "ask"] = "auto"
+    resume_after_restart: Resume = "auto"
+    # How long answers may go on when a server is asked to stop, before they are given back.
+    drain_seconds: float = 0.0
     # Whether Enter alone sends a message in the page; otherwise it breaks the line.
     enter_sends: bool = True
     tool_timeouts: ToolTimeouts = ToolTimeouts()
@@ -57,6 +60,9 @@ def parse_config(raw: JsonObject) -> Config:
     if config.local_servers is not None and not 1 <= config.local_servers <= limits.SERVERS_ALLOWED:
         message = f"How many local servers may run at once is a number from 1 to {limits.SERVERS_ALLOWED}."
         raise BadField(("local_servers",), message)
+    if not 0 <= config.drain_seconds <= limits.DRAIN_MOST:
+        message = f"How long answers may go on when a server stops is from 0 to {limits.DRAIN_MOST:g} seconds."
+        raise BadField(("drain_seconds",), message)
     if config.most_added_iterations < 0:
         raise BadField(("most_added_iterations",), "How many rounds may be added is a number from 0 on.")
     seen: set[str] = set()

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from pilothouse.store import reading, rows, schema, search
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
+from pilothouse.types import limits
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
@@ -20,6 +21,11 @@ from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
 
 _AT_WORK = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
+_BEFORE = Statement(
+    "SELECT r.body FROM items m JOIN runs r ON r.id = m.run_id WHERE m.conversation_id = :id "
+    "AND m.kind = 'user_message' AND m.position < (SELECT position FROM items WHERE id = :message) "
+    "ORDER BY m.position DESC LIMIT 1"
+)
 _PLACE_OF_RUN = Statement("SELECT conversation_id FROM runs WHERE id = :id")
 _RUN = Statement("SELECT body FROM runs WHERE id = :id")
 
@@ -87,11 +93,21 @@ def claim_next(tx: Transaction, conversation_id: str, process: str, perhaps_held
         run = rows.run_decoder.decode(at_work)
         return run if perhaps_held and (run.status, run.process) == ("running", process) else None
     following = reading.next_queued(tx.connection, conversation_id)
-    if following is None:
+    if following is None or _is_held(tx, following):
         return None
     return _put_run(
         tx, msgspec.structs.replace(following, status="running", process=process, epoch=following.epoch + 1)
     )
+
+
+def _is_held(tx: Transaction, run: Run) -> bool:
+    """Return whether a message waits behind a run that the person was to decide about: to resume it, or to go on."""
+    if run.epoch > 0:
+        return False
+    body = _BEFORE.first(tx.connection, {"id": run.conversation_id, "message": run.message_item_id})
+    before = rows.run_decoder.decode(body) if body is not None else None
+    # What takes its process down again and again holds nobody up.
+    return before is not None and before.status == "interrupted" and before.recoveries < limits.MAX_RECOVERIES
 
 
 def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:

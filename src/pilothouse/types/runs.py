@@ -8,6 +8,8 @@ from pilothouse.types.errors import ErrorCode
 from pilothouse.types.json import Frozen
 from pilothouse.types.selection import Selection
 
+# What becomes of a run that the end of its process stopped: it goes on by itself, or waits for the person.
+Resume = Literal["auto", "ask"]
 RunStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled", "interrupted"]
 
 # A run in one of these will not change again, unless a person resumes it.

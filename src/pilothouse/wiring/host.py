@@ -160,11 +160,12 @@ async def open_host(
             modes=Modes(),
             timeouts=lambda: config.config.tool_timeouts,
             release=servers.release,
+            resume=lambda: config.config.resume_after_restart,
             reminders=Several(plugins.reminders()),
         )
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process, titles=not brief)
-        engine = DirectEngine(executor)
+        engine = DirectEngine(executor, lambda: config.config.drain_seconds)
         admins = Admins(
             models,
             _Finder(folder, models),

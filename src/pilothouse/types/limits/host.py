@@ -40,6 +40,8 @@ RESULT_AT_ONCE = 64 * 1024
 # A process renews its lease this often and is taken for dead after LEASE_DEAD.
 LEASE_RENEW = 1.5
 LEASE_DEAD = 6.0
+# The most that a person can give answers to end by themselves when a server is asked to stop; who restarts waits.
+DRAIN_MOST = 3600.0
 # Time for a graceful stop, before what still runs is left to the next start.
 SHUTDOWN_GRACE = 8.0
 

@@ -1,0 +1,131 @@
+"""A program that is asked to end gives back what it was doing, and the next one goes on with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.types.api import ConfigPatch
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.json import JsonObject
+from pilothouse.types.ports import CallContext, ToolOutput
+from pilothouse.wiring.host import open_host
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.tools import ToolOf, give_tools
+from tests.support.waiting import eventually
+
+WORDS = " ".join(f"w{number}" for number in range(40))
+SLOW: list[Any] = [{"text": WORDS, "pieces": 4, "every": 0.1}]
+
+
+async def stopped_with_one_behind(home: Path, **config: Any) -> tuple[Chat, str, str]:
+    """Close a host in the middle of an answer, with a message behind it; return the chat and both runs."""
+    async with chatting(home, [SLOW, ["Next."]]) as chat:
+        await chat.api.update_config(ME, ConfigPatch(**config))
+        first = await chat.send("first")
+        await chat.until_streaming("w1")
+        second = await chat.send("second")
+    return chat, first.run_id, second.run_id
+
+
+def told_how_long(home: Path, seconds: Any) -> None:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (home / "config.json").write_text(json.dumps({"version": "1.0", "drain_seconds": seconds}))
+
+
+async def test_a_run_that_a_stop_ends_is_queued_again_and_the_next_start_finishes_it_first(home: Path) -> None:
+    chat, first, second = await stopped_with_one_behind(home)
+    async with open_host(home, role="server") as host:
+        again = Chat(host, chat.id, chat.script)
+        for run_id in (first, second):
+            run = await again.settled(run_id)
+            assert (run.status, run.recoveries) == ("completed", 0)
+        standing = [item for item in await again.items("response") if not item.data.get("cutOff")]
+        assert [(item.run_id, item.text) for item in standing] == [(first, WORDS), (second, "Next.")]
+
+
+async def test_another_process_goes_on_with_what_a_stopped_one_gave_back(home: Path, postgres_url: str) -> None:
+    async with open_host(home.parent / "other", postgres_url, role="server") as other:
+        async with chatting(home, [SLOW], database_url=postgres_url, at_rest=False) as chat:
+            sent = await chat.send()
+            await chat.until_streaming("w1")
+        run = await Chat(other, chat.id, chat.script).settled(sent.run_id)
+        assert (run.status, run.epoch, run.recoveries) == ("completed", 2, 0)
+
+
+async def test_a_call_that_a_stop_cuts_off_is_told_as_unknown_and_not_repeated(home: Path) -> None:
+    begun: list[str] = []
+
+    async def for_ever(_arguments: JsonObject, context: CallContext) -> ToolOutput:
+        begun.append(context.call_id)
+        await asyncio.Event().wait()
+        return ToolOutput("")
+
+    async with chatting(home, [[{"call": "wait", "arguments": {}}], "Well."]) as chat:
+        give_tools(chat.host, ToolOf("wait", for_ever))
+        sent = await chat.send()
+        await eventually(lambda: _there(begun), "the call to begin")
+    async with open_host(home, role="server") as host:
+        again = Chat(host, chat.id, chat.script)
+        give_tools(host, ToolOf("wait", for_ever))
+        assert (await again.settled(sent.run_id)).status == "completed"
+        assert [item.status for item in await again.items("tool_call")] == ["unknown"]
+    assert len(begun) == 1
+
+
+async def _there(begun: list[str]) -> bool:
+    return bool(begun)
+
+
+async def test_where_the_person_wants_to_be_asked_a_message_waits_behind_the_run_and_resume_works(home: Path) -> None:
+    chat, first, second = await stopped_with_one_behind(home, resume_after_restart="ask")
+    async with open_host(home, role="server") as host:
+        again = Chat(host, chat.id, chat.script)
+        assert (await again.api.run(ME, first)).status == "interrupted"
+        await host.executor.idle.wait()
+        assert (await again.api.run(ME, second)).status == "queued"
+        await again.api.resume_run(ME, first)
+        assert (await again.settled(first)).status == "completed"
+        assert (await again.settled(second)).status == "completed"
+        standing = [item.run_id for item in await again.items("response") if not item.data.get("cutOff")]
+        assert standing == [first, second]
+
+
+@pytest.mark.parametrize("word", ["cancel", "message"])
+async def test_whoever_does_not_want_it_goes_on_without_it(home: Path, word: str) -> None:
+    chat, first, second = await stopped_with_one_behind(home, resume_after_restart="ask")
+    async with open_host(home, role="server") as host:
+        again = Chat(host, chat.id, chat.script)
+        if word == "cancel":
+            await again.api.cancel_run(ME, first)
+        else:
+            assert (await again.say("third")).status == "completed"
+        assert (await again.settled(second)).status == "completed"
+        assert (await again.api.run(ME, first)).status == "cancelled"
+        with pytest.raises(PilothouseError) as refused:
+            await again.api.resume_run(ME, first)
+        assert refused.value.code == "conflict"
+
+
+async def test_within_the_time_that_the_person_set_an_answer_ends_and_nothing_new_begins(home: Path) -> None:
+    told_how_long(home, 30)
+    async with chatting(home, [SLOW, ["Next."]], at_rest=False) as chat:
+        first = await chat.send("first")
+        await chat.until_streaming("w1")
+        second = await chat.send("second")
+    async with open_host(home, role="once") as host:
+        assert (await host.api.run(ME, first.run_id)).status == "completed"
+        assert (await host.api.run(ME, second.run_id)).status == "queued"
+
+
+async def test_what_is_not_done_by_then_is_given_back(home: Path) -> None:
+    told_how_long(home, 0.2)
+    async with chatting(home, [[{"text": "x", "pieces": 1}, {"wait": 60}]]) as chat:
+        sent = await chat.send()
+        await chat.until_streaming("x")
+    async with open_host(home, role="once") as host:
+        assert (await host.api.run(ME, sent.run_id)).status == "queued"

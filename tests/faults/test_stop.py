@@ -1,0 +1,71 @@
+"""A server that is asked to stop gives its runs back: a polite end strands nothing that a kill would not."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.faults.serving import Server, serving
+from tests.support import invariants
+from tests.support.chatting import database_of
+from tests.support.waiting import until
+
+ANSWER = "".join(f"word{n} " for n in range(60))
+GIVEN_BACK_WITHIN = 15.0
+
+
+def _begin(server: Server, script: Path) -> tuple[str, list[str]]:
+    """Begin a long answer with a message behind it; return the conversation and both runs."""
+    conversation = server.post("/api/conversations", {}, 201)["id"]
+    path, body = f"/api/conversations/{conversation}/messages", {"text": "Go", "modelId": f"scripted:{script}"}
+    runs = [server.post(path, body, 202)["runId"] for _ in range(2)]
+    until(lambda: "word3" in str(server.get(f"/api/conversations/{conversation}?limit=20")), "the answer to begin")
+    return conversation, runs
+
+
+def _finished(server: Server, conversation: str, runs: list[str]) -> None:
+    for run in runs:
+        server.wait_for_run(run, "completed", within=30)
+        assert server.get(f"/api/runs/{run}")["recoveries"] == 0, "it was no crash"
+    items = server.get(f"/api/conversations/{conversation}?limit=100")["items"]
+    standing = [item for item in items if item["kind"] == "response" and not item["data"].get("cutOff")]
+    assert [(item["runId"], item["text"]) for item in standing] == [(run, ANSWER) for run in runs]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    made = tmp_path / "slow.yaml"
+    made.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.02\n', encoding="utf-8")
+    return made
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_a_stopped_server_was_doing_the_next_start_goes_on_with(
+    tmp_path: Path, script: Path, number: signal.Signals
+) -> None:
+    home = tmp_path / "home"
+    with serving(home) as server:
+        conversation, runs = _begin(server, script)
+        server.process.send_signal(number)
+        assert server.process.wait(15) == 0
+    invariants.check(database_of(home))
+    with serving(home) as again:
+        _finished(again, conversation, runs)
+    invariants.check(database_of(home))
+
+
+@pytest.mark.timeout(120)
+def test_what_a_stopped_server_was_doing_another_one_goes_on_with(
+    tmp_path: Path, script: Path, postgres_url: str
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with serving(tmp_path / "a" / "home", database_url=postgres_url) as a:
+        with serving(tmp_path / "b" / "home", database_url=postgres_url) as b:
+            conversation, runs = _begin(b, script)
+        a.wait_for_run(runs[0], "running", within=GIVEN_BACK_WITHIN)
+        _finished(a, conversation, runs)
+    invariants.check(postgres_url)
