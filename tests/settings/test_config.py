@@ -114,9 +114,7 @@ async def test_how_long_answers_may_go_on_at_a_stop_has_bounds(
 ) -> None:
     assert service.config.drain_seconds == 0
     (home / "config.json").write_text(f'{{"version": "1.0", "drain_seconds": {seconds}}}')
-    problem = service.view().problem
-    assert problem is not None
-    assert "drain_seconds" in problem.message
+    assert service.view().problem is not None
     assert service.config.drain_seconds == 0
 
 

@@ -28,7 +28,6 @@ from pilothouse.runs.active import Parts
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import DirectEngine, Executor
 from pilothouse.runs.feed import Feed
-from pilothouse.runs.modes import Modes
 from pilothouse.runs.recovery import ONE_SHOT, Recovery
 from pilothouse.runs.results import PatientKeeper
 from pilothouse.runs.service import HostService
@@ -157,7 +156,6 @@ async def open_host(
         stack.push_async_callback(servers.close)
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),
-            modes=Modes(),
             timeouts=lambda: config.config.tool_timeouts,
             release=servers.release,
             resume=lambda: config.config.resume_after_restart,
@@ -184,7 +182,7 @@ async def open_host(
         stack.push_async_callback(service.close)
         if url is not None:
             await _share(stack, url, feed, todos)
-        recovery = Recovery(parts.records, engine, process, lambda: config.config.resume_after_restart)
+        recovery = Recovery(parts.records, engine, process, parts.resume)
         await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
         stack.push_async_callback(engine.stop)
