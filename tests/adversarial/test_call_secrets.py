@@ -138,7 +138,7 @@ async def test_a_call_whose_secret_cannot_be_opened_any_more_says_so_and_calls_n
         give_tools(chat.host, tool)
         await chat.say()
         conversation = chat.id
-    (home / "secrets" / "calls-sealing-key.secret").unlink()
+    (home / "secrets" / "sealing-key.secret").unlink()
     async with chatting(home, [[a_call(text=SECRET)], "Done."]) as chat:
         give_tools(chat.host, tool)
         chat.id = conversation

@@ -151,7 +151,10 @@ def test_the_doctor_tells_of_rules_that_cannot_be_read_and_of_a_plugin_that_is_s
     assert pilothouse(home, "policy", "add", "deny", "--command", "git push").code == 0
     (home / "policy.json").write_text('{\n  "rules": [\n    {"id": 1}\n  ]\n}\n')
     install(tmp_path / "packages", "weather", "raise RuntimeError('no weather today')")
-    told = pilothouse(home, "doctor", PYTHONPATH=str(tmp_path / "packages"))
+    path = {"PYTHONPATH": str(tmp_path / "packages")}
+    assert "is off until you enable it" in pilothouse(home, "doctor", **path).out.lower()
+    assert pilothouse(home, "plugins", "enable", "weather", **path).code == 1
+    told = pilothouse(home, "doctor", **path)
     assert told.code == 1
     assert "policy.json: line 3" in told.out
     assert "nothing is allowed by a rule" in told.out

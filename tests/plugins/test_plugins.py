@@ -11,7 +11,7 @@ from pilothouse.types.ports import ToolRequest
 from pilothouse.wiring import open_host
 from tests.support.chatting import chatting
 from tests.support.commands import pilothouse
-from tests.support.packages import install
+from tests.support.packages import enable, install
 
 GREETER = """
     from pilothouse.types.access import Access, Shown
@@ -25,6 +25,7 @@ GREETER = """
         qualified_name = grant_key = "greet"
         server = ""
         effects = frozenset()
+        touches_nothing = True
         def limited(self, allowed): return self
         async def access(self, arguments, context): return Access(operation="greet")
         def times_for(self, arguments): return CallTimes(5.0, 5.0)
@@ -60,7 +61,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_models(home: Path) -> None:
-    home.mkdir(parents=True, mode=0o700)
+    home.mkdir(parents=True, mode=0o700, exist_ok=True)
     (home / "models.json").write_text(
         '{"defaultModelId": "p", "models": {"p": {"name": "P", "provider": "plugin", "model": "parrot/large"}}}'
     )
@@ -76,6 +77,7 @@ async def test_a_tool_of_a_package_is_called_like_any_other_and_its_result_is_ma
     home: Path, packages: Path
 ) -> None:
     install(packages, "greeter_a", GREETER)
+    enable(home)
     async with chatting(home, SCRIPT) as chat:
         run = await chat.say("Greet Ada")
         assert run.status == "completed"
@@ -85,6 +87,7 @@ async def test_a_tool_of_a_package_is_called_like_any_other_and_its_result_is_ma
 
 async def test_a_model_of_a_package_answers(home: Path, packages: Path) -> None:
     install(packages, "greeter_b", GREETER)
+    enable(home)
     await asyncio.to_thread(write_models, home)
     async with chatting(home, settings={"model_id": "p"}) as chat:
         await chat.say("Ahoy")
@@ -109,6 +112,7 @@ async def test_a_package_that_breaks_is_named_and_switched_off_and_the_host_work
 ) -> None:
     install(packages, f"broken_{abs(hash(source))}", source)
     install(packages, f"fine_{abs(hash(source))}", GREETER)
+    enable(home)
     async with open_host(home) as host:
         found = await host.executor._parts.toolbox.tools(ToolRequest("c", context_window=100_000))
         assert "greet" in [tool.spec.name for tool in found.tools], "the others go on"
@@ -123,12 +127,14 @@ async def test_a_package_that_breaks_is_named_and_switched_off_and_the_host_work
 @pytest.mark.case("F-56", "TOOL-04")
 async def test_a_package_cannot_take_the_place_of_a_built_in_tool(home: Path, packages: Path) -> None:
     install(packages, "impostor", GREETER.replace('"greet"', '"file_operations"'))
+    enable(home)
     assert "file_operations" not in await tool_names(home)
 
 
 @pytest.mark.case("F-56")
 async def test_a_tool_that_raises_fails_its_call_with_the_packages_name(home: Path, packages: Path) -> None:
     install(packages, "raiser", GREETER.replace("return ToolOutput(text=", "raise KeyError("))
+    enable(home)
     async with chatting(home, SCRIPT) as chat:
         assert (await chat.say("Greet Ada")).status == "completed"
         call = next(item for item in await chat.items() if item.kind == "tool_call")
@@ -138,6 +144,7 @@ async def test_a_tool_that_raises_fails_its_call_with_the_packages_name(home: Pa
 @pytest.mark.case("F-56")
 async def test_a_masker_that_breaks_withholds_results_instead_of_letting_them_pass(home: Path, packages: Path) -> None:
     install(packages, "leaky_masker", GREETER.replace('return text.replace("12345-67", "[number]")', "return text[99]"))
+    enable(home)
     async with chatting(home, SCRIPT) as chat:
         await chat.say("Greet Ada")
         call = next(item for item in await chat.items() if item.kind == "tool_call")
@@ -151,7 +158,8 @@ async def test_a_masker_that_breaks_withholds_results_instead_of_letting_them_pa
 @pytest.mark.slow
 def test_the_command_line_names_what_is_broken(home: Path, packages: Path) -> None:
     install(packages, "sorry", "raise ImportError('no such library')")
-    done = pilothouse(home, "plugins", PYTHONPATH=str(packages))
+    enable(home)
+    done = pilothouse(home, "plugins", "list", PYTHONPATH=str(packages))
     assert done.code == 1
     assert "sorry is switched off: ImportError: no such library" in done.err
     assert "Traceback" not in done.err

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-from pilothouse.plugins.discovery import GROUP
+from pilothouse.plugins.discovery import GROUP, installed
+from pilothouse.plugins.enabling import Enabling
+from pilothouse.secrets.sealing import Sealer
+from pilothouse.secrets.store import SecretStore
 
 
 def install(folder: Path, name: str, source: str, *, entry: str = "") -> Path:
@@ -17,3 +20,11 @@ def install(folder: Path, name: str, source: str, *, entry: str = "") -> Path:
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2.3\n", encoding="utf-8")
     (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {entry or name}\n", encoding="utf-8")
     return folder
+
+
+def enable(home: Path, *names: str) -> None:
+    """Enable plugins on the search path as they are now, all or those named."""
+    enabling = Enabling(home / "plugins" / "enabled.json", Sealer(SecretStore(home / "secrets", find=lambda: None)))
+    for found in installed():
+        if not names or found.name in names:
+            enabling.enable(found, found.digest(), "test")

@@ -1296,6 +1296,9 @@ export interface components {
             activeProfile?: string | null;
             enterSends?: boolean | null;
             localServers?: number | null;
+            plugins?: {
+                [key: string]: string | null;
+            } | null;
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
             terminal?: components["schemas"]["TerminalSettings"] | null;
@@ -2164,12 +2167,20 @@ export interface components {
         };
         /**
          * PluginView
-         * @description A plugin as it was found; `problem` says why it is switched off.
+         * @description A plugin as it was found; `off` says why it may not run, `problem` why it does not work.
          */
         PluginView: {
+            /** @default  */
+            digest: string;
+            /** @default null */
+            enabledAt: number | null;
+            /** @default  */
+            enabledBy: string;
             /** @default [] */
             hooks: ("maskers" | "models" | "reminders" | "tools")[];
             name: string;
+            /** @default  */
+            off: string;
             package: string;
             /** @default  */
             problem: string;

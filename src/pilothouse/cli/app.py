@@ -14,6 +14,7 @@ from pilothouse.cli.form_options import with_form
 from pilothouse.cli.mcp_app import mcp_app
 from pilothouse.cli.models_app import models_app
 from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, new_app
+from pilothouse.cli.plugins_app import plugins_app
 from pilothouse.cli.talk_form import FORM, TalkForm
 from pilothouse.cli.terminals_app import terminals_app
 
@@ -178,14 +179,6 @@ def doctor(json: AsJson = False) -> None:
     perform(lambda: command.doctor(as_json=json))
 
 
-@app.command()
-def plugins(json: AsJson = False) -> None:
-    """List installed plugins, what they add, and what is broken."""
-    from pilothouse.cli import plugins as command
-
-    perform(lambda: command.list_plugins(as_json=json))
-
-
 app.add_typer(models_app, name="models")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(conversations_app, name="conversations")
@@ -193,3 +186,4 @@ app.add_typer(terminals_app, name="terminal")
 app.add_typer(policy_app, name="policy")
 app.add_typer(grants_app, name="grants")
 app.add_typer(audit_app, name="audit")
+app.add_typer(plugins_app, name="plugins")

@@ -23,6 +23,7 @@ from pilothouse.connection import connect_host, connect_server, data_folder
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.models import FileProblem, ModelList, ModelView
+from pilothouse.types.plugin_views import PluginView
 from pilothouse.types.terminals import SandboxView
 
 # "good" is well, "fact" is worth knowing, "poor" works but could be better, "bad" is broken.
@@ -136,6 +137,16 @@ async def _server() -> Finding:
         return Finding("good", f"A server runs at {where.url if where is not None else 'no address now'}")
 
 
+def _plugin(plugin: PluginView) -> Finding:
+    name = f"Plugin {plugin.name} ({plugin.package} {plugin.version})"
+    if plugin.off:
+        return Finding("good", f"{name}: {plugin.off}")
+    if plugin.problem:
+        fix = "Mend or remove its package; everything else works."
+        return Finding("bad", f"{name} is switched off: {plugin.problem}", fix)
+    return Finding("good", name)
+
+
 async def _host(api: ClientApi) -> AsyncIterator[Finding]:
     config = await api.config(LOCAL_OWNER)
     yield Finding("good", f"The database opens ({config.database})")
@@ -144,13 +155,8 @@ async def _host(api: ClientApi) -> AsyncIterator[Finding]:
     if config.rules_problem is not None:
         yield _broken_file(config.rules_problem, "Correct the file; until then nothing is allowed by a rule.")
     yield _sandbox(config.sandbox)
-    for plugin in config.plugins:
-        name = f"Plugin {plugin.name} ({plugin.package} {plugin.version})"
-        if plugin.problem:
-            fix = "Mend or remove its package; everything else works."
-            yield Finding("bad", f"{name} is switched off: {plugin.problem}", fix)
-        else:
-            yield Finding("good", name)
+    for finding in map(_plugin, config.plugins):
+        yield finding
     models = await api.models(LOCAL_OWNER)
     silent = await _silent(models.models)
     for finding in _models(models, silent):

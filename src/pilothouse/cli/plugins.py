@@ -1,11 +1,14 @@
-"""`pilothouse plugins`: what is installed, what it adds, and what is broken."""
+"""`pilothouse plugins`: what is installed, what of it runs, what it adds, and what is broken."""
 
 from __future__ import annotations
 
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, output
+from pilothouse.cli.terminal import messages, one_line, output
 from pilothouse.connection import connect_host
+from pilothouse.types.api import ConfigPatch
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.plugin_views import PluginView
 
 
 async def list_plugins(*, as_json: bool) -> int:
@@ -16,11 +19,35 @@ async def list_plugins(*, as_json: bool) -> int:
     if as_json:
         out.json(plugins)
     elif plugins:
-        rows = [(one.name, f"{one.package} {one.version}", ", ".join(one.hooks)) for one in plugins]
-        show_table(out, ("name", "package", "adds"), rows)
+        rows = [(one.name, f"{one.package} {one.version}", _state(one), ", ".join(one.hooks)) for one in plugins]
+        show_table(out, ("name", "package", "state", "adds"), rows)
     else:
         messages().line("No plugins are installed.")
+    for one in plugins:
+        if one.off and not as_json:
+            messages().line(one_line(f"{one.name}: {one.off}"))
     broken = [one for one in plugins if one.problem]
     for one in broken:
         messages().line(f"{one.name} is switched off: {one.problem}", "yellow")
     return 1 if broken else 0
+
+
+def _state(one: PluginView) -> str:
+    return "off" if one.off else "broken" if one.problem else "on"
+
+
+async def switch(name: str, *, on: bool) -> int:
+    """Enable a plugin as it is now, or disable it."""
+    async with connect_host() as api:
+        there = {one.name: one for one in (await api.config(LOCAL_OWNER)).plugins}
+        if name not in there:
+            raise PilothouseError("not_found", f"There is no plugin “{name}”.", fix="pilothouse plugins list")
+        patch = ConfigPatch(plugins={name: there[name].digest if on else None})
+        now = {one.name: one for one in (await api.update_config(LOCAL_OWNER, patch)).plugins}[name]
+    what = one_line(f"{now.name} ({now.package} {now.version})")
+    if now.problem:
+        messages().line(f"{what} does not work: {one_line(now.problem)}", "yellow")
+        return 1
+    messages().line(f"{what} is enabled and runs with your rights." if on else f"{what} is disabled.")
+    messages().line("A host that runs takes its maskers and reminders from its next start on.", "dim")
+    return 0

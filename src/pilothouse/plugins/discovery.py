@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 GROUP = "pilothouse.plugins"
 
@@ -18,6 +23,8 @@ class Found(msgspec.Struct, frozen=True):
     package: str
     version: str
     load: Callable[[], object]
+    # Over its files as they are now.
+    digest: Callable[[], str] = str
 
 
 def installed() -> list[Found]:
@@ -31,8 +38,15 @@ def installed() -> list[Found]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         package = point.dist
         name, version = (package.name, package.version) if package is not None else ("", "")
-        found.append(Found(point.name, name, version, point.load))
+        found.append(Found(point.name, name, version, point.load, partial(_digest, package, point.module)))
     return found
+
+
+def _digest(package: Distribution | None, module: str) -> str:
+    # Imported when one is asked for: most hosts have no plugins.
+    from pilothouse.plugins.files import digest_of  # noqa: PLC0415
+
+    return digest_of(package, module)
 
 
 def _declares(folder: str) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from pilothouse.types import limits
-from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.types.access import Access, Effect, Shown, Taint
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
 from pilothouse.types.plugins import Masker, MaskerFailed
@@ -14,6 +16,7 @@ from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, T
 from pilothouse.types.todos import Reminder, Reminders
 
 _log = logging.getLogger(__name__)
+_ANYTHING: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
 
 
 class GuardedTool:
@@ -27,12 +30,14 @@ class GuardedTool:
         self.spec: ToolSpec = tool.spec
         self.qualified_name = tool.qualified_name
         self.grant_key = tool.grant_key
-        self.effects: frozenset[Effect] = frozenset(tool.effects)
+        # Nothing said about what it touches is not the same as touching nothing.
+        self._harmless = getattr(tool, "touches_nothing", False) is True
+        self.effects: frozenset[Effect] = frozenset(tool.effects or (() if self._harmless else _ANYTHING))
 
     def limited(self, allowed: frozenset[Effect]) -> GuardedTool | None:
         """Return the tool with only what touches nothing else; None when the plugin cannot say."""
         try:
-            left = self._tool.limited(allowed)
+            left = self._tool.limited(allowed) if self._tool.effects or self.effects <= allowed else None
         except Exception:
             _log.exception("the plugin %s raised in limited", self._plugin)
             return None
@@ -41,9 +46,18 @@ class GuardedTool:
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
         """Return what a call would touch; one that cannot say is not carried out."""
         try:
-            return await self._tool.access(arguments, context)
+            said = await self._tool.access(arguments, context)
         except Exception as error:
             return self._failed(error)
+        silent = isinstance(said, Access) and not _says_something(said) and not self._harmless
+        return self._unknown(said) if silent and isinstance(said, Access) else said
+
+    def _unknown(self, said: Access) -> Access:
+        """Return what a call may touch of which the plugin says nothing: whatever its tool may."""
+        way_out = "anywhere" if "sends" in self.effects else ""
+        brings = said.brings if self._tool.effects else frozenset[Taint]({"private", "untrusted"})
+        source = said.source or f"plugin:{self._plugin}"
+        return msgspec.structs.replace(said, effects=self.effects, destination=way_out, brings=brings, source=source)
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
         """Return how long a call may take."""
@@ -78,6 +92,10 @@ class GuardedTool:
         _log.warning("the plugin %s raised", self._plugin, exc_info=error)
         message = f"The plugin “{self._plugin}” failed: {type(error).__name__}."
         return ToolOutput(text=message, error=ToolError("EXECUTION_FAILED", message))
+
+
+def _says_something(said: Access) -> bool:
+    return bool(said.effects or said.paths or said.command or said.destination)
 
 
 class GuardedReminders:

@@ -11,7 +11,9 @@ import msgspec
 
 from pilothouse import __version__
 from pilothouse.plugins.discovery import Found
+from pilothouse.plugins.enabling import Enabled, Enabling
 from pilothouse.plugins.guarded import GuardedMasker, GuardedReminders, GuardedTool
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.plugin_views import HookName, PluginView
 from pilothouse.types.plugins import Masker, ModelMaker, PluginContext
 from pilothouse.types.ports import Tool
@@ -31,6 +33,9 @@ class Loaded:
         self.found = found
         self.thing: object = None
         self.problem = ""
+        # Why it may not run; then nothing of it was imported.
+        self.off = ""
+        self.digest = found.digest()
         # What its hook gave, once it was asked.
         self.tools: list[Tool] | None = None
 
@@ -39,12 +44,19 @@ class Loaded:
         """Return the hooks it has."""
         return tuple(hook for hook in _HOOKS if callable(getattr(self.thing, f"pilothouse_{hook}", None)))
 
-    @property
-    def view(self) -> PluginView:
+    def view(self, enabled: Enabled | None) -> PluginView:
         """Return it for people."""
         found = self.found
         return PluginView(
-            name=found.name, package=found.package, version=found.version, hooks=self.hooks, problem=self.problem
+            name=found.name,
+            package=found.package,
+            version=found.version,
+            hooks=self.hooks,
+            problem=self.problem,
+            digest=self.digest,
+            off=self.off,
+            enabled_by=enabled.by if enabled is not None and not self.off else "",
+            enabled_at=enabled.at if enabled is not None and not self.off else None,
         )
 
 
@@ -52,10 +64,16 @@ class Plugins:
     """All plugins of a host; the built-in parts come first and go through the same hooks."""
 
     def __init__(
-        self, built_in: Mapping[str, object], found: Sequence[Found], folder: Path, broke: Callable[[str], None]
+        self,
+        built_in: Mapping[str, object],
+        found: Sequence[Found],
+        folder: Path,
+        enabling: Enabling,
+        broke: Callable[[str], None],
     ) -> None:
         """Take the built-in parts by name, and what is installed; `broke` is told in one sentence what broke."""
         self._folder = folder
+        self._enabling = enabling
         self._broke = broke
         own = [Found(name, "pilothouse", __version__, _itself(thing)) for name, thing in built_in.items()]
         self._own = set(built_in)
@@ -63,7 +81,23 @@ class Plugins:
 
     def views(self) -> tuple[PluginView, ...]:
         """Return the installed plugins for people; the built-in parts are not among them."""
-        return tuple(each.view for each in self._all if each.found.name not in self._own)
+        return tuple(each.view(self._enabling.enabled(each.found.name)) for each in self._installed())
+
+    def _installed(self) -> list[Loaded]:
+        return [each for each in self._all if each.found.name not in self._own]
+
+    def switch(self, name: str, digest: str | None, by: str) -> None:
+        """Enable a plugin as the person saw it, or disable it with None; what it masks counts from the next start."""
+        each = next((each for each in self._installed() if each.found.name == name), None)
+        if each is None:
+            raise PilothouseError("not_found", f"There is no plugin “{name}”.", fix="pilothouse plugins lists them.")
+        try:
+            if digest is None:
+                self._enabling.disable(name, by)
+            else:
+                self._enabling.enable(each.found, digest, by)
+        finally:
+            self._all[self._all.index(each)] = self._loaded(each.found)
 
     def tools(self, *, without: frozenset[str] = frozenset()) -> list[Tool]:
         """Return the tools of all but those named; a name that is taken stays with who had it first."""
@@ -121,6 +155,12 @@ class Plugins:
 
     def _loaded(self, found: Found) -> Loaded:
         loaded = Loaded(found)
+        if found.name not in self._own and (why := self._enabling.why_off(found)):
+            loaded.off = why
+            if self._enabling.enabled(found.name) is not None:
+                _log.warning("the plugin %s: %s", found.name, why)
+                self._broke(f"The plugin “{found.name}” does not run. {why}")
+            return loaded
         try:
             loaded.thing = found.load()
         # A plugin is someone else's code: whatever it raises, the host goes on without it.
@@ -133,7 +173,7 @@ class Plugins:
 
     def _asked(self, each: Loaded, hook: HookName, take: Callable[[object], T]) -> T | None:
         function = getattr(each.thing, f"pilothouse_{hook}", None)
-        if each.problem or not callable(function):
+        if each.problem or each.off or not callable(function):
             return None
         try:
             return take(function(self._context(each)))

@@ -85,4 +85,4 @@ class ModelCommands:
 
     async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
         """Change settings."""
-        return await self._config.patch(body)
+        return await self._config.patch(body, owner)

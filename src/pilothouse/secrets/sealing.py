@@ -12,8 +12,8 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
 
 _log = logging.getLogger(__name__)
-_KEY_NAME = "calls-sealing-key"
-_KEY_ORIGIN = "pilothouse:calls"
+_KEY_NAME = "sealing-key"
+_KEY_ORIGIN = "pilothouse:sealing"
 _NONCE = 12
 
 

@@ -147,8 +147,8 @@ class ConfigAdmin(Protocol):
         """Return the settings."""
         ...
 
-    async def patch(self, patch: ConfigPatch) -> ConfigView:
-        """Change settings."""
+    async def patch(self, patch: ConfigPatch, by: str) -> ConfigView:
+        """Change settings; `by` is whose word it is."""
         ...
 
     def new_conversation_settings(self) -> ConversationSettings:

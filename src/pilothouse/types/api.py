@@ -282,7 +282,7 @@ class ConfigView(Frozen, frozen=True):
     problem: FileProblem | None = None
     # What is wrong with the file of rules; meanwhile nothing is allowed by rule.
     rules_problem: FileProblem | None = None
-    # The installed plugins, and which of them do not work.
+    # The installed plugins: which of them may run, and which do not work.
     plugins: tuple[PluginView, ...] = ()
     terminal: TerminalSettings = TerminalSettings()
     # Whether Enter alone sends a message in the page; otherwise it breaks the line.
@@ -306,6 +306,8 @@ class ConfigPatch(_Body, frozen=True):
     tool_timeouts: ToolTimeoutsPatch | None = None
     # Null for as many as the machine has room for.
     local_servers: int | msgspec.UnsetType | None = msgspec.UNSET
+    # Plugins by name: the digest of what is enabled, or null to disable it.
+    plugins: dict[str, str | None] | None = None
 
 
 class PageState(Frozen, frozen=True):

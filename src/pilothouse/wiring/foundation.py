@@ -7,6 +7,7 @@ import msgspec
 from pilothouse.helper.client import Helper
 from pilothouse.runs.feed import Feed
 from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home
@@ -24,3 +25,5 @@ class Foundation(msgspec.Struct, frozen=True):
     feed: Feed
     # Reads what strangers wrote: files of projects, settings of other programs.
     helper: Helper
+    # Keeps what nobody may read, or write in our place.
+    sealer: Sealer

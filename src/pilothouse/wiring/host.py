@@ -21,6 +21,7 @@ from pilothouse.models.keys import Keys, parse_bindings
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.plugged import making
 from pilothouse.plugins.discovery import installed
+from pilothouse.plugins.enabling import Enabling
 from pilothouse.plugins.manager import Plugins
 from pilothouse.results.maskers import MaskerChain
 from pilothouse.results.pipeline import Pipeline
@@ -94,8 +95,10 @@ class _Settings:
             rules_problem=self._authority.permissions.problem,
         )
 
-    async def patch(self, patch: ConfigPatch) -> ConfigView:
-        """Change settings."""
+    async def patch(self, patch: ConfigPatch, by: str) -> ConfigView:
+        """Change settings; plugins are enabled and disabled in the name of who says so."""
+        for name, digest in (patch.plugins or {}).items():
+            await asyncio.to_thread(self._plugins.switch, name, digest, by)
         await self._service.patch(patch)
         return self.view()
 
@@ -148,7 +151,7 @@ async def open_host(
         authority = Authority(base)
         hands = Hands(base, authority.guard, authority.permissions.policy)
         stack.push_async_callback(hands.close)
-        plugins = Plugins({"core": core, HANDS: hands}, installed(), folder.path / "plugins", _plugin_broke(feed))
+        plugins = _plugins(base, {"core": core, HANDS: hands})
         models = _models(base, plugins)
         stack.push_async_callback(_close_models)
         built_in = BuiltIns(plugins)
@@ -210,7 +213,7 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper)
+    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets))
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
@@ -285,8 +288,14 @@ def _parts(
         models=models,
         toolbox=toolbox,
         authorizer=authority.authorizer,
-        results=Pipeline(redactor, PatientKeeper(store, base.feed), Sealer(base.secrets)),
+        results=Pipeline(redactor, PatientKeeper(store, base.feed), base.sealer),
     )
+
+
+def _plugins(base: Foundation, built_in: Mapping[str, object]) -> Plugins:
+    folder = base.home.path / "plugins"
+    enabling = Enabling(folder / "enabled.json", base.sealer)
+    return Plugins(built_in, installed(), folder, enabling, _plugin_broke(base.feed))
 
 
 def _plugin_broke(feed: Feed) -> Callable[[str], None]:
