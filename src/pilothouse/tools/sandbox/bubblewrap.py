@@ -56,6 +56,8 @@ class Enclosure(msgspec.Struct, frozen=True):
     network: bool
     # A command that is typed at keeps the terminal's session.
     terminal: bool = False
+    # Descriptors of the filters for the kernel's calls.
+    filters: tuple[int, ...] = ()
 
 
 def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Sequence[str]) -> list[str]:
@@ -71,6 +73,7 @@ def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Seq
     return [
         program, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", *net,
         "--cap-drop", "ALL", "--die-with-parent", *session,
+        *(word for each in enclosure.filters for word in ("--seccomp", str(each))),
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/run", *_resolver(enclosure.network),
         "--bind", enclosure.scratch, "/tmp", "--bind", enclosure.scratch, "/var/tmp",  # noqa: S108 - its own

@@ -36,6 +36,8 @@ _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 22, 24
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PATH_BENEATH = 1
 _CAPSET = {"x86_64": 126, "aarch64": 91}
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_JOIN_SESSION = 1
 _READ_FILE, _READ_DIR, _EXECUTE, _WRITE_FILE, _TRUNCATE, _REFER = 1 << 2, 1 << 3, 1 << 0, 1 << 1, 1 << 14, 1 << 13
 # Everything the first version knows, creating devices included.
 _ALL_OF_V1 = (1 << 13) - 1
@@ -68,6 +70,8 @@ def main() -> None:
         plan = json.load(file)
     if plan.get("terminal"):
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if plan.get("keyless"):
+        leave_keys()
     if plan.get("apart"):
         keep_apart()
     if not plan.get("hold"):
@@ -207,7 +211,8 @@ def enter(plan: dict[str, Any], command: list[str]) -> NoReturn:
             drop_capabilities()
             checked(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
             restrict(plan)
-            no_sockets(plan["network"])
+            if plan["filter"]:
+                refuse(bytes.fromhex(plan["filter"]))
         if "folder" in plan:
             # Kept open it would lead a command out of where it is held.
             os.close(plan["folder"])
@@ -306,40 +311,19 @@ def allow_open(library: Any, ruleset: int, descriptor: int, rights: int) -> None
     checked(library.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), "rule")
 
 
-# --- no sockets ----------------------------------------------------------------------------------
-# A filter of the kernel's: `socket` fails for every family, or with the network only for that of this machine's own
-# services; and so does the one other way to make a socket. Pairs of sockets are another call and still work.
-
-SOCKETLESS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _KILL = 0x7FFF0000, 0x80000000
-_REFUSE = 0x00050000 | errno.EACCES
-_FOREIGN_CALLS = 0x40000000
-_FIRST_ARGUMENT, _UNIX = 16, 1
+# --- refusing ------------------------------------------------------------------------------------
 
 
-def no_sockets(network: bool) -> None:
-    """Let no socket be made that is not for the network, where the numbers of the calls are known."""
-    known = SOCKETLESS.get(platform.machine())
-    if known is None:
-        return
-    architecture, making, ring = known
-    program = b"".join(
-        struct.pack("=HBBI", *each)
-        for each in (
-            (_LOAD, 0, 0, 4),
-            (_EQUAL, 1, 0, architecture),
-            (_RETURN, 0, 0, _KILL),
-            (_LOAD, 0, 0, 0),
-            (_AT_LEAST, 5, 0, _FOREIGN_CALLS),
-            (_EQUAL, 4, 0, ring),
-            (_EQUAL, 0, 2, making),
-            (_LOAD, 0, 0, _FIRST_ARGUMENT),
-            (_EQUAL, 1, 0, _UNIX) if network else (_RETURN, 0, 0, _REFUSE),
-            (_RETURN, 0, 0, _ALLOW),
-            (_RETURN, 0, 0, _REFUSE),
-        )
-    )
+def leave_keys() -> None:
+    """Have a session of keys of its own: what the person's session holds stays there."""
+    number = _KEYCTL.get(platform.machine())
+    if number is not None:
+        # Where there are no keys, none are left behind.
+        libc().syscall(number, _JOIN_SESSION, None)
+
+
+def refuse(program: bytes) -> None:
+    """Make no call any more that the filter refuses (see `refused.py`)."""
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
     checked(libc().prctl(_PR_SET_SECCOMP, 2, header, 0, 0), "seccomp")

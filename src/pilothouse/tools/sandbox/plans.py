@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 
 from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.hidden import EMPTIED, open_below
+from pilothouse.tools.sandbox.refused import filter_of
 from pilothouse.tools.sandbox.shown import View
 from pilothouse.types.guarded_places import is_in, outermost
 from pilothouse.types.json import JsonObject, encode
@@ -33,7 +34,9 @@ def landlock_plan(folder: str, own: Sequence[str], view: View, version: int, net
     resolver = [os.path.realpath("/etc/resolv.conf")] if network else []
     return {
         "landlock": version,
+        "keyless": True,
         "network": network,
+        "filter": filter_of("network" if network else "none").hex(),
         "read": [
             *_allowed("/", outermost((*view.hidden, *_NOT_READ))),
             *(each.source for each in view.shown),
@@ -50,10 +53,16 @@ def _allowed(root: str, hidden: Sequence[str]) -> list[str]:
     return list(islice(open_below(root, hidden), _MOST))
 
 
-@contextmanager
-def written(plan: JsonObject) -> Iterator[int]:
+def written(plan: JsonObject) -> AbstractContextManager[int]:
     """Hold a plan in a file without a name; its descriptor goes to the launcher."""
+    return held_open(encode(plan))
+
+
+@contextmanager
+def held_open(data: bytes) -> Iterator[int]:
+    """Hold data in a file without a name, to be read from its beginning by whoever gets the descriptor."""
     with tempfile.TemporaryFile() as file:
-        file.write(encode(plan))
+        file.write(data)
         file.flush()
+        file.seek(0)
         yield file.fileno()

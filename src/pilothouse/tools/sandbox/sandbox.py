@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,7 +20,8 @@ from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
 from pilothouse.tools.sandbox.environment import command_environment, program_path, system_program
 from pilothouse.tools.sandbox.hidden import hidden_places, is_the_machines, second_names
-from pilothouse.tools.sandbox.plans import caps_plan, landlock_plan, written
+from pilothouse.tools.sandbox.plans import caps_plan, held_open, landlock_plan, written
+from pilothouse.tools.sandbox.refused import filter_of, is_known
 from pilothouse.tools.sandbox.scratch import Scratch
 from pilothouse.tools.sandbox.shown import Named, View, shown_places
 from pilothouse.types import limits
@@ -143,7 +143,7 @@ class Sandbox:
         if self._bwrap and self._only in (None, "bubblewrap") and self._works("bubblewrap"):
             return SandboxView(kind="bubblewrap")
         if self._only in (None, "landlock") and launch.landlock_version() and self._works("landlock"):
-            closed = platform.machine() in launch.SOCKETLESS or launch.landlock_version() >= 4
+            closed = is_known() or launch.landlock_version() >= 4
             return SandboxView(kind="landlock", warning="" if closed else _OPEN)
         return SandboxView(kind="none", warning=_NOTHING)
 
@@ -187,9 +187,12 @@ class Sandbox:
             ground = self._ground(order, kind)
             descriptors: tuple[int, ...] = ()
             if kind == "bubblewrap":
-                argv = self._enclosed(order, folder.identity, ground)
+                if program := filter_of("all"):
+                    descriptors = (stack.enter_context(held_open(program)),)
+                argv = self._enclosed(order, folder.identity, ground, descriptors)
                 plan: JsonObject = {"terminal": True} if order.terminal else {}
                 plan |= {"apart": True} if order.network and self._scopes() else {}
+                plan |= {"keyless": True} if plan else {}
             else:
                 argv, plan = list(order.argv), self._held(order, folder.descriptor)
                 if kind == "landlock":
@@ -228,7 +231,7 @@ class Sandbox:
             hidden = (*hidden, *second_names(order.folder, hidden))
         return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown), in_room)
 
-    def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground) -> list[str]:
+    def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground, filters: Sequence[int]) -> list[str]:
         enclosure = Enclosure(
             folder=OWN_FOLDER if ground.in_room else order.folder,
             source=order.folder,
@@ -238,6 +241,7 @@ class Sandbox:
             view=ground.view,
             network=order.network,
             terminal=order.terminal,
+            filters=tuple(filters),
         )
         return bwrap_arguments(self._bwrap, enclosure, self._caps, order.argv)
 
