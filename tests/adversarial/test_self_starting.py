@@ -148,7 +148,8 @@ async def test_where_a_link_of_such_a_name_leads_is_such_a_place(at_work: Hands,
     (at_work.folder / link).parent.mkdir(parents=True, exist_ok=True)
     (at_work.folder / link).symlink_to(at_work.folder / "docs" / "notes.txt")
     change = {"oldString": "mine", "newString": "evil"}
-    assert await asks(at_work, "replace_string", filePath="docs/notes.txt", **change)
+    (use,) = (await at_work.touched("replace_string", filePath="docs/notes.txt", **change)).paths
+    assert use.protected.lower().startswith(f"it is another name of {link}. ".lower().replace("app.", "*."))
     assert await asks(at_work, "delete_file", filePath=link)
     refused = await at_work.fails("create_file", filePath=link, content="evil\n", overwrite=True)
     assert refused.startswith("LINK: ")
@@ -211,3 +212,13 @@ async def test_git_switches_to_a_branch_with_other_words_for_assistants(held: Sa
         ["bash", "-c", f"{script} && cat AGENTS.md && git merge -q main && cat AGENTS.md app.py"], str(folder), 20.0
     )
     assert (ran.exit_code, ran.output) == (0, b"Be kind.\nBe brief.\nx = 2\n"), ran.errors
+
+
+@pytest.mark.case("FS-11")
+async def test_no_name_keeps_commands_from_running(held: Sandbox, work: Path) -> None:
+    odd = ["-rf", "a b", "*", "a\\nb", "a'b", 'a"b', "$(true)", os.fsdecode(b"\xff"), "\u00e9", "a\nb"]
+    for name in (*odd, *map(str, range(300))):
+        (work / f"{name}.code-workspace").write_text("honest\n")
+    script = "for name in *.code-workspace; do echo evil > ./$name; done 2>/dev/null; echo done > a.txt; cat a.txt"
+    ran = await SandboxRunner(held).run(["bash", "-c", script], str(work), 20.0)
+    assert ran.output == b"done\n", ran.errors

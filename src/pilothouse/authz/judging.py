@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from pilothouse.authz.case import EDITS, READS, Case, Finding
 from pilothouse.authz.danger import danger_of
 from pilothouse.authz.rulings import Ruling
@@ -27,7 +25,7 @@ def denied(case: Case, guard: PathGuard, ruling: Ruling | None) -> Finding | Non
     if ruling is not None and ruling.verdict == "deny":
         return Finding("deny", "rule", ruling.rule, ruling.why)
     for use in case.access.paths:
-        if why := guard.forbids(use.path, _identity(use.path)):
+        if why := guard.forbids(use.path, None):
             return Finding("deny", "default", "own", f"{use.path} may not be touched. {why}")
     return None if _fits_read_only(case) else _READ_ONLY
 
@@ -43,7 +41,7 @@ def insisted(case: Case, guard: PathGuard) -> Finding | None:
     """Return why only the person's word about this very call counts; or None."""
     for use in case.access.paths:
         # What the tool found when it looked at the file itself counts too.
-        if why := guard.protects(use.path, _identity(use.path), use.effect) or use.protected:
+        if why := guard.protects(use.path, None, use.effect) or use.protected:
             return Finding("ask", "default", "protected", f"It {_does(use.effect)} {use.path}. {why}")
     if why := danger_of(case.access):
         return Finding("ask", "default", "dangerous", why)
@@ -113,11 +111,3 @@ def _reason(case: Case) -> tuple[str, str]:
 
 def _does(effect: str) -> str:
     return "changes" if effect == "writes" else "reads"
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        facts = os.stat(path, follow_symlinks=False)
-    except (OSError, ValueError):
-        return None
-    return facts.st_dev, facts.st_ino

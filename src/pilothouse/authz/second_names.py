@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
+from msgspec.structs import replace
+
 from pilothouse.authz.names import FIRST_NAMES, Parts, Rooted, begun_by
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import WITHIN_GIT, Place
@@ -48,8 +50,11 @@ class SecondNames:
         self._folders: dict[str, _Around] = {}
 
     def found(self, path: str, parts: Parts, opened: Identity | None) -> Iterator[Place]:
-        """Yield the places that a path, or what was opened there, is or lies in."""
+        """Yield the places that a path, or what was opened there, is or lies in, and say which they are."""
         self._look()
+        return map(_told, self._found(path, parts, opened))
+
+    def _found(self, path: str, parts: Parts, opened: Identity | None) -> Iterator[Place]:
         around = self._around(os.path.dirname(path))
         if around.mounted is not None:
             yield around.mounted
@@ -107,6 +112,11 @@ class SecondNames:
             self._linked = _linked(self._places)
             self._until_deep = _rested(now)
         return self._linked
+
+
+def _told(place: Place) -> Place:
+    """Return a place with words for someone who sees another name."""
+    return replace(place, why=f"It is another name of {place.path}. {place.why}") if place.parts else place
 
 
 def _rested(since: float) -> float:

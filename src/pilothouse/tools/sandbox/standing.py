@@ -7,9 +7,11 @@ import os
 import stat
 import sys
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.guarded_places import ANYWHERE, FILES, WITHIN_GIT, of_person
 
 # In a second working tree git's folder is a file that says where it is.
@@ -54,9 +56,9 @@ def _of_project(folder: str) -> Iterator[str]:
         first, *rest = place.split("/")
         if first in there:
             yield from _where(folder, os.path.join(folder, there[first], *rest))
-    for pattern in _FILES:
-        for name in fnmatch.filter(there, pattern):
-            yield from _where(folder, os.path.join(folder, there[name]))
+    fitting = (name for pattern in _FILES for name in fnmatch.filter(there, pattern))
+    for name in islice(fitting, limits.KEPT_NAMES):
+        yield from _where(folder, os.path.join(folder, there[name]))
 
 
 def _of_home(folder: str) -> Iterator[str]:

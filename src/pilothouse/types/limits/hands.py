@@ -25,6 +25,8 @@ GUARD_FILES = 1_000
 GUARD_ALL = 10_000
 # Entries of a command's folder that are looked at for second names of hidden files, when a hidden file has one at all.
 SECOND_NAMES = 20_000
+# Files of a command's folder that are kept as they are because their names fit a pattern: each is a mount.
+KEPT_NAMES = 100
 # What of the model's words before a call stands on its card.
 MODEL_SAYS_CHARS = 600
 # Beyond this much, or this often, for one place in one run, what leaves is looked at again whatever was allowed.
