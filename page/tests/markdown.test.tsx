@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { grow, isOpenCode, noBlocks } from "../src/markdown/blocks";
 import { pieces } from "../src/markdown/CodeBlock";
 import { spansOf } from "../src/markdown/highlight";
-import { isHonest, safeLink } from "../src/markdown/links";
+import { namesHost, safeLink } from "../src/markdown/links";
 import { Markdown } from "../src/markdown/Markdown";
 import { rasterOf, rasterUrl } from "../src/markdown/raster";
 
@@ -206,10 +206,13 @@ describe("links", () => {
     expect(safeLink("https://bank.example@evil.example/x")?.href).toBe("https://evil.example/x");
   });
 
-  it("name the real host when their text names another, or when it is a lookalike", () => {
-    expect(isHonest("https://bank.example.com", "evil.example.net")).toBe(false);
-    expect(isHonest("bank.example.com/login", "bank.example.com")).toBe(true);
-    expect(isHonest("the docs", "example.org")).toBe(true);
+  it("name the real host unless their text does, and always when it is a lookalike", () => {
+    expect(namesHost("https://bank.example.com", "evil.example.net")).toBe(false);
+    expect(namesHost("bank.example.com/login", "bank.example.com")).toBe(true);
+    expect(namesHost("the docs", "example.org")).toBe(false);
+    expect(namesHost("someone@example.org", "someone@example.org")).toBe(true);
+    expect(namesHost("http://localhost:8000/x", "localhost:8000")).toBe(true);
+    expect(namesHost("http://127.0.0.1:8000/x", "127.0.0.1:8000")).toBe(true);
     expect(html("[https://аpple.com](https://аpple.com)")).toContain("xn--");
   });
 });

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import os
+import secrets
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 from pilothouse.runs.address import read_address
 from pilothouse.settings.home import home_path
 from pilothouse.types import limits
-from pilothouse.types.address import ServerAddress
+from pilothouse.types.address import CHALLENGE, PROOF, ServerAddress, proof_of
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import ClientApi
 
@@ -138,11 +140,20 @@ async def _answering(folder: Path) -> ServerAddress | None:
     from pilothouse.net.client import fetch  # noqa: PLC0415
     from pilothouse.net.errors import NetError  # noqa: PLC0415
 
+    challenge = secrets.token_urlsafe(16)
     try:
-        health = await fetch(f"{address.url}/api/health", timeout=limits.SERVER_HEALTH, limit=1024)
+        health = await fetch(
+            f"{address.url}/api/health",
+            headers={CHALLENGE: challenge},
+            timeout=limits.SERVER_HEALTH,
+            limit=1024,
+            certificate=address.certificate,
+        )
     except NetError:
         return None
-    return address if health.status == 200 else None
+    # Another program may have taken the port of one that died.
+    is_ours = hmac.compare_digest(health.headers.get(PROOF, ""), proof_of(address.token, challenge))
+    return address if health.status == 200 and is_ours else None
 
 
 def _is_suspended(folder: Path) -> bool:

@@ -13,9 +13,11 @@ from pilothouse.mcp.oauth.addresses import checked
 from pilothouse.mcp.oauth.challenge import Challenge
 from pilothouse.mcp.oauth.credentials import SecretCredentials
 from pilothouse.mcp.oauth.discovery import discover
+from pilothouse.mcp.oauth.documents import IssuerDocument, Place
 from pilothouse.mcp.oauth.errors import OAuthError
 from pilothouse.mcp.oauth.flows import Flows
-from pilothouse.mcp.oauth.grants import SignIn
+from pilothouse.mcp.oauth.grants import SignIn, SignInGrant
+from pilothouse.mcp.oauth.registration import Identity
 from pilothouse.mcp.oauth.web import Web
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
@@ -71,6 +73,39 @@ async def test_an_address_cannot_set_what_is_ours_to_say() -> None:
         with pytest.raises(OAuthError):
             await ask(setting.access(), setting.resource.mcp)
         assert not setting.guest.sent_to
+
+
+@pytest.mark.case("OAUTH-02")
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "http://127.0.0.1:8080/authorize",
+        "https://localhost/authorize",
+        "http://[::1]:7420/",
+        "https://10.0.0.1/authorize",
+        "https://169.254.169.254/latest",
+        "https://[fd00::1]/authorize",
+        "https://0x7f.1/authorize",
+        "https://2130706433/authorize",
+    ],
+)
+async def test_a_remote_server_sends_nobody_to_a_place_inside(endpoint: str) -> None:
+    guest = Guest()
+    place = Place(
+        server_url="https://203.0.113.7/mcp",
+        resource="https://203.0.113.7/mcp",
+        issuer=IssuerDocument(
+            issuer="https://203.0.113.7",
+            token_endpoint="https://203.0.113.7/token",
+            authorization_endpoint=endpoint,
+            code_challenge_methods_supported=("S256",),
+        ),
+        scopes=None,
+    )
+    grant = SignInGrant(Identity(redirect_uri="http://127.0.0.1:1/"), guest, Flows())
+    with pytest.raises(OAuthError, match="nobody is sent there"):
+        await grant.obtain(place, (), None)
+    assert not guest.sent_to
 
 
 @pytest.mark.case("OAUTH-03")

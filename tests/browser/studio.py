@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx2
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from tests.faults.serving import Server
@@ -90,24 +89,15 @@ class Studio:
         self._holds += 1
         return Hold(self.home.parent / f"go-on-{self._holds}")
 
-    async def sign_in(self, context: BrowserContext) -> None:
-        """Open a session, as the page does with its link, and give the browser both halves of its token."""
-        code = self.server.post("/api/link")["url"].partition("#code=")[2]
-        answer = httpx2.post(f"{self.url}/api/session", json={"code": code}, trust_env=False)
-        name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
-        cookie: Any = {"name": name, "value": value, "url": self.url, "httpOnly": True, "sameSite": "Strict"}
-        await context.add_cookies([cookie])
-        half = json.dumps(answer.json()["half"])
-        await context.add_init_script(
-            f"location.origin === {json.dumps(self.url)} && localStorage.setItem('pilothouse.half', {half})"
-        )
+    def code(self) -> str:
+        """Return a code that signs one browser in."""
+        return str(self.server.post("/api/link")["url"].partition("#code=")[2])
 
     async def open(self, context: BrowserContext, path: str = "/") -> Chat:
-        """Open another tab; the first one of a browser signs it in."""
-        if not await context.cookies(self.url):
-            await self.sign_in(context)
+        """Open another tab; the first one of a browser signs it in, as a link does."""
+        is_first = not await context.cookies(self.url)
         chat = Chat(await context.new_page(), self)
-        await chat.go(path)
+        await chat.go(f"{path}#code={self.code()}" if is_first else path)
         return chat
 
     def restart(self, dying: tuple[str, int] | None = None) -> None:

@@ -17,7 +17,7 @@ from tests.support.waiting import until
 # Every command is a process of its own.
 pytestmark = pytest.mark.slow
 
-LINE = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
+LINE = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/\?in=[\w-]+#code=[\w-]{20,}")
 HELLO = "- [{thinking: hm}, {text: Hello there., pieces: 3}]\n- You said more."
 
 
@@ -44,7 +44,7 @@ def test_open_prints_another_link_of_the_running_server(home: Path) -> None:
         address = line.split()[3]
         links = {pilothouse(home, "open", "--no-browser").out.strip() for _ in range(2)}
     assert len(links) == 2
-    assert all(link.startswith(f"{address}/#code=") for link in links)
+    assert all(link.startswith(f"{address}/?in=") for link in links)
 
 
 def test_a_browser_is_opened_where_there_is_a_screen_and_never_waited_for(home: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 SLOW = "- [{text: 'Slow. '}, {wait: 60}]"
 LOOP = "- [{call: think, arguments: {thought: again}}]"
-LINK = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/#code=[\w-]{20,}")
+LINK = re.compile(r"Pilothouse is at (http://127\.0\.0\.1:\d+) — open \1/\?in=[\w-]+#code=[\w-]{20,}")
 
 
 def begun(home: Path, model: str, *more: str) -> Started:
@@ -179,7 +179,7 @@ def test_the_page_of_a_command_asks_for_a_way_in_like_any_other(home: Path) -> N
         address = read_address(home)
         assert address is not None
         link = pilothouse(home, "open", "--no-browser").out.strip()
-        assert link.startswith(f"{address.url}/#code=")
+        assert link.startswith(f"{address.url}/?in=")
         code = f"""
 import urllib.request, urllib.error
 print(urllib.request.urlopen({address.url + "/"!r}).status)

@@ -355,9 +355,9 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
 
     # --- Sessions ---
 
-    async def create_session(self, owner: str) -> str:
+    async def create_session(self, owner: str, holder: str = "") -> str:
         token = secrets.token_urlsafe(32)
-        self.tokens[token] = owner
+        self.tokens[token + holder] = owner
         return token
 
     async def session_owner(self, token: str) -> str | None:

@@ -15,14 +15,15 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from pilothouse.server.guard import HALF
+from pilothouse.server.guard import HALF, START
 from pilothouse.server.listening import Listener, listen
 from pilothouse.server.run import Ready, ServerOptions, serve
 from pilothouse.server.stopping import Stop
-from pilothouse.types.host import HostApi
+from pilothouse.types.host import HostApi, Sessions
 from tests.server.memory_host import MemoryHost
 
 TOKEN = "a-fixed-token-for-scripts"
+STRANGER = "someone else"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 PATIENCE = 20.0
 
@@ -78,6 +79,13 @@ class Reach:
         answer = await self.http.post("/api/session", json={"code": link.partition("#code=")[2]})
         assert answer.status_code == 200
         session = {"cookie": answer.headers["set-cookie"].partition(";")[0], HALF: answer.json()["half"]}
+        return {**session, "sec-fetch-site": "same-origin", "origin": f"http://{self.authority}"}
+
+    async def stranger(self, sessions: Sessions) -> dict[str, str]:
+        """Return the headers of a browser that is someone else's."""
+        start = (await self.http.get("/api/models")).headers[START]
+        cookie = await sessions.create_session(STRANGER, f" {self.listener.port} half {start}.theirs")
+        session = {"cookie": f"{self.cookie_name}={cookie}", HALF: f"{start}.theirs"}
         return {**session, "sec-fetch-site": "same-origin", "origin": f"http://{self.authority}"}
 
     @asynccontextmanager

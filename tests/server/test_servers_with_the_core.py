@@ -147,7 +147,7 @@ async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_c
 @pytest.mark.case("SPAWN-07")
 async def test_only_the_owner_of_the_machine_defines_and_starts_commands(home: Path) -> None:
     async with core(home) as (api, server):
-        stranger = {"authorization": f"Bearer {await api.create_session('someone else')}"}
+        stranger = await server.stranger(api)
 
         async def tried(method: str, path: str, body: object) -> int:
             return (await server.http.request(method, path, json=body, headers=stranger)).status_code
@@ -209,7 +209,7 @@ async def test_a_result_and_its_picture_are_fetched_by_their_owner_only(home: Pa
         assert answer.content.startswith(b"\x89PNG")
         assert len(answer.content) == image["bytes"]
         assert (await server.http.get(f"/api/calls/{call['id']}/parts/99", headers=BEARER)).status_code == 404
-        stranger = {"authorization": f"Bearer {await api.create_session('someone else')}"}
+        stranger = await server.stranger(api)
         assert (await server.http.get(path, headers=stranger)).status_code == 404
 
 

@@ -97,18 +97,18 @@ async def test_a_code_is_good_for_a_while_only() -> None:
     now = 0.0
     access = Access(MemoryHost(), port=1, clock=lambda: now)
     late, early = access.new_code(), access.new_code()
-    assert await access.redeem(early)
+    assert await access.redeem(early, "", "")
     now = limits.ONE_TIME_CODE_SECONDS
     with pytest.raises(PilothouseError, match="expired"):
-        await access.redeem(late)
+        await access.redeem(late, "", "")
 
 
 async def test_old_links_make_room_for_new_ones() -> None:
     access = Access(MemoryHost(), port=1)
     first, *_, last = [access.new_code() for _ in range(limits.OPEN_CODES + 1)]
-    assert await access.redeem(last)
+    assert await access.redeem(last, "", "")
     with pytest.raises(PilothouseError):
-        await access.redeem(first)
+        await access.redeem(first, "", "")
 
 
 @pytest.mark.case("F-40")

@@ -196,7 +196,7 @@ async def test_a_conversation_without_a_folder_has_no_terminal(desk: Desk) -> No
 
 @pytest.mark.case("WEB-06", "WEB-10")
 async def test_strangers_and_other_sites_get_no_terminal(desk: Desk) -> None:
-    stranger = {"authorization": f"Bearer {await desk.host.api.create_session('someone else')}"}
+    stranger = await desk.server.stranger(desk.host.api)
     foreign = {**BEARER, "origin": "https://evil.example"}
     for headers, status in (({"authorization": "Bearer wrong"}, 401), (foreign, 403)):
         with pytest.raises(InvalidStatus) as refused:

@@ -1,11 +1,11 @@
 import { useEffect, useState, type MouseEvent } from "react";
 import { tell } from "../shell/messages";
 import { ApiError, problemOf } from "./client";
-import { withHalf } from "./half";
+import { fetchAsPage } from "./half";
 
 /** Fetch what is at a path of this server. A plain address in the page would come without half of the token. */
 async function bytesAt(path: string): Promise<Blob> {
-  const answer = await fetch(withHalf(new Request(path, { credentials: "same-origin" })));
+  const answer = await fetchAsPage(new Request(path, { credentials: "same-origin" }));
   if (!answer.ok) throw new ApiError(answer.status, problemOf(await answer.json().catch(() => null), answer.status));
   return answer.blob();
 }

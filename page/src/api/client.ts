@@ -1,6 +1,6 @@
 import createClient from "openapi-fetch";
 import { learnClock } from "../store/clock";
-import { keepHalf, withHalf } from "./half";
+import { fetchAsPage, signInWith } from "./half";
 import type { paths } from "./schema";
 import type {
   Answer,
@@ -60,8 +60,7 @@ export function problemOf(body: unknown, status: number): PageProblem {
 export const client = createClient<paths>({
   baseUrl: typeof location === "undefined" ? "" : location.origin,
   credentials: "same-origin",
-  // Looked up at each call, so that a test can put its own in place.
-  fetch: (request) => globalThis.fetch(withHalf(request)),
+  fetch: fetchAsPage,
 });
 
 interface Outcome<T> {
@@ -83,7 +82,7 @@ export const at = (id: string) => ({ params: { path: { id } } });
 
 /** Everything the page asks of the server, by name. */
 export const api = {
-  signIn: async (code: string) => keepHalf((await take(client.POST("/api/session", { body: { code } }))).half),
+  signIn: (code: string) => signInWith((key) => take(client.POST("/api/session", { body: { code, key } }))),
   signOut: () => take(client.DELETE("/api/session")),
   state: (conversation: string | null) =>
     take(client.GET("/api/state", { params: { query: conversation ? { conversation } : {} } })),

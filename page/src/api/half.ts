@@ -1,22 +1,62 @@
 /**
- * The half of the session's token that is not in its cookie.
+ * The half of the session that is not in its cookie: a signature of this browser's key over what the server chose when
+ * it started.
  *
- * A browser sends cookies to every port of a machine; this is read by pages of this very port only.
+ * A browser sends cookies to every port of a machine; this is made by pages of this very port only. Whoever listens here
+ * while the server is away gets signatures that the server will not take when it is back.
  */
-const KEY = "pilothouse.half";
+import { newKey, sign } from "./key";
+
+const KEPT = "pilothouse.half";
 const PROTOCOL = "pilothouse";
-export const HEADER = "X-Pilothouse-Half";
+const HEADER = "X-Pilothouse-Half";
+const START = "X-Pilothouse-Start";
 
-export function keepHalf(half: string): void {
-  localStorage.setItem(KEY, half);
+interface SignedIn {
+  start: string;
+  half?: string;
 }
 
-export function knownHalf(): string {
-  return localStorage.getItem(KEY) ?? "";
+/** Sign in with a key of this browser's own, where it has such keys; `exchange` asks the server. */
+export async function signInWith(exchange: (key: string) => Promise<SignedIn>): Promise<void> {
+  const { start, half } = await exchange(await newKey());
+  localStorage.setItem(KEPT, half || (await signed(start)));
 }
 
-/** Return a request that says which page it comes from. */
-export function withHalf(request: Request): Request {
+const signed = async (start: string) => `${start}.${await sign(`pilothouse session ${start}`)}`;
+
+let whenRenewed = (): void => undefined;
+
+/** Say what to do when the server was started anew and takes this page again: lines to it are opened with the half. */
+export function onRenewed(act: () => void): void {
+  whenRenewed = act;
+}
+
+function knownHalf(): string {
+  return localStorage.getItem(KEPT) ?? "";
+}
+
+/** Ask the server, as this page; once more if it has been started anew since. */
+export async function fetchAsPage(request: Request): Promise<Response> {
+  const again = request.clone();
+  const answer = await fetch(withHalf(request));
+  if (answer.status !== 401 || !(await renew(answer.headers.get(START)))) return answer;
+  return fetch(withHalf(again));
+}
+
+/** Return whether there is a half now that the server has not seen refused: this tab's, or one that another made. */
+async function renew(start: string | null): Promise<boolean> {
+  if (!start || knownHalf().startsWith(`${start}.`)) return false;
+  try {
+    localStorage.setItem(KEPT, await signed(start));
+    whenRenewed();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function withHalf(request: Request): Request {
   request.headers.set(HEADER, knownHalf());
   return request;
 }

@@ -2233,7 +2233,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -2244,7 +2244,7 @@ export interface components {
          */
         ProblemFrame: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             conversationId: string | null;
             message: string;
             /** @enum {unknown} */
@@ -2419,7 +2419,7 @@ export interface components {
          */
         RunError: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -2787,17 +2787,23 @@ export interface components {
         };
         /**
          * SessionRequest
-         * @description Exchanges the one-time code of a link for a session.
+         * @description Exchanges the one-time code of a link for a session; with a key, the session outlives the server's process.
          */
         SessionRequest: {
             code: string;
+            key?: string;
         };
         /**
          * SignedIn
-         * @description The half of a session's token that is not in its cookie; each request of the page sends it along.
+         * @description What the page makes its half of the session with, which each of its requests sends along.
+         *
+         *         With a key that is `start.key.signature`, the signature being over `pilothouse session start`; without one it is
+         *         given here, and good for as long as this process runs.
          */
         SignedIn: {
+            /** @default  */
             half: string;
+            start: string;
         };
         /**
          * SmitherySource

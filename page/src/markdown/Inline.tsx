@@ -1,7 +1,7 @@
 import type { Token, Tokens } from "marked";
 import type { ReactNode } from "react";
 import { decodeEntities } from "./entities";
-import { isHonest, safeLink } from "./links";
+import { namesHost, safeLink } from "./links";
 import { rasterUrl } from "./raster";
 import classes from "./Markdown.module.css";
 
@@ -15,7 +15,7 @@ function Link({ token }: { token: Tokens.Link }) {
       <a href={link.href} title={link.href} target="_blank" rel="noopener noreferrer">
         {text}
       </a>
-      {!isHonest(token.text, link.host) && <span className={classes.host}> ({link.host})</span>}
+      {!namesHost(token.text, link.host) && <span className={classes.host}> ({link.host})</span>}
     </>
   );
 }

@@ -29,10 +29,11 @@ export function safeLink(target: string): SafeLink | null {
   return { href: url.href, host: url.host };
 }
 
-/** Tell whether a link's text leaves no doubt about where it leads, or promises nothing. */
-export function isHonest(text: string, host: string): boolean {
+/** Tell whether a link's text says itself where it leads: there is nothing to hover over with a finger or a key. */
+export function namesHost(text: string, host: string): boolean {
   if (host.split(".").some((label) => label.startsWith("xn--"))) return false;
   const bare = (name: string) => name.toLowerCase().replace(/^www\./, "");
   const named = /(?:^|[\s/@])((?:[\p{L}\p{N}-]+\.)+[\p{L}]{2,}(?::\d+)?)/u.exec(decodeEntities(text))?.[1];
-  return named === undefined || bare(named) === bare(host) || bare(host).startsWith(`${bare(named)}:`);
+  const said = named ?? /(?:^|[\s/@])((?:localhost|[\d.]+|\[[\da-f:]+\])(?::\d+)?)/i.exec(text)?.[1];
+  return said !== undefined && (bare(said) === bare(host) || bare(host).startsWith(`${bare(said)}:`));
 }

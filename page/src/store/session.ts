@@ -1,4 +1,5 @@
 import { api, ApiError, errorText } from "../api/client";
+import { onRenewed } from "../api/half";
 import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
@@ -18,7 +19,7 @@ const socket = new FeedSocket({
   onConnection: (connection) => setState({ connection }),
   onBack: () => void refreshLists(),
   // A refused handshake looks like a broken line; a plain request can tell the difference.
-  onTrouble: (failures) => void (failures % 4 === 2 && refreshLists()),
+  onTrouble: () => void refreshLists(),
   isOnline: () => navigator.onLine,
 });
 
@@ -128,12 +129,15 @@ function routeChanged(): void {
   if (route.conversationId) void loadConversation(route.conversationId);
 }
 
-/** Take the one-time code out of the address, so that it stays in no history, and exchange it for a session. */
+/** Take what a link adds out of the address, so that it stays in no history, and exchange its code for a session. */
 async function exchangeCode(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (!code) return;
-  history.replaceState(null, "", location.pathname + location.search);
-  await api.signIn(code);
+  const rest = new URLSearchParams(location.search);
+  if (!code && !rest.has("in")) return;
+  // It only makes the address one that no cache has a page for.
+  rest.delete("in");
+  history.replaceState(null, "", location.pathname + (rest.size ? `?${rest}` : ""));
+  if (code) await api.signIn(code);
 }
 
 function keepAwake(): void {
@@ -149,6 +153,18 @@ function keepAwake(): void {
   }, 5_000);
 }
 
+const WARNED = "pilothouse.plain-http";
+
+/** Say once that others can read along: a browser calls only this machine and TLS secure. */
+function warnOfPlainHttp(): void {
+  if (isSecureContext || localStorage.getItem(WARNED)) return;
+  localStorage.setItem(WARNED, "said");
+  const message =
+    "This page comes over the network in plain HTTP: whoever is on the way can read everything, your sign-in too. " +
+    "Start the server with --tls-cert and --tls-key.";
+  setState({ notice: { level: "warning", code: "plain_http", message } });
+}
+
 /** Read the whole state again, after a start that failed. */
 export async function load(): Promise<void> {
   const route = currentRoute();
@@ -158,8 +174,10 @@ export async function load(): Promise<void> {
     const open = state.snapshot ? fromSnapshot(state.snapshot) : null;
     const openProblem = wanted && !open ? "There is no such conversation." : null;
     setState({ phase: { name: "ready" }, ...lists(state), open, openProblem });
+    warnOfPlainHttp();
     if (open) follow(open);
     socket.connect();
+    onRenewed(() => socket.wake());
     await refreshWaiting(true).catch(() => undefined);
   } catch (error) {
     setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });

@@ -13,7 +13,7 @@ from pilothouse.cli.conversations_app import conversations_app
 from pilothouse.cli.form_options import with_form
 from pilothouse.cli.mcp_app import mcp_app
 from pilothouse.cli.models_app import models_app
-from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, new_app
+from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, TlsCert, TlsKey, new_app
 from pilothouse.cli.plugins_app import plugins_app
 from pilothouse.cli.talk_form import FORM, TalkForm
 from pilothouse.cli.terminals_app import terminals_app
@@ -44,7 +44,12 @@ def pilothouse(
 
 @app.command()
 def serve(
-    host: Host = "127.0.0.1", port: Port = None, no_browser: NoBrowser = False, expose_to_network: Expose = False
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    no_browser: NoBrowser = False,
+    expose_to_network: Expose = False,
+    tls_cert: TlsCert = "",
+    tls_key: TlsKey = "",
 ) -> None:
     """Start the server and open its page.
 
@@ -53,7 +58,13 @@ def serve(
     """
     from pilothouse.cli import serve as command
 
-    wish = command.Wish(host=host, port=port, expose_to_network=expose_to_network, browser=not no_browser)
+    wish = command.Wish(
+        host=host,
+        port=port,
+        expose_to_network=expose_to_network,
+        browser=not no_browser,
+        certificate=(tls_cert, tls_key),
+    )
     perform(lambda: command.serve(wish), for_long=True)
 
 

@@ -134,6 +134,9 @@ async def _server() -> Finding:
         where = running.address
         if where is not None and where.kind == "command":
             return Finding("good", f"Another command (process {where.pid}) has the data folder, and serves it")
+        if where is not None and where.exposed and not where.certificate:
+            fix = "Give it a certificate: pilothouse serve --tls-cert FILE --tls-key FILE"
+            return Finding("poor", f"The server at {where.url} is open to the network over plain HTTP", fix)
         return Finding("good", f"A server runs at {where.url if where is not None else 'no address now'}")
 
 

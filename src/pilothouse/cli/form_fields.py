@@ -25,6 +25,18 @@ async def fill(schema: JsonObject, read: Read, aside: Terminal) -> JsonObject | 
     return content
 
 
+def has_free_text(schema: JsonObject) -> bool:
+    """Return whether a form has a field that anything can be typed into."""
+    properties = schema.get("properties")
+    fields = properties.values() if isinstance(properties, dict) else ()
+    return any(isinstance(one, dict) and one.get("type", "string") == "string" and not _options(one) for one in fields)
+
+
+def never_a_secret(server: str) -> str:
+    """Return the warning on every form of a server: in which language it asks for what, nobody can tell."""
+    return f"Never give a password or key here: {server or 'the server'} sees what you type."
+
+
 async def _ask(name: str, field: JsonObject, required: bool, read: Read, aside: Terminal) -> object | None:
     aside.line(one_line(f"{field.get('title') or name}{'' if required else ' (may stay empty)'}"), "bold")
     if field.get("description"):

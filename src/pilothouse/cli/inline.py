@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pilothouse.types.origins import host_shown
+
 # A mark that is not closed within this many characters is none; the reader would wait too long for its text.
 _LONGEST = 300
 _SPECIAL = re.compile(r"[*_`\[~\\<!$]")
@@ -125,7 +127,7 @@ class _Line:
         if escaped := _ESCAPED.match(text, at):
             return [Span(escaped["text"])], escaped.end()
         if address := _ADDRESS.match(text, at):
-            return [Span(address["text"], frozenset({"link"}))], address.end()
+            return [Span(address["text"], frozenset({"link"})), *_disguised(address["text"])], address.end()
         if before.isalnum() and text[at : at + 2] not in ("**", "~~"):
             # Within a word or a sum they are letters like any other.
             return None
@@ -183,8 +185,16 @@ class _Line:
 def _link(text: str, url: str) -> list[Span]:
     shown = [Span(one.text, one.styles | {"link"}) for one in spans_of(text)]
     if not url or text == url:
-        return shown
-    return [*shown, Span(f" ({url})" if shown else url, frozenset({"dim"}))]
+        return [*shown, *_disguised(text)]
+    return [*shown, Span(f" ({url})" if shown else url, frozenset({"dim"})), *_disguised(url)]
+
+
+def _disguised(url: str) -> list[Span]:
+    """Return the host that an address leads to, where it can be taken for another."""
+    if (url.isascii() and "@" not in url) or not url.lower().startswith(("http://", "https://")):
+        return []
+    host = host_shown(url)
+    return [Span(f" [{host}]", frozenset({"dim"}))] if host and f"//{host}" not in url else []
 
 
 def _may_become(text: str, at: int, before: str) -> bool:

@@ -16,6 +16,11 @@ Port = Annotated[
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the link; open no browser.")]
 Expose = Annotated[bool, typer.Option("--expose-to-network", help="Allow an address that others on the network reach.")]
 
+TlsCert = Annotated[
+    str, typer.Option(metavar="FILE", help="Speak HTTPS, with this certificate (PEM).", show_default=False)
+]
+TlsKey = Annotated[str, typer.Option(metavar="FILE", help="The certificate's private key (PEM).", show_default=False)]
+
 
 def new_app(help_text: str) -> typer.Typer:
     """Return an app with plain help: drawing boxes around it would take longer than everything else."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
-from pilothouse.cli.form_fields import fill
+from pilothouse.cli.form_fields import fill, has_free_text, never_a_secret
 from pilothouse.cli.previews import show_command, show_preview
 from pilothouse.cli.prompting import read_line
 from pilothouse.cli.terminal import Terminal, exact, exact_json
 from pilothouse.types.api import Answer
 from pilothouse.types.items import Item
+from pilothouse.types.origins import host_shown
 
 _PROMPT = "› "
 _WHY_NOT = "Why not? The model is told (Enter: no reason) › "
@@ -24,7 +25,9 @@ def show(question: Item, call: Item | None, aside: Terminal) -> None:
     elif data.get("kind") == "elicitation":
         aside.line(f"  asked by the server {exact(str(data.get('server', '')))}", "dim")
         if data.get("mode") == "url":
-            aside.line(f"  {exact(str(data.get('url', '')))}")
+            url = str(data.get("url", ""))
+            aside.line(f"  {exact(url)}")
+            aside.line(f"  It leads to {host_shown(url) or 'no host'}.", "dim")
     elif data.get("kind") == "collaboration":
         _show_asked(question, aside)
 
@@ -81,6 +84,8 @@ async def ask(question: Item, call: Item | None, aside: Terminal) -> Answer | No
     if not isinstance(choice, str):
         return choice
     if choice == "accept" and question.data.get("mode") == "form":
+        if has_free_text(question.data.get("schema") or {}):
+            aside.line(f"  {never_a_secret(exact(str(question.data.get('server', ''))))}", "yellow")
         content = await fill(question.data.get("schema") or {}, lambda prompt: read_line(prompt, aside), aside)
         return None if content is None else Answer(choice=choice, content=content)
     if choice == "deny" and question.data.get("kind") == "approval":

@@ -19,6 +19,10 @@ from pilothouse.types.errors import PilothouseError
 
 # A browser that runs already takes the link within this; the command then ends without it.
 _BROWSER_START = 5.0
+PLAIN_HTTP = (
+    "Others on the network can reach this server, and it speaks plain HTTP: whoever is on the way can read everything, "
+    "your sign-in too. Give it a certificate with --tls-cert and --tls-key."
+)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,10 +32,12 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     port: int | None = None
     expose_to_network: bool = False
     browser: bool = True
+    # A certificate's file and its key's; both empty for plain HTTP.
+    certificate: tuple[str, str] = ("", "")
 
     def met_by(self, address: ServerAddress) -> bool:
         """Return whether a server at this address is one."""
-        elsewhere = self.host != "127.0.0.1" or self.expose_to_network
+        elsewhere = self.host != "127.0.0.1" or self.expose_to_network or any(self.certificate)
         return not elsewhere and self.port in (None, 0, address.port)
 
 
@@ -106,7 +112,12 @@ async def _serve_here(wish: Wish, before: ServerAddress | None) -> None:
 
     # An open page finds us where whoever was here before has been.
     rather = before.port if before is not None and wish.met_by(before) else None
-    await run_server(bind(wish.host, wish.port, expose_to_network=wish.expose_to_network, rather=rather), ready)
+    listener = bind(
+        wish.host, wish.port, expose_to_network=wish.expose_to_network, rather=rather, certificate=wish.certificate
+    )
+    if listener.exposed and listener.tls is None:
+        say(messages(), PLAIN_HTTP)
+    await run_server(listener, ready)
 
 
 def _say_where(url: str, link: str, *, browser: bool) -> None:

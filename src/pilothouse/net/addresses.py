@@ -30,6 +30,8 @@ class Place(NamedTuple):
     scheme: str
     host: str
     port: int
+    # The fingerprint of the one certificate that is trusted there; empty trusts what this machine does.
+    certificate: str = ""
 
     @property
     def authority(self) -> str:

@@ -53,26 +53,33 @@ async def send(
     headers: Mapping[str, str],
     content: bytes | None = None,
     timeout: float,
+    certificate: str = "",
 ) -> Reply:
-    """Send a request and return its reply once the headers are there; raise NetError otherwise."""
+    """Send a request and return its reply once the headers are there; raise NetError otherwise.
+
+    With a certificate's fingerprint, nothing is sent to whoever has another one.
+    """
     target = target_of(url)
     sending = request_headers(method, target, headers, content)
-    proxy = proxy_for(target.url)
+    proxy = None if certificate else proxy_for(target.url)
     try:
         async with asyncio.timeout(timeout):
             if proxy is None:
                 request = request_bytes(method, target, sending, content)
-                return Reply(await _ways_out().pool.ask(target.place, request))
+                place = target.place._replace(certificate=certificate) if certificate else target.place
+                return Reply(await _ways_out().pool.ask(place, request))
             return Reply(await _ways_out().proxied().ask(proxy, method, target.url, sending, content))
     except TimeoutError:
         raise NetError("silent", f"nothing came for {timeout:g} s", sent=True) from None
 
 
-async def fetch(url: str, *, headers: Mapping[str, str] | None = None, timeout: float, limit: int) -> Fetched:
+async def fetch(
+    url: str, *, headers: Mapping[str, str] | None = None, timeout: float, limit: int, certificate: str = ""
+) -> Fetched:
     """Get a small document within `timeout` and `limit` bytes; raise NetError otherwise."""
     try:
         async with asyncio.timeout(timeout):
-            reply = await send("GET", url, headers=headers or {}, timeout=timeout)
+            reply = await send("GET", url, headers=headers or {}, timeout=timeout, certificate=certificate)
             try:
                 body = await reply.read(limit + 1, timeout)
             finally:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import ssl
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
 from pilothouse.net.addresses import Place, literal
-from pilothouse.net.certificates import roots
+from pilothouse.net.certificates import only, roots
 from pilothouse.net.errors import NetError, reason
 from pilothouse.net.http_connection import HttpConnection
 from pilothouse.types import limits
@@ -31,7 +32,7 @@ async def dial(place: Place) -> HttpConnection:
 
 async def _connection(place: Place) -> HttpConnection:
     loop = asyncio.get_running_loop()
-    context = roots() if place.scheme == "https" else None
+    context = _trusting(place) if place.scheme == "https" else None
     name = place.host if context else None
     if literal(place.host):
         _, made = await loop.create_connection(
@@ -46,6 +47,10 @@ async def _connection(place: Place) -> HttpConnection:
         connected.close()
         raise
     return made
+
+
+def _trusting(place: Place) -> ssl.SSLContext:
+    return only(place.certificate) if place.certificate else roots()
 
 
 def _mixed(found: Sequence[_Info]) -> list[_Info]:

@@ -57,6 +57,15 @@ async def request(
     raise NetError("refused", f"it sent us on more than {limits.REDIRECTS} times")
 
 
+async def check(url: str, *, near: str) -> None:
+    """Raise NetError when an address that a stranger named leads inside; a name that is not known leads nowhere."""
+    try:
+        await _address(url, _web_place(url), place_of(near))
+    except NetError as error:
+        if error.problem in ("refused", "url"):
+            raise
+
+
 def _web_place(url: str) -> Place:
     place = place_of(url)
     if place.scheme not in ("http", "https"):

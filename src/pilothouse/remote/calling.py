@@ -128,7 +128,8 @@ class Calling:
             raise NetError("unreachable", "its process has ended")
         self.address = address
         sent = {"authorization": f"Bearer {address.token}", **headers}
-        return await send(method, address.url + path, headers=sent, content=content, timeout=wait)
+        url, certificate = address.url + path, address.certificate
+        return await send(method, url, headers=sent, content=content, timeout=wait, certificate=certificate)
 
     async def _read(self, reply: Reply) -> bytes:
         try:

@@ -328,10 +328,10 @@ class HostService(
 
     # --- sessions ---
 
-    async def create_session(self, owner: str) -> str:
-        """Begin a session and return its token, this once."""
+    async def create_session(self, owner: str, holder: str = "") -> str:
+        """Begin a session and return its token, this once; it is good together with its holder only."""
         token = secrets.token_urlsafe(32)
-        await self._records.add_session(_hash(token), owner, time.time() + limits.SESSION_DAYS * _DAY)
+        await self._records.add_session(_hash(token + holder), owner, time.time() + limits.SESSION_DAYS * _DAY)
         return token
 
     async def session_owner(self, token: str) -> str | None:

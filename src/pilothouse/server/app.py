@@ -33,7 +33,7 @@ _SOCKETS = {"page_socket": page_socket, "terminal_socket": terminal_socket}
 def make_app(host: HostApi, access: Access, origins: Origins, page: Mapping[str, PageFile]) -> ASGIApp:
     """Return the ASGI application; only the guard is handed out, so nothing is reachable around it."""
     app = Starlette(
-        routes=[*map(_starlette_route, ROUTES), HttpRoute("/{path:path}", Pages(page).__call__)],
+        routes=[*map(_starlette_route, ROUTES), HttpRoute("/{path:path}", Pages(page, access).__call__)],
         exception_handlers={HTTPException: _http_problem},
     )
     app.router.redirect_slashes = False

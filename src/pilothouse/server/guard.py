@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pilothouse.server.origins import Origins
 from pilothouse.server.problems import internal_problem, problem_response
-from pilothouse.server.sessions import NOBODY, Access, Caller, Carrier
+from pilothouse.server.sessions import NOBODY, Access, Caller
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -28,6 +29,8 @@ HALF = "x-pilothouse-half"
 PROTOCOL = "pilothouse"
 PARAMETER = "half"
 EVENTS = "text/event-stream"
+# Where a refused page learns what its key must sign now.
+START = "x-pilothouse-start"
 # A token in an address ends up in histories and logs; these names are refused, valid or not.
 TOKEN_PARAMETERS = frozenset({"token", "access_token", "auth", "authorization", "bearer", "session", "code", "api_key"})
 
@@ -58,6 +61,21 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 NO_STORE = (b"cache-control", b"no-store")
+# We have no service worker. A browser that asks for the script of one was given it by whoever listened here while we
+# were away; it gets this in its place, which ends it and brings its pages back to us.
+NO_WORKER = """\
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) => event.waitUntil((async () => {
+  await self.registration.unregister();
+  for (const page of await self.clients.matchAll({ type: "window", includeUncontrolled: true })) {
+    const url = new URL(page.url);
+    url.hash = "";
+    // No cache has a page for that address.
+    url.searchParams.set("in", crypto.randomUUID());
+    await page.navigate(url.href);
+  }
+})()));
+"""
 
 
 class RouteRules(NamedTuple):
@@ -96,13 +114,17 @@ class Guard:
 
         try:
             limit = self._rules.body_limit(scope["method"], scope["path"])
+            if self._asks_for_worker(scope):
+                worker = Response(NO_WORKER, media_type="text/javascript")
+                await worker(scope, receive, guarded_send)
+                return
             scope["caller"] = await self._admit(scope, limit)
             await self._app(scope, _bounded(receive, limit), guarded_send)
         except Exception as error:
             if isinstance(error, PilothouseError):
                 self._tell(scope, error)
                 # The body was not read, so the connection cannot be used again.
-                answer = problem_response(error, headers={"connection": "close"})
+                answer = problem_response(error, headers={"connection": "close", **self._start(error)})
             else:
                 answer = internal_problem(log, scope, error)
             if not started:
@@ -123,11 +145,25 @@ class Guard:
         except Exception as error:
             internal_problem(log, scope, error)
 
+    def _start(self, error: PilothouseError) -> dict[str, str]:
+        return {START: self._access.start} if error.code == "unauthorized" else {}
+
+    def _asks_for_worker(self, scope: Scope) -> bool:
+        """Return whether a browser looks for the script of a service worker, under a name of ours."""
+        headers = _fields(scope)
+        if headers.get("service-worker") != ["script"]:
+            return False
+        self._check_host(scope, headers)
+        return True
+
+    def _check_host(self, scope: Scope, headers: _Fields) -> str:
+        server = scope.get("server")
+        return self._origins.check_host(headers.get("host", []), server[0] if server else None)
+
     async def _admit(self, scope: Scope, limit: int) -> Caller:
         """Return who asks, or raise the reason why they are not let in."""
         headers = _fields(scope)
-        server = scope.get("server")
-        host = self._origins.check_host(headers.get("host", []), server[0] if server else None)
+        host = self._check_host(scope, headers)
         if not is_api(scope["path"]):
             return NOBODY
         method = scope.get("method", "WEBSOCKET")
@@ -159,8 +195,13 @@ class Guard:
         return bool(sites or origins)
 
     async def _authenticate(self, scope: Scope, headers: _Fields) -> Caller:
-        found = credential(headers, self._access.cookie_name, _halves(scope, headers))
-        caller = await self._access.caller(*found) if found else None
+        sent = credentials(headers, self._access.cookie_name, _halves(scope, headers))
+        client = client_of(scope)
+        caller: Caller | None = None
+        if sent.bearer:
+            caller = await self._access.bearer(sent.bearer, client)
+        elif sent.cookies and sent.half:
+            caller = await self._access.browser(sent.cookies, sent.half, client)
         if caller is None:
             raise PilothouseError(
                 "unauthorized",
@@ -175,21 +216,35 @@ def is_api(path: str) -> bool:
     return path == "/api" or path.startswith("/api/")
 
 
-def credential(headers: _Fields, cookie_name: str, halves: Sequence[str]) -> tuple[str, Carrier] | None:
-    """Return the token a request carries: the only place where one is looked for."""
+class Credentials(NamedTuple):
+    """What a request says to be let in: a bearer token, or else a browser's half and the cookies of our name."""
+
+    bearer: str = ""
+    cookies: tuple[str, ...] = ()
+    half: str = ""
+
+
+def client_of(scope: Scope) -> str:
+    """Return the address that a request comes from."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+def credentials(headers: _Fields, cookie_name: str, halves: list[str]) -> Credentials:
+    """Return what a request carries: the only place where tokens are looked for."""
     bearers = headers.get("authorization", [])
-    cookies = [
-        value
-        for line in headers.get("cookie", [])
-        for name, _, value in (part.strip().partition("=") for part in line.split(";"))
-        if name == cookie_name
-    ]
-    if len(bearers) > 1 or len(cookies) > 1 or len(halves) > 1:
+    if len(bearers) > 1 or len(halves) > 1:
         raise PilothouseError("bad_request", "The request carries more than one token.")
     if bearers:
         scheme, _, token = bearers[0].partition(" ")
-        return (token.strip(), "bearer") if scheme.lower() == "bearer" and token.strip() else None
-    return (cookies[0] + halves[0], "cookie") if cookies and halves and cookies[0] and halves[0] else None
+        return Credentials(bearer=token.strip() if scheme.lower() == "bearer" else "")
+    cookies = tuple(
+        value
+        for line in headers.get("cookie", [])
+        for name, _, value in (part.strip().partition("=") for part in line.split(";"))
+        if name == cookie_name and value
+    )
+    return Credentials(cookies=cookies, half=halves[0] if halves else "")
 
 
 def _halves(scope: Scope, headers: _Fields) -> list[str]:

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pilothouse.server.tls import Tls
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.origins import is_loopback_host
@@ -26,18 +27,28 @@ class Listener:
     # One sentence when the port is not the one that was meant.
     note: str = ""
 
+    # What it speaks TLS with; without it, plain HTTP.
+    tls: Tls | None = None
+
+    @property
+    def authority(self) -> str:
+        """Return the name and the port to open in a browser on this machine."""
+        name = "127.0.0.1" if self.host in WILDCARDS else self.host
+        return f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}"
+
     @property
     def url(self) -> str:
         """Return the address to open in a browser on this machine."""
-        name = "127.0.0.1" if self.host in WILDCARDS else self.host
-        return f"http://[{name}]:{self.port}" if ":" in name else f"http://{name}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.authority}"
 
     def close(self) -> None:
         """Let the port go."""
         self.socket.close()
 
 
-def listen(host: str = "127.0.0.1", port: int | None = None, *, expose_to_network: bool = False) -> Listener:
+def listen(
+    host: str = "127.0.0.1", port: int | None = None, *, expose_to_network: bool = False, tls: Tls | None = None
+) -> Listener:
     """Bind and return a listener; a port that was asked for must be free, the default one may move on."""
     exposed = not is_loopback_host(host)
     if exposed and not expose_to_network:
@@ -53,7 +64,7 @@ def listen(host: str = "127.0.0.1", port: int | None = None, *, expose_to_networ
         if bound is not None:
             actual = bound.getsockname()[1]
             note = f"Port {wanted} is taken, so this is port {actual}." if candidate != wanted else ""
-            return Listener(bound, host, actual, exposed, note)
+            return Listener(bound, host, actual, exposed, note, tls)
     raise PilothouseError(
         "port_taken",
         f"Port {wanted} is taken by another program."

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from pilothouse.server.problems import problem_response
+from pilothouse.server.sessions import Access
 from pilothouse.types.errors import PilothouseError
 
 PAGE_FOLDER = Path(__file__).parent / "page"
@@ -70,8 +71,9 @@ def _media_type(path: Path) -> str:
 class Pages:
     """Serves the page to whoever passed the guard; it holds no data, so it needs no token."""
 
-    def __init__(self, files: Mapping[str, PageFile]) -> None:
+    def __init__(self, files: Mapping[str, PageFile], access: Access) -> None:
         self._files = files
+        self._access = access
 
     async def __call__(self, request: Request) -> Response:
         """Return the file, the page, or a sentence."""
@@ -83,8 +85,19 @@ class Pages:
         if file is None:
             return problem_response(PilothouseError("not_found", "There is nothing at this address."))
         if is_document or path == "/index.html":
-            return _sent(file, request, "no-store")
+            return self._clearing(request, _sent(file, request, "no-store"))
         return _sent(file, request, "public, max-age=31536000, immutable" if HASHED.fullmatch(path) else "no-cache")
+
+    def _clearing(self, request: Request, answer: Response) -> Response:
+        """Have a browser that comes for the first time since the server started forget what its cache holds of it.
+
+        Whoever listened here meanwhile may have put scripts there, under the names of ours.
+        """
+        name = self._access.seen_cookie_name
+        if request.cookies.get(name) != self._access.start:
+            answer.headers["clear-site-data"] = '"cache"'
+            answer.headers["set-cookie"] = f"{name}={self._access.start}; Path=/; HttpOnly; SameSite=Strict"
+        return answer
 
 
 def _sent(file: PageFile, request: Request, cache: str) -> Response:

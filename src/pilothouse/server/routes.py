@@ -13,11 +13,11 @@ from pilothouse.server.index_routes import INDEX_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
-from pilothouse.server.sessions import halves
 from pilothouse.server.terminal_routes import TERMINAL_ROUTES
 from pilothouse.server.todo_routes import TODO_ROUTES
 from pilothouse.server.watchdog import was_blocked
 from pilothouse.types import limits
+from pilothouse.types.address import CHALLENGE, PROOF
 from pilothouse.types.api import (
     Answer,
     Answers,
@@ -88,15 +88,17 @@ class SearchQuery(msgspec.Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=limits.SEARCH_HITS)] = limits.SEARCH_HITS
 
 
-async def health(call: Call[None, NoQuery]) -> Health:
-    """Answer that the server is up."""
-    return Health(status="degraded" if was_blocked() else "up")
+async def health(call: Call[None, NoQuery]) -> Reply:
+    """Answer that the server is up; and to this account's commands, that it is the one they know."""
+    challenge = call.headers.get(CHALLENGE, "")
+    headers = {PROOF: call.access.proof(challenge)} if challenge else {}
+    return Reply(Health(status="degraded" if was_blocked() else "up"), headers)
 
 
 async def begin_session(call: Call[SessionRequest, NoQuery]) -> Reply:
-    """Exchange a link's code for a session: one half of its token as a cookie, the other for the page to keep."""
-    token = await call.access.redeem(call.body.code)
-    return Reply(SignedIn(half=halves(token)[1]), {"set-cookie": call.access.cookie(token)})
+    """Exchange a link's code for a session: one half of it is a cookie, the other the page makes with its key."""
+    token, half = await call.access.redeem(call.body.code, call.body.key, call.client)
+    return Reply(SignedIn(start=call.access.start, half=half), {"set-cookie": call.access.cookie(token)})
 
 
 async def end_session(call: Call[None, NoQuery]) -> Reply:
@@ -107,7 +109,7 @@ async def end_session(call: Call[None, NoQuery]) -> Reply:
 
 async def new_link(call: Call[None, NoQuery]) -> Link:
     """Make another link that opens the page once."""
-    return Link(url=f"http://{call.headers['host']}/#code={call.access.new_code()}")
+    return Link(url=call.access.new_link(call.headers["host"]))
 
 
 async def page_state(call: Call[None, StateQuery]) -> PageState:

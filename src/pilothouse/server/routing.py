@@ -15,6 +15,7 @@ from starlette.responses import Response
 from pilothouse.server.aliases import plain_names
 from pilothouse.server.bodies import check_depth, read_body
 from pilothouse.server.files import file_response
+from pilothouse.server.guard import client_of
 from pilothouse.server.problems import internal_problem, problem_response
 from pilothouse.server.sessions import Access, Caller
 from pilothouse.types import limits
@@ -54,6 +55,8 @@ class Call(Generic[BodyT, QueryT]):
     query: QueryT
     body: BodyT
     headers: Mapping[str, str]
+    # The address that it comes from.
+    client: str
 
     @property
     def owner(self) -> str:
@@ -143,6 +146,7 @@ async def make_call(route: AnyRoute, request: Request) -> Call[Any, Any]:
         query=decode_query(route, request),
         body=await decode_body(route, request),
         headers=request.headers,
+        client=client_of(request.scope),
     )
 
 

@@ -73,18 +73,25 @@ async def serve(host: HostApi, listener: Listener, options: ServerOptions, stop:
     with closing(listener), watching():
         origins = _origins(listener, options)
         local_token = options.local_token or secrets.token_urlsafe(32)
-        access = Access(host, port=listener.port, tokens=tuple(filter(None, (options.token, local_token))))
-        server = _Server(_configure(make_app(host, access, origins, load_page(options.page))))
+        tokens = tuple(filter(None, (options.token, local_token)))
+        access = Access(host, port=listener.port, tokens=tokens, secure=listener.tls is not None)
+        server = _Server(_configure(make_app(host, access, origins, load_page(options.page)), listener))
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
         try:
             await _started(server, serving)
-            with _address(options.home, ServerAddress(url=listener.url, pid=os.getpid(), token=local_token)):
-                options.on_ready(Ready(listener.url, f"{listener.url}/#code={access.new_code()}", listener.note))
+            with _address(options.home, _address_of(listener, local_token)):
+                options.on_ready(Ready(listener.url, access.new_link(listener.authority), listener.note))
                 await _first(serving, asyncio.ensure_future(stop.wait()))
         finally:
             access.close_streams()
             server.should_exit = True
             await serving
+
+
+def _address_of(listener: Listener, token: str) -> ServerAddress:
+    pinned = listener.tls.fingerprint if listener.tls else ""
+    where, process = listener.url, os.getpid()
+    return ServerAddress(url=where, pid=process, token=token, certificate=pinned, exposed=listener.exposed)
 
 
 @contextmanager
@@ -113,11 +120,11 @@ async def _started(server: uvicorn.Server, serving: asyncio.Future[None]) -> Non
 
 
 def _origins(listener: Listener, options: ServerOptions) -> Origins:
-    if listener.exposed and options.token and len(options.token) < limits.TOKEN_CHARS:
+    if options.token and is_guessable(options.token):
         raise PilothouseError(
             "bad_config",
-            f"PILOTHOUSE_TOKEN is shorter than {limits.TOKEN_CHARS} characters, too short for a server on a network.",
-            fix="Set a longer one, or leave it unset.",
+            f"PILOTHOUSE_TOKEN can be guessed: it takes {limits.TOKEN_CHARS} characters that someone drew by lot.",
+            fix="Set one that `openssl rand -hex 16` prints, or leave it unset.",
         )
     for name in options.allowed_hosts:
         if parse_host(name) != name.lower():
@@ -130,7 +137,13 @@ def _origins(listener: Listener, options: ServerOptions) -> Origins:
     return Origins((*own, *options.allowed_hosts), exposed=listener.exposed)
 
 
-def _configure(app: object) -> uvicorn.Config:
+def is_guessable(token: str) -> bool:
+    """Return whether a token is too short, or too much of one kind, to keep anybody out."""
+    return len(token) < limits.TOKEN_CHARS or len(set(token)) < limits.TOKEN_DIFFERENT
+
+
+def _configure(app: object, listener: Listener) -> uvicorn.Config:
+    tls = listener.tls
     # Every failure is already one line in our log; uvicorn would add tracebacks that may hold secrets.
     for name in ("uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -148,4 +161,5 @@ def _configure(app: object) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=limits.KEEP_ALIVE,
         timeout_graceful_shutdown=limits.CONNECTION_GRACE,
+        ssl_context_factory=(lambda _config, _default: tls.context) if tls is not None else None,
     )

@@ -1,4 +1,10 @@
-"""Who may come in: one-time codes, session cookies, and the two bearer tokens of this machine."""
+"""Who may come in: one-time codes, browsers' sessions, and the two bearer tokens of this machine.
+
+A browser's session is in two halves. The cookie goes to every port of the machine, for cookies know no ports. The
+other half only pages of this very port can make: it is signed with a key that the browser keeps and no script can
+read, and it is good for one run of the server, which chooses what is signed. So whoever listens on our port while we
+are away, and takes down all that a browser sends, holds nothing that works when we are back.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +13,15 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pilothouse.server.attempts import Attempts
+from pilothouse.server.browser_keys import is_key, is_signed
 from pilothouse.types import limits
+from pilothouse.types.address import proof_of
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, Sessions
 
@@ -32,15 +41,6 @@ class Caller:
 NOBODY = Caller(owner="", carrier="bearer", token="")
 
 
-def halves(token: str) -> tuple[str, str]:
-    """Return a session's token as a browser keeps it: a cookie, and what only pages of this very port can read.
-
-    Cookies know no ports: whoever serves another page on this machine is sent them too.
-    """
-    middle = len(token) // 2
-    return token[:middle], token[middle:]
-
-
 def digest(token: str) -> bytes:
     """Return what is compared and kept instead of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -55,17 +55,34 @@ class Access:
         *,
         port: int,
         tokens: tuple[str, ...] = (),
+        secure: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sessions = sessions
+        # Made anew by each process and known to anyone; what a browser's key signs.
+        self.start = secrets.token_urlsafe(16)
+        self._port = port
+        self._secure = secure
+        self.attempts = Attempts(clock)
         self._bearers = tuple(digest(token) for token in tokens)
+        # The last one is this account's own, which nobody chose.
+        self._local = tokens[-1] if tokens else ""
         self._clock = clock
         self._codes: dict[bytes, float] = {}
         self._streams: dict[asyncio.Future[Any], bytes] = {}
+        # Who got in already is not held up by others of the same address who try; and a signature is checked once.
+        self._good: set[bytes] = set()
+        self._signed: set[str] = set()
         # Set when the server stops: its streams end, and no new ones begin.
         self.closed = False
         # Cookies do not know ports: without it in the name two servers on one machine would share one.
-        self.cookie_name = f"pilothouse_{port}"
+        # Over TLS its prefix keeps it from being set by anyone who cannot speak TLS in our name.
+        self.cookie_name = f"{'__Host-' if secure else ''}pilothouse_{port}"
+
+    @property
+    def seen_cookie_name(self) -> str:
+        """Return the name of the cookie that says since which start a browser has been here; it opens nothing."""
+        return f"pilothouse_{self._port}_seen"
 
     def new_code(self) -> str:
         """Return a code that opens one session, once, for a few minutes."""
@@ -77,26 +94,86 @@ class Access:
         self._codes[digest(code)] = now + limits.ONE_TIME_CODE_SECONDS
         return code
 
-    async def redeem(self, code: str) -> str:
-        """Exchange a code for a new session's token, or say that it is used up."""
+    def proof(self, challenge: str) -> str:
+        """Return what tells this account's commands that they have reached the process that they mean."""
+        return proof_of(self._local, challenge[: limits.CHALLENGE_CHARS])
+
+    def new_link(self, authority: str) -> str:
+        """Return an address that opens the page once, signed in; no cache can hold a page of that address."""
+        scheme = "https" if self._secure else "http"
+        return f"{scheme}://{authority}/?in={secrets.token_urlsafe(6)}#code={self.new_code()}"
+
+    async def redeem(self, code: str, key: str, client: str) -> tuple[str, str]:
+        """Exchange a code for a session: its cookie's value, and the other half unless the browser has a key for it."""
+        self.attempts.check(client)
         until = self._codes.pop(digest(code), None)
         if until is None or until <= self._clock():
+            self.attempts.failed(client)
             raise PilothouseError(
                 "unauthorized",
                 "This link was already used or has expired.",
                 fix="Run `pilothouse open` for a new one.",
             )
-        return await self._sessions.create_session(LOCAL_OWNER)
+        if key and not is_key(key):
+            raise PilothouseError("bad_request", "The browser's key is not a point of P-256 in base64url.")
+        half = "" if key else f"{self.start}.{secrets.token_urlsafe(32)}"
+        token = await self._sessions.create_session(LOCAL_OWNER, self._holder(key=key, half=half))
+        return token, half
 
-    async def caller(self, token: str, carrier: Carrier) -> Caller | None:
-        """Return whose token it is; the same answer whichever way the token came."""
+    async def bearer(self, token: str, client: str) -> Caller | None:
+        """Return who sends a bearer token, if it is one of this server's own."""
         key = digest(token)
         # No early exit: the time says nothing about which one matched.
-        matches = sum(hmac.compare_digest(key, known) for known in self._bearers)
-        owner = LOCAL_OWNER if matches else await self._sessions.session_owner(token)
-        if owner is None:
+        good = sum(hmac.compare_digest(key, known) for known in self._bearers) > 0
+        if good and key in self._good:
+            return Caller(owner=LOCAL_OWNER, carrier="bearer", token=token)
+        self.attempts.check(client)
+        if not good:
+            self.attempts.failed(client)
             return None
-        return Caller(owner=owner, carrier=carrier, token=token)
+        self._remember(key)
+        return Caller(owner=LOCAL_OWNER, carrier="bearer", token=token)
+
+    async def browser(self, cookies: Sequence[str], half: str, client: str) -> Caller | None:
+        """Return whose session one of these cookies and a half are; other programs of this host may add cookies."""
+        if not half.startswith(f"{self.start}."):
+            # Of a run before this one: the page makes another, which is no guess.
+            return None
+        holder = self._holder_of(half)
+        known = [f"{cookie}{holder}" for cookie in cookies if holder]
+        # The browser puts the cookie of the shortest path last, and ours is that one.
+        for token in reversed(known[-limits.COOKIES_TRIED :]):
+            key = digest(token)
+            if key not in self._good:
+                self.attempts.check(client)
+            owner = await self._sessions.session_owner(token)
+            if owner is not None:
+                self._remember(key)
+                return Caller(owner=owner, carrier="cookie", token=token)
+        self.attempts.failed(client)
+        return None
+
+    def _holder(self, *, key: str = "", half: str = "") -> str:
+        """Return what a cookie is good together with: this port, and a key, or a half that only this process takes."""
+        return f" {self._port} key {key}" if key else f" {self._port} half {half}"
+
+    def _holder_of(self, half: str) -> str:
+        """Return who holds a session by this half, empty when its signature is not good."""
+        _, key, signature = (*half.split(".", 2), "")[:3]
+        if not signature:
+            return self._holder(half=half)
+        if half not in self._signed:
+            if not is_signed(key, signature, f"pilothouse session {self.start}"):
+                return ""
+            if len(self._signed) >= limits.SESSIONS_KNOWN:
+                self._signed.clear()
+            self._signed.add(half)
+        return self._holder(key=key)
+
+    def _remember(self, key: bytes) -> None:
+        if len(self._good) >= limits.SESSIONS_KNOWN:
+            self._good.clear()
+        self._good.add(key)
 
     async def end(self, caller: Caller) -> None:
         """End a session and every stream that was opened with it."""
@@ -127,7 +204,7 @@ class Access:
             task.cancel()
 
     def cookie(self, token: str | None) -> str:
-        """Return the Set-Cookie value that gives a token's first half to the browser, or takes it back."""
+        """Return the Set-Cookie value that gives a session's cookie to the browser, or takes it back."""
         age = 0 if token is None else limits.SESSION_DAYS * 86_400
-        half = halves(token)[0] if token else ""
-        return f"{self.cookie_name}={half}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
+        secure = "; Secure" if self._secure else ""
+        return f"{self.cookie_name}={token or ''}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"

@@ -40,15 +40,22 @@ class Problem(Frozen, frozen=True):
 
 
 class SessionRequest(_Body, frozen=True):
-    """Exchanges the one-time code of a link for a session."""
+    """Exchanges the one-time code of a link for a session; with a key, the session outlives the server's process."""
 
     code: str
+    # The public half of a key pair that never leaves the browser: a point of P-256, uncompressed, in base64url.
+    key: str = ""
 
 
 class SignedIn(Frozen, frozen=True):
-    """The half of a session's token that is not in its cookie; each request of the page sends it along."""
+    """What the page makes its half of the session with, which each of its requests sends along.
 
-    half: str
+    With a key that is `start.key.signature`, the signature being over `pilothouse session start`; without one it is
+    given here, and good for as long as this process runs.
+    """
+
+    start: str
+    half: str = ""
 
 
 class Link(Frozen, frozen=True):

@@ -323,8 +323,8 @@ class Settings(Protocol):
 class Sessions(Protocol):
     """Browser sessions; only hashes of their tokens are kept."""
 
-    async def create_session(self, owner: str) -> str:
-        """Begin a session and return its token, this once."""
+    async def create_session(self, owner: str, holder: str = "") -> str:
+        """Begin a session and return its token, this once; what it is asked for by is the token and then the holder."""
         ...
 
     async def session_owner(self, token: str) -> str | None:

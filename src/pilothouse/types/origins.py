@@ -22,6 +22,17 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme.lower()}://{host}:{port}" if host else ""
 
 
+def host_shown(url: str) -> str:
+    """Return where a URL leads as the network spells it: what only looks like another host does not, in this."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
+        name = host if host.isascii() else host.encode("idna").decode("ascii")
+    except (ValueError, UnicodeError):
+        return ""
+    return f"{name}:{port}" if port else name
+
+
 def is_loopback(url: str) -> bool:
     """Return whether an address can only lead to this machine."""
     return is_loopback_host(urlsplit(origin_of(url)).hostname or "")

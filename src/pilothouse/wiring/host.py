@@ -233,14 +233,23 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
             await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
 
 
-def bind(host: str, port: int | None, *, expose_to_network: bool, rather: int | None = None) -> Listener:
-    """Take a port for a server: the one that it should rather have, if that is free."""
+def bind(
+    host: str,
+    port: int | None,
+    *,
+    expose_to_network: bool,
+    rather: int | None = None,
+    certificate: tuple[str, str] = ("", ""),
+) -> Listener:
+    """Take a port for a server: the one that it should rather have, if that is free; the files are for TLS."""
     from pilothouse.server.listening import listen
+    from pilothouse.server.tls import read_tls
 
+    tls = read_tls(*certificate)
     if rather is not None:
         with suppress(PilothouseError):
-            return listen(host, rather, expose_to_network=expose_to_network)
-    return listen(host, port, expose_to_network=expose_to_network)
+            return listen(host, rather, expose_to_network=expose_to_network, tls=tls)
+    return listen(host, port, expose_to_network=expose_to_network, tls=tls)
 
 
 async def unreachable(url: str) -> str:

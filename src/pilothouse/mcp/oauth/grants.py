@@ -16,6 +16,7 @@ from pilothouse.mcp.oauth.documents import Place
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, OAuthError, SignInNeeded
 from pilothouse.mcp.oauth.flows import Flow, Flows
 from pilothouse.mcp.oauth.registration import Identity, client_for, given_client
+from pilothouse.mcp.oauth.web import Web
 from pilothouse.types import limits
 
 _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
@@ -73,7 +74,7 @@ class SignInGrant:
 
     async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
         """Register if need be, send the person off, and exchange the code that comes back."""
-        endpoint = _authorization_endpoint(place)
+        endpoint = await _authorization_endpoint(place)
         client = await client_for(place, self._identity, kept)
         asked = _with_offline_access(scopes, place)
         flow = self._flows.begin()
@@ -145,8 +146,9 @@ class SignInGrant:
         return query["code"]
 
 
-def _authorization_endpoint(place: Place) -> str:
+async def _authorization_endpoint(place: Place) -> str:
     endpoint = checked(place.issuer.authorization_endpoint or "", "authorization endpoint")
+    await Web(place.server_url).check(endpoint, "authorization endpoint")
     if "S256" not in (place.issuer.code_challenge_methods_supported or ()):
         raise OAuthError(
             f"{urlsplit(endpoint).netloc} does not say that it protects sign-ins (PKCE, S256); nobody signs in there.",

@@ -11,7 +11,7 @@ import msgspec
 from pilothouse.mcp.oauth.addresses import checked
 from pilothouse.mcp.oauth.errors import OAuthError
 from pilothouse.net.errors import NetError
-from pilothouse.net.guarded import request
+from pilothouse.net.guarded import check, request
 from pilothouse.net.reply import Fetched, Method
 from pilothouse.types.json import encode
 
@@ -24,6 +24,16 @@ class Web:
 
     def __init__(self, server_url: str) -> None:
         self._near = server_url
+
+    async def check(self, url: str, what: str) -> None:
+        """Raise unless a person may be sent to an address that the server named."""
+        try:
+            await check(checked(url, what), near=self._near)
+        except NetError as error:
+            raise OAuthError(
+                f"The server names {urlsplit(url).netloc} as its {what}, and nobody is sent there: {error.why}.",
+                fix="Check the server's address, and tell its operator.",
+            ) from None
 
     async def get(self, url: str, what: str) -> Fetched:
         """Return a document."""

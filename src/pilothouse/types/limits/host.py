@@ -116,8 +116,23 @@ SOCKET_SUBSCRIPTIONS = 64
 CONNECTION_GRACE = 3
 # Pages of others that try to get in are logged this often, in seconds; more would push out what matters.
 STRANGERS_TOLD = 1.0
-# A fixed token for a server that others on the network reach must not be guessable.
-TOKEN_CHARS = 16
+# Sign-ins from one address of the network that may fail within so many seconds; and from all of them together, from
+# where on each address has a single one. A person mistypes nothing here: links and tokens are copied.
+FAILED_SIGN_INS = 10
+FAILED_SIGN_INS_ALL = 200
+FAILED_SIGN_IN_SECONDS = 60.0
+# Addresses whose failures are counted; then the one that was longest quiet is forgotten.
+FAILED_ADDRESSES = 1024
+# Cookies of our name that a request may bring: any program on this host can set more, two for each part of a path.
+COOKIES_TRIED = 16
+# What a command sends to find out whether it has reached its own server.
+CHALLENGE_CHARS = 64
+# Sessions that are remembered to be good; each is looked up anyway.
+SESSIONS_KNOWN = 1024
+# A token that a person chooses must not be guessable: 128 random bits take this many letters and digits, and have
+# at least so many different ones.
+TOKEN_CHARS = 22
+TOKEN_DIFFERENT = 8
 ONE_TIME_CODE_SECONDS = 600.0
 # Links that nobody opened yet; more than a person makes in ten minutes.
 OPEN_CODES = 32

@@ -1,0 +1,122 @@
+"""Another program takes the server's port while it is away: what it gets is worth nothing when the server is back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, expect
+
+from tests.browser.studio import Chat, Studio
+from tests.support.console import Console
+from tests.support.squatter import squatting
+from tests.support.waiting import eventually
+
+BACK_MS = 20_000
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[Studio]:
+    """A server of this test alone, which goes away."""
+    made = Studio(tmp_path / "home")
+    yield made
+    made.server.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def watching(mortal: Studio, browser_context: BrowserContext, console: Console) -> AsyncIterator[Chat]:
+    """A tab of that server that loses it."""
+    for complaint in ("WebSocket connection to", "net::ERR_", "Failed to load resource"):
+        console.expect(complaint)
+    chat = await mortal.open(browser_context)
+    yield chat
+    await chat.page.close()
+
+
+def main_script(studio: Studio) -> str:
+    """Return the address of the page's own script, which everyone can look up."""
+    document = httpx2.get(studio.url, trust_env=False).text
+    [found] = re.findall(r'src="(/assets/index-[^"]+\.js)"', document)
+    return str(found)
+
+
+def opened_by(studio: Studio, taken: list[dict[str, Any]]) -> list[int]:
+    """Return what the server says to everything that was taken down, as it was and put together anew."""
+    start = httpx2.get(f"{studio.url}/api/state", trust_env=False).headers["x-pilothouse-start"]
+    cookies = {record["headers"]["cookie"] for record in taken if "cookie" in record["headers"]}
+    halves = {record["headers"].get("x-pilothouse-half", "") for record in taken}
+    halves |= {
+        record["headers"].get("sec-websocket-protocol", "").partition(", ")[2]
+        for record in taken
+        if "sec-websocket-protocol" in record["headers"]
+    }
+    for told in (json.loads(record["body"]) for record in taken if record["path"] == "/api/told"):
+        halves |= {told["storage"]["pilothouse.half"], f"of-the-squatter.{told['key']}.{told['signature']}"}
+    halves.discard("")
+    assert cookies
+    assert halves
+    halves |= {f"{start}.{half.partition('.')[2]}" for half in halves}
+    with httpx2.Client(base_url=studio.url, trust_env=False) as http:
+        return [
+            http.get("/api/state", headers={"cookie": cookie, "x-pilothouse-half": half}).status_code
+            for cookie in cookies
+            for half in halves
+        ]
+
+
+@pytest.mark.case("WEB-15")
+async def test_an_open_page_gives_a_squatter_nothing_that_works_later_and_stays_signed_in_itself(
+    watching: Chat, mortal: Studio, tmp_path: Path
+) -> None:
+    await watching.box.fill("A draft that nobody may lose")
+    mortal.server.kill()
+    with squatting(mortal.server.port, tmp_path, "/assets/none.js") as squatter:
+
+        async def was_asked() -> bool:
+            return any("x-pilothouse-half" in record["headers"] for record in squatter.taken())
+
+        await eventually(was_asked, "the page to ask whoever is there", timeout=60)
+        squatter.end()
+        mortal.restart()
+        await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
+        await expect(watching.box).to_have_value("A draft that nobody may lose")
+        answers = opened_by(mortal, squatter.taken())
+    assert set(answers) == {401}
+    await watching.ask("Still here")
+
+
+@pytest.mark.case("WEB-15")
+async def test_a_look_alike_that_was_opened_leaves_nothing_behind_that_lasts(
+    watching: Chat, mortal: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    asset = main_script(mortal)
+    await watching.box.fill("A draft that nobody may lose")
+    await watching.page.goto("about:blank")
+    mortal.server.kill()
+    with squatting(mortal.server.port, tmp_path, asset) as squatter:
+        victim = await browser_context.new_page()
+        await victim.goto(mortal.url)
+        await expect(victim).to_have_title("done", timeout=BACK_MS)
+        await victim.close()
+        squatter.end()
+        taken = squatter.taken()
+        [told] = [json.loads(record["body"]) for record in taken if record["path"] == "/api/told"]
+        assert (told["worker"], told["exported"]) == (True, "InvalidAccessError")
+        mortal.restart()
+        assert set(opened_by(mortal, taken)) == {401}
+    # The browser looks whether the worker is still the same one, and is given one that ends itself.
+    again = await browser_context.new_page()
+    await again.goto(mortal.url)
+    chat = Chat(again, mortal)
+    await expect(chat.connection).to_have_text("connected", timeout=BACK_MS)
+    await expect(chat.box).to_have_value("A draft that nobody may lose")
+    assert await again.evaluate("navigator.serviceWorker.getRegistrations().then((all) => all.length)") == 0
+    assert set(opened_by(mortal, taken)) == {401}
+    await chat.ask("Back again")
+    await again.close()
