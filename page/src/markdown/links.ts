@@ -32,6 +32,7 @@ export function safeLink(target: string): SafeLink | null {
 /** Tell whether a link's text says itself where it leads: there is nothing to hover over with a finger or a key. */
 export function namesHost(text: string, host: string): boolean {
   if (host.split(".").some((label) => label.startsWith("xn--"))) return false;
+  if (host.includes("@")) return text.includes(host);
   const bare = (name: string) => name.toLowerCase().replace(/^www\./, "");
   const named = /(?:^|[\s/@])((?:[\p{L}\p{N}-]+\.)+[\p{L}]{2,}(?::\d+)?)/u.exec(decodeEntities(text))?.[1];
   const said = named ?? /(?:^|[\s/@])((?:localhost|[\d.]+|\[[\da-f:]+\])(?::\d+)?)/i.exec(text)?.[1];
