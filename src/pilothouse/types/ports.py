@@ -334,8 +334,7 @@ class PathGuard(Protocol):
     ) -> str:
         """Return why a path, or the file with this device and inode under whatever name, is protected; or nothing.
 
-        Without an identity it is what stands at the path now.
-        Secrets are protected from being read; what starts by itself only from being written.
+        Without an identity it is what is at the path. What starts by itself is protected only from being written.
         """
         ...
 
