@@ -284,3 +284,40 @@ async def test_what_goes_into_a_commit_by_a_repository_within_is_shown(home: Pat
         shown = {change["path"] for change in access.preview["changes"]}
         await builds.does("git_commit", message="x", files=["."])
     assert set(git(work, "show", "--name-only", "--format=").split()) == shown
+
+
+@pytest.mark.case("SPAWN-08", "BLD-04")
+@pytest.mark.parametrize("kind", ["bubblewrap", "none"])
+async def test_a_commit_does_not_run_what_a_repository_within_names(home: Path, tmp_path: Path, kind: str) -> None:
+    work = make_repository(tmp_path / "work")
+    inner = make_repository(work / "inner")
+    git(work, "add", "inner")
+    git(work, "commit", "-q", "-m", "With it")
+    (inner / "evil.sh").write_text(f"#!/bin/sh\necho x >> {work / MARK}\n")
+    (inner / "evil.sh").chmod(0o755)
+    git(inner, "config", "core.fsmonitor", str(inner / "evil.sh"))
+    (work / "new.txt").write_text("new\n")
+    async with building(home, work, kind) as builds:  # type: ignore[arg-type]
+        await builds.does("get_changed_files", include_diff=True)
+        await builds.does("git_commit", message="x", files=["."])
+    assert not (work / MARK).exists()
+    git(work, "status")
+    assert (work / MARK).exists(), "the repository of this test is not as hostile as it should be"
+
+
+async def test_everything_that_can_happen_to_a_file_is_committed(home: Path, tmp_path: Path) -> None:
+    work = make_repository(tmp_path / "work", gone__txt="x\n", a__txt="a\n", link="l\n", place="f\n")
+    (work / "gone.txt").unlink()
+    (work / "a.txt").rename(work / "b.txt")
+    (work / "link").unlink()
+    (work / "link").symlink_to("b.txt")
+    (work / "place").unlink()
+    (work / "place").mkdir()
+    (work / "place" / "in it.txt").write_text("in it\n")
+    (work / "readme.md").write_text("Hello\n")
+    (work / "run.sh").write_text("x\n")
+    (work / "run.sh").chmod(0o755)
+    (work / os.fsdecode(b"latin-\xe9.txt")).write_text("x\n")
+    async with building(home, work) as builds:
+        await builds.does("git_commit", message="x", files=["."])
+    assert git(work, "status", "--porcelain") == ""

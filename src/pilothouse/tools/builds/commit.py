@@ -67,7 +67,7 @@ class GitCommit(BuildOperation):
         before = (await repository.ask("write-tree")).decode().strip()
         done = False
         try:
-            ran = await self._commit(repository, arguments, context, feedback)
+            ran = await self._commit(repository, arguments, found, feedback)
             done = True
         finally:
             if not done:
@@ -79,13 +79,12 @@ class GitCommit(BuildOperation):
         return success(f"{said}\n{words}".strip(), {"commit": commit, "branch": found.branch, "files": files})
 
     async def _commit(
-        self, repository: Repository, arguments: JsonObject, context: CallContext, feedback: CallFeedback
+        self, repository: Repository, arguments: JsonObject, found: Contents, feedback: CallFeedback
     ) -> Ran:
-        named = self._files(arguments, context)
-        if named:
-            # Literally: a name with a star in it is a name.
-            paths = [":(top)" if path == "." else f":(top,literal){path}" for path in named]
-            added = await repository.run("add", "--all", "--", *paths)
+        # One by one and not by `git add`, which asks the repositories within, each with its own settings.
+        for start in range(0, len(found.unstaged), limits.COMMIT_FILES):
+            paths = found.unstaged[start : start + limits.COMMIT_FILES]
+            added = await repository.run("update-index", "--add", "--remove", "--replace", "--", *paths)
             if added.exit_code or added.timed_out:
                 raise GitFailed("The files could not be staged", added)
         feedback.progress(None, None, "Committing")

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -35,6 +35,8 @@ class Contents(msgspec.Struct, frozen=True):
     # The programs of the repository that run along with it, and the settings by which files go through others.
     hooks: tuple[str, ...]
     filters: tuple[str, ...] = ()
+    # What is named and not staged yet, file by file.
+    unstaged: tuple[str, ...] = ()
     # Folders that are repositories themselves: a commit only says which commit each of them is at.
     nested: tuple[str, ...] = ()
     more: int = 0
@@ -50,7 +52,7 @@ class Contents(msgspec.Struct, frozen=True):
 
 async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     """Return what is staged together with what is named; raise when that is nothing, or in conflict."""
-    status = parse(await repository.ask(*STATUS, ONLY_THEIR_COMMITS))
+    status = parse(await repository.ask(*STATUS, ONLY_THEIR_COMMITS), "surrogateescape")
     _refuse_conflicts(status)
     base = "HEAD" if status.commit else await repository.line("hash-object", "-t", "tree", os.devnull)
     new = [file.path for file in status.files if file.unstaged == "?" and _is_named(file.path, named)]
@@ -72,9 +74,10 @@ async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     return Contents(
         changes=tuple(found.changes[: limits.COMMIT_SHOWN]),
         digest=found.hash.hexdigest(),
-        branch=status.branch,
+        branch=printable(status.branch),
         hooks=tuple(hooks),
         filters=tuple(map(printable, filters)),
+        unstaged=tuple(_unstaged(status, named)),
         nested=nested,
         more=max(0, len(found.changes) - limits.COMMIT_SHOWN),
     )
@@ -112,7 +115,9 @@ class _Gathered:
             content = _content(Place(root, tuple(part for part in path.split("/") if part), True))
             self.hash.update(path.encode(errors="replace") + b"\0" + hashlib.sha256(content or b"").digest())
             text = None if content is None or is_binary(content) else content.decode(errors="replace")
-            found = Diff("") if text is None else diff(None, text, "/dev/null", f"b/{path}", limits.DIFF_CHARS)
+            found = (
+                Diff("") if text is None else diff(None, text, "/dev/null", f"b/{printable(path)}", limits.DIFF_CHARS)
+            )
             change = {"path": printable(path), "kind": "created", "diff": self._shown(found.text)}
             self.changes.append(change | {"added": found.added, "removed": found.removed})
 
@@ -123,6 +128,12 @@ class _Gathered:
         room = max(0, min(self._room, limits.DIFF_CHARS))
         self._room -= min(len(text), room)
         return text if len(text) <= room else f"{text[:room]}\n… the rest is left out\n"
+
+
+def _unstaged(status: Status, named: Sequence[str]) -> Iterator[str]:
+    for file in status.files:
+        if file.unstaged and _is_named(file.path, named):
+            yield from filter(None, (file.path.rstrip("/"), file.source))
 
 
 def _nested(root: str, paths: Sequence[str]) -> tuple[str, ...]:

@@ -49,9 +49,9 @@ class Status(msgspec.Struct, frozen=True, rename="camel"):
     files: tuple[Changed, ...] = ()
 
 
-def parse(output: bytes) -> Status:
-    """Read `git status --porcelain=v2 --branch -z`."""
-    records = iter(output.decode(errors="replace").split("\0"))
+def parse(output: bytes, errors: str = "replace") -> Status:
+    """Read `git status --porcelain=v2 --branch -z`; `errors` is for names that are no text."""
+    records = iter(output.decode(errors=errors).split("\0"))
     head: dict[str, str] = {}
     files: list[Changed] = []
     for record in records:
