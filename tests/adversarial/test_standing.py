@@ -16,6 +16,7 @@ from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.sandbox.standing import Standing, standing
 from pilothouse.types.terminals import Ran
 from tests.support.chatting import chatting
+from tests.support.repositories import git
 from tests.support.terminals import sandbox
 
 
@@ -74,6 +75,79 @@ async def test_a_command_cannot_change_what_others_run(held: Sandbox, project: P
     before = everything(project)
     await run(held, project, f"exec 2>&1; {script}; true")
     assert everything(project) == before
+
+
+GIT = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "protocol.file.allow=always"]
+
+
+@pytest.fixture
+def with_submodule(project: Path, tmp_path: Path) -> Path:
+    """The project with a library in it, which has a repository of its own."""
+    library = tmp_path / "library"
+    library.mkdir()
+    subprocess.run([*GIT, "init", "-q"], cwd=library, check=True)
+    subprocess.run([*GIT, "commit", "-q", "--allow-empty", "-m", "First"], cwd=library, check=True)
+    subprocess.run([*GIT, "submodule", "--quiet", "add", str(library), "libs/one"], cwd=project, check=True)
+    return project
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo evil > .git/modules/libs/one/hooks/pre-commit",
+        "mv .git/modules/libs/one/hooks aside; cp -r aside .git/modules/libs/one/hooks; "
+        "echo evil > .git/modules/libs/one/hooks/pre-commit",
+        "ln -sf /bin/true .git/modules/libs/one/hooks/pre-commit",
+    ],
+)
+async def test_a_command_cannot_change_the_hooks_of_a_submodule(
+    held: Sandbox, with_submodule: Path, script: str
+) -> None:
+    own = with_submodule / ".git" / "modules" / "libs" / "one"
+    before = sorted(os.listdir(own / "hooks"))
+    await run(held, with_submodule, f"exec 2>&1; {script}; true")
+    assert sorted(os.listdir(own / "hooks")) == before
+
+
+@pytest.mark.case("FS-11")
+async def test_honest_work_goes_on_in_a_submodule(held: Sandbox, with_submodule: Path) -> None:
+    script = "cd libs/one && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m More && cd ../.."
+    ran = await run(
+        held, with_submodule, f"{script} && git add libs/one && git commit -q -m Newer && git submodule update"
+    )
+    assert ran.exit_code == 0, ran.errors
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+async def test_a_command_cannot_change_what_git_runs_where_its_folder_has_another_name(
+    held: Sandbox, project: Path
+) -> None:
+    (project / ".git").rename(project / "data")
+    (project / ".git").write_text("gitdir: data\n")
+    before = (project / "data" / "config").read_text()
+    script = "exec 2>&1; git config core.fsmonitor /bin/evil; echo evil > data/hooks/pre-commit; echo x >> .git; true"
+    await run(held, project, script)
+    assert (project / "data" / "config").read_text() == before
+    assert not (project / "data" / "hooks" / "pre-commit").exists()
+    ran = await run(held, project, "echo hello > a.txt && git add a.txt && git commit -q -m First")
+    assert ran.exit_code == 0, ran.errors
+
+
+@pytest.mark.case("FS-11", "SPAWN-06")
+@pytest.mark.parametrize("where", [".git", ".git/modules/libs/one"])
+async def test_a_command_does_not_leave_git_with_the_settings_of_another_folder(
+    held: Sandbox, with_submodule: Path, tmp_path: Path, where: str
+) -> None:
+    mark, inside = tmp_path / "it-ran", with_submodule / ("." if where == ".git" else "libs/one")
+    script = (
+        f"cp -r {where} evil && git config -f evil/config core.fsmonitor 'touch {mark}; false' "
+        f"&& echo $PWD/evil > {where}/commondir"
+    )
+    assert (await run(held, with_submodule, script)).exit_code == 0
+    git(inside, "status")
+    assert not mark.exists()
+    assert not (with_submodule / where / "commondir").exists()
 
 
 @pytest.mark.case("FS-11", "SPAWN-06")

@@ -11,6 +11,7 @@ import time
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.launch import descendants, send
+from pilothouse.tools.sandbox.repositories import put_right
 from pilothouse.tools.sandbox.sandbox import Order, Prepared, Sandbox
 from pilothouse.types import limits
 
@@ -24,6 +25,7 @@ class Child:
         self._process = process
         self._group = prepared.group
         self._enclosed = prepared.enclosed
+        self._repositories = prepared.repositories
         self.started = time.monotonic()
 
     @property
@@ -72,6 +74,8 @@ class Child:
         if self._group is not None:
             self._group.kill()
             await asyncio.to_thread(self._remove_group)
+        if self._repositories:
+            await asyncio.to_thread(put_right, self._repositories)
 
     def _tell(self, pids: set[int], number: signal.Signals) -> None:
         for pid in pids:

@@ -22,6 +22,7 @@ from pilothouse.tools.sandbox.environment import command_environment, program_pa
 from pilothouse.tools.sandbox.hidden import hidden_places, is_the_machines, second_names
 from pilothouse.tools.sandbox.plans import caps_plan, held_open, landlock_plan, written
 from pilothouse.tools.sandbox.refused import filter_of, is_known
+from pilothouse.tools.sandbox.repositories import unshared
 from pilothouse.tools.sandbox.scratch import Scratch
 from pilothouse.tools.sandbox.shown import Named, View, shown_places
 from pilothouse.types import limits
@@ -71,6 +72,8 @@ class Prepared(msgspec.Struct, frozen=True):
     group: Group | None
     # Whether it is bubblewrap that stands between us and the command.
     enclosed: bool
+    # git's own folders in its folder, which take their settings from nowhere else.
+    repositories: tuple[str, ...] = ()
 
 
 class _Ground(msgspec.Struct, frozen=True):
@@ -208,7 +211,9 @@ class Sandbox:
                 argv = ["/bin/sh", "-c", JOINING, "sh", group.procs, *argv]
             places = INSIDE if kind == "bubblewrap" else (ground.scratch, ground.cache or f"{ground.scratch}/cache")
             given = command_environment(*places, network=order.network, attended=order.terminal)
-            ready = Prepared(tuple(argv), {**given, **order.environment}, descriptors, group, kind == "bubblewrap")
+            given |= order.environment
+            theirs = unshared(order.folder) if kind == "bubblewrap" else ()
+            ready = Prepared(tuple(argv), given, descriptors, group, kind == "bubblewrap", theirs)
             try:
                 yield ready
             except BaseException:

@@ -11,6 +11,7 @@ from itertools import islice
 
 import msgspec
 
+from pilothouse.tools.sandbox.repositories import git_folders, module_folders
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import ANYWHERE, FILES, WITHIN_GIT, of_person
 
@@ -37,7 +38,7 @@ def standing(folder: str, hidden: Collection[str] = ()) -> Standing:
     """
     above: dict[str, os.stat_result] = {}
     kept: dict[str, os.stat_result] = {}
-    for name in (*_of_project(folder), *_of_home(folder), *_of_ours(folder)):
+    for name in (*_of_project(folder), *_of_git(folder), *_of_home(folder), *_of_ours(folder)):
         found = {part: facts for part in _with_parents(name) if (facts := _facts(folder, part)) is not None}
         if os.path.join(folder, name) in hidden or name not in found or _is_gits_own(name, found[name]):
             continue
@@ -59,6 +60,18 @@ def _of_project(folder: str) -> Iterator[str]:
     fitting = (name for pattern in _FILES for name in fnmatch.filter(there, pattern))
     for name in islice(fitting, limits.KEPT_NAMES):
         yield from _where(folder, os.path.join(folder, there[name]))
+
+
+def _of_git(folder: str) -> Iterator[str]:
+    """Yield the same of git's own folder wherever it is in the project, and the hooks of submodules.
+
+    Not the settings of those: `git submodule update` writes them.
+    """
+    for git in git_folders(folder):
+        for place in WITHIN_GIT:
+            yield from _where(folder, os.path.join(git, place.removeprefix(".git/")))
+    for git in module_folders(folder):
+        yield from _where(folder, os.path.join(git, "hooks"))
 
 
 def _of_home(folder: str) -> Iterator[str]:

@@ -107,6 +107,8 @@ GIT_POINTER_BYTES = 64 * 1024
 GIT_ALTERNATES = 64
 # Files of git's own that are gone through for links: more than a repository has that is packed now and then.
 GIT_ENTRIES = 500_000
+# Folders that are gone through for submodules, before each command.
+GIT_MODULES = 256
 # Files of settings that include each other.
 GIT_SETTINGS_FILES = 16
 # Files that describe tasks are small; a larger one is something else.
