@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from pilothouse.types.access import Access
@@ -430,5 +429,10 @@ async def test_links_among_hooks_are_the_persons_own(home: Path, work: Path, tmp
     hook = tmp_path / "my-hook"
     hook.write_text("#!/bin/sh\n")
     (work / ".git" / "hooks" / "pre-commit").symlink_to(hook)
+    hook.chmod(0o755)
+    (work / "new.txt").write_text("new\n")
     async with building(home, work, "none") as builds:
-        assert msgspec.structs.asdict((await builds.touched("get_changed_files")).paths[-1])["path"] == str(work)
+        assert [use.path for use in (await builds.touched("get_changed_files")).paths] == [str(work)]
+        # A commit runs it, and says where it is.
+        access = await builds.touched("git_commit", message="x", files=["new.txt"])
+        assert [(use.path, use.belongs) for use in access.paths] == [(str(hook), True)]

@@ -14,6 +14,7 @@ from pilothouse.mcp.entries import SLOT
 from pilothouse.mcp.placeholders import Blanks, Input, inputs_of
 from pilothouse.types import jsonc, limits
 from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.guarded_places import is_in, of_person, of_system
 from pilothouse.types.json import JsonObject, is_within
 from pilothouse.types.servers import ImportQuestion, ServerInput, ToolTimes, Wire
 
@@ -278,10 +279,20 @@ def _flat(raw: JsonObject) -> JsonObject:
     return made
 
 
+def _guarded(path: Path) -> str:
+    """Return why a file is not for whoever wrote the settings that name it; or nothing."""
+    real, home = os.path.realpath(path), os.path.realpath(os.path.expanduser("~"))
+    places = (*of_person(home, os.environ), *of_system())
+    found = (place.why for where, place in places if not place.may_be_read and is_in(real, os.path.realpath(where)))
+    return next(found, "")
+
+
 def _variables(path: Path) -> dict[str, str]:
     """Return the variables of a file as shells and programs write them."""
     if not path.is_file():
         raise BadField((), "there is no such file")
+    if why := _guarded(path):
+        raise BadField((), f"{why[0].lower()}{why[1:]} Enter what the server needs by hand")
     with path.open("rb") as file:
         data = file.read(limits.ENV_FILE_BYTES + 1)
     if len(data) > limits.ENV_FILE_BYTES:

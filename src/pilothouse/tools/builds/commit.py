@@ -14,7 +14,7 @@ from pilothouse.tools.builds.git import GitFailed, Repository
 from pilothouse.tools.builds.operation import BuildOperation
 from pilothouse.tools.files.places import find_place
 from pilothouse.types import limits
-from pilothouse.types.access import Access, CommandUse, Effect
+from pilothouse.types.access import Access, CommandUse, Effect, PathUse
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
 from pilothouse.types.terminals import Ran
@@ -54,7 +54,8 @@ class GitCommit(BuildOperation):
         repository, found = await self._contents(arguments, context)
         access = await self.command_access(command, context)
         led_to = await self.led_to(repository, found.nested)
-        return msgspec.structs.replace(access, paths=led_to, preview=found.shown, content=found.digest)
+        hooks = (PathUse(path=path, effect="reads", inside=False, belongs=True) for path in found.hooks_outside)
+        return msgspec.structs.replace(access, paths=(*led_to, *hooks), preview=found.shown, content=found.digest)
 
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Commit exactly what was shown; if that fails, nothing more is staged than before."""

@@ -16,7 +16,7 @@ from pilothouse.tools.builds.git import DIFF, ONLY_THEIR_COMMITS, Repository, is
 from pilothouse.tools.builds.status import Status, parse, printable
 from pilothouse.tools.files.contents import is_binary, read_whole
 from pilothouse.tools.files.diffs import Diff, diff
-from pilothouse.tools.files.places import Place
+from pilothouse.tools.files.places import Place, contains
 from pilothouse.tools.files.walk import parent_of
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -35,6 +35,8 @@ class Contents(msgspec.Struct, frozen=True):
     # The programs of the repository that run along with it, and the settings by which files go through others.
     hooks: tuple[str, ...]
     filters: tuple[str, ...] = ()
+    # Where those hooks are, as far as that is outside.
+    hooks_outside: tuple[str, ...] = ()
     # What is named and not staged yet, file by file.
     unstaged: tuple[str, ...] = ()
     # Folders that are repositories themselves: a commit only says which commit each of them is at.
@@ -68,7 +70,8 @@ async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     if not found.changes:
         raise BadArgument(_nothing(status, named), "NOTHING_TO_COMMIT")
     nested = await asyncio.to_thread(_nested, repository.root, [file.path for file in status.files])
-    hooks = await _hooks(repository)
+    folder = await repository.hooks_folder()
+    hooks = await asyncio.to_thread(_hooks, folder)
     filters = tuple(f"{name} = {value}" for name, value in (await repository.programs()).items() if is_filter(name))
     found.hash.update("\0".join((*hooks.values(), *filters)).encode(errors="surrogateescape"))
     return Contents(
@@ -76,6 +79,7 @@ async def contents(repository: Repository, named: Sequence[str]) -> Contents:
         digest=found.hash.hexdigest(),
         branch=printable(status.branch),
         hooks=tuple(hooks),
+        hooks_outside=await asyncio.to_thread(_outside, repository.root, [f"{folder}/{name}" for name in hooks]),
         filters=tuple(map(printable, filters)),
         unstaged=tuple(_unstaged(status, named)),
         nested=nested,
@@ -193,16 +197,16 @@ def _nothing(status: Status, named: Sequence[str]) -> str:
     return f"Nothing is staged; name the `files` to commit. Changed are {some}."
 
 
-async def _hooks(repository: Repository) -> dict[str, str]:
-    """Return the hooks that a commit runs, where they are by the repository's own settings, each with its digest."""
-    folder = await repository.hooks_folder()
-    return await asyncio.to_thread(_digests, folder)
-
-
-def _digests(folder: str) -> dict[str, str]:
+def _hooks(folder: str) -> dict[str, str]:
+    """Return the hooks that a commit runs, each with its digest."""
     found = {name: os.path.join(folder, name) for name in _HOOKS}
     there = {name: path for name, path in found.items() if os.path.isfile(path) and os.access(path, os.X_OK)}
     return {name: _digest(path) for name, path in there.items()}
+
+
+def _outside(root: str, paths: Sequence[str]) -> tuple[str, ...]:
+    real = map(os.path.realpath, paths)
+    return tuple(path for path in real if not contains(root, path))
 
 
 def _digest(path: str) -> str:
