@@ -241,3 +241,17 @@ async def test_arguments_that_are_no_json_are_masked_too(home: Path) -> None:
         [call] = await chat.items("tool_call")
         assert "[redacted]" in call.data["rawArguments"]
     check_nowhere(home)
+
+
+async def test_a_command_in_the_background_is_listed_without_its_secret(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    command = f"printf %s '{SECRET}' | wc -c > size.txt; sleep 60"
+    run = a_call("terminal_operations", operation="run_command", command=command, is_background=True)
+    async with chatting(home, [[run], "Done."], settings={"working_directory": str(folder)}) as chat:
+        await knows(chat)
+        assert (await chat.say(allow=("terminal_operations.run_command",))).status == "completed"
+        listed = await chat.api.terminals(ME, chat.id)
+        [background] = listed.processes
+        assert "wc -c" in background.command
+        check_nowhere(home, listed)

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from pilothouse.secrets.redaction import Redactor
+from pilothouse.secrets.redaction import MARK, Redactor
 
 KEY = 'sk-a"b/c+d=e fgh'
 SECRET = "sk-known-secret-40112"
@@ -89,3 +89,15 @@ def test_a_text_that_is_nothing_but_cuts_is_masked_fast(redactor: Redactor) -> N
     began = time.process_time()
     redactor.redact("…sk-" * 500_000)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("user", ["", "u", "me", "bob", "alice", "müller"])
+@pytest.mark.parametrize("after", ["", "x", ":realm"])
+def test_a_secret_in_the_midst_of_base64_is_found_wherever_it_begins(user: str, after: str) -> None:
+    redactor = Redactor()
+    redactor.learn("correct horse battery")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        text = encode(f"{user}:correct horse battery{after}".encode()).decode()
+        assert MARK in redactor.redact(f"Authorization: Basic {text}")
+    other = base64.b64encode(f"{user}:another one altogether{after}".encode()).decode()
+    assert redactor.redact(other) == other

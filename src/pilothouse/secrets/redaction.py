@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import AnyStr
 from urllib.parse import quote, quote_plus
 
@@ -92,7 +92,16 @@ def _forms(value: str) -> set[str]:
         encode_text(value)[1:-1],
         base64.b64encode(data).decode().rstrip("="),
         base64.urlsafe_b64encode(data).decode().rstrip("="),
+        *(form for encode in (base64.b64encode, base64.urlsafe_b64encode) for form in _within(data, encode)),
     }
+
+
+def _within(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Return what base64 makes of a value in the midst of something longer, like a password behind its user's name."""
+    for before in range(3):
+        # What comes before and after it has a part in the first and the last character.
+        first, last = -(-before * 8 // 6), (before + len(data)) * 8 // 6
+        yield encode(bytes(before) + data).decode()[first:last]
 
 
 def _parts(form: str) -> Iterator[str]:

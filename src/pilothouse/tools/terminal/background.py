@@ -65,7 +65,7 @@ class Background:
             id=self.id,
             conversation_id=self._conversation_id,
             item_id=self._item_id,
-            command=self._text,
+            command=self._cover.cover(self._text.encode(errors="surrogateescape")).decode(errors="replace"),
             pid=self._child.pid,
             started_at=self._started_at,
             ended_at=self._ended_at,
