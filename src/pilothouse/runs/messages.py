@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+
+import msgspec
 
 from pilothouse.runs import titles
 from pilothouse.types import limits
@@ -12,7 +15,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.media import picture_type
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run, RunOptions
@@ -89,4 +92,15 @@ def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
         created_at=0.0,
         updated_at=0.0,
     )
-    return Posting(item=item, run=run, first_words=titles.first_words(body.text), idempotency_key=body.idempotency_key)
+    return Posting(
+        item=item,
+        run=run,
+        first_words=titles.first_words(body.text),
+        idempotency_key=body.idempotency_key,
+        digest=_digest(body) if body.idempotency_key is not None else "",
+    )
+
+
+def _digest(body: NewMessage) -> str:
+    """Return a short mark of everything that was sent, save the key."""
+    return hashlib.sha256(encode(msgspec.structs.replace(body, idempotency_key=None))).hexdigest()

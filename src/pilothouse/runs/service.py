@@ -229,15 +229,15 @@ class HostService(
         """Keep a message and start its answer."""
         messages.check(body)
         await self._records.conversation(owner, conversation_id)
-        if body.idempotency_key is not None:
-            known = await self._records.receipt(owner, body.idempotency_key)
-            if known is not None:
-                # The first try may have been kept and never started; a run that was is not started twice.
-                await self._engine.start(known.conversation_id)
-                return known
+        posting = messages.posting(owner, conversation_id, body)
+        known = await self._records.receipt(posting) if body.idempotency_key is not None else None
+        if known is not None:
+            # The first try may have been kept and never started; a run that was is not started twice.
+            await self._engine.start(known.conversation_id)
+            return known
         await self._check_wishes(body)
         await self._withdraw_questions(owner, conversation_id)
-        accepted = await self._records.post_message(messages.posting(owner, conversation_id, body))
+        accepted = await self._records.post_message(posting)
         await self._engine.start(accepted.conversation_id)
         return accepted
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import reading, rows, schema, search
+from pilothouse.store import reading, receipts, rows, schema, search
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -16,7 +16,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ConversationUpdated, ItemCreated, ItemUpdated, RunUpdated
 from pilothouse.types.items import CLOSED, Item
-from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
 
@@ -57,15 +57,16 @@ def _announce(tx: Transaction, conversation: Conversation) -> Conversation:
 def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     """Keep the message, its queued run and the receipt together."""
     run, item = posting.run, posting.item
-    key = posting.idempotency_key
     # Locked first: another process may be keeping the same message right now.
     _lock(tx, item.conversation_id)
-    known = rows.receipt(tx.connection, run.owner, key) if key is not None else None
+    known = receipts.receipt(tx.connection, posting)
     if known is not None:
         return known
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
     accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
-    _keep_receipt(tx, run.owner, key, accepted)
+    if not receipts.keep(tx.connection, posting, accepted, tx.now):
+        # Another conversation's message has just been kept with the same key.
+        return receipts.receipt(tx.connection, posting) or accepted
     queued = msgspec.structs.replace(run, created_at=tx.now, updated_at=tx.now)
     tx.append(item.conversation_id, [ItemCreated(item=item), RunUpdated(run=queued)])
     if conversation.title_source == "none" and posting.first_words:
@@ -74,12 +75,6 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
         )
         _announce(tx, titled)
     return accepted
-
-
-def _keep_receipt(tx: Transaction, owner: str, key: str | None, accepted: MessageAccepted) -> None:
-    if key is not None:
-        values = {"owner": owner, "key": key, "body": encode(accepted), "created_at": tx.now}
-        tx.connection.execute(sa.insert(schema.receipts).values(**values))
 
 
 def claim_next(tx: Transaction, conversation_id: str, process: str, perhaps_held: bool) -> Run | None:

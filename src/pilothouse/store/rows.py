@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from pilothouse.store import schema
 from pilothouse.store.statements import Statement
-from pilothouse.types.api import MessageAccepted
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
@@ -18,7 +17,6 @@ from pilothouse.types.runs import Run
 
 item_decoder = msgspec.json.Decoder(Item)
 run_decoder = msgspec.json.Decoder(Run)
-_accepted_decoder = msgspec.json.Decoder(MessageAccepted)
 settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
 _COLUMNS = tuple(Conversation.__struct_fields__)
@@ -28,7 +26,6 @@ _CONVERSATION = Statement(
 )
 _RUN = Statement("SELECT body FROM runs WHERE id = :id AND owner = :owner")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
-_RECEIPT = Statement("SELECT body FROM receipts WHERE owner = :owner AND key = :key")
 
 
 def conversation_of(row: sa.Row[tuple[object, ...]]) -> Conversation:
@@ -68,12 +65,6 @@ def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:
     item = item_decoder.decode(body)
     owned_conversation(connection, owner, item.conversation_id)
     return item
-
-
-def receipt(connection: sa.Connection, owner: str, key: str) -> MessageAccepted | None:
-    """Return what was answered to the first message with this idempotency key."""
-    body = _RECEIPT.first(connection, {"owner": owner, "key": key})
-    return _accepted_decoder.decode(body) if body is not None else None
 
 
 def put_conversation(connection: sa.Connection, conversation: Conversation) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from pilothouse.store import backlog, changes, changes_kept, reading, results, rows, schema, search, todos
+from pilothouse.store import backlog, changes, changes_kept, reading, receipts, results, rows, schema, search, todos
 from pilothouse.store.authority import AuthorityStore
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
@@ -171,9 +171,9 @@ class Store(AuthorityStore):
         """Keep a message and its queued run."""
         return await self._writer.write(lambda tx: changes.post_message(tx, posting))
 
-    async def receipt(self, owner: str, key: str) -> MessageAccepted | None:
-        """Return the acceptance that was given for an idempotency key."""
-        return await self._database.read(lambda c: rows.receipt(c, owner, key))
+    async def receipt(self, posting: Posting) -> MessageAccepted | None:
+        """Return the acceptance that was given for this message before."""
+        return await self._database.read(lambda c: receipts.receipt(c, posting))
 
     async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
         """Take the next queued run of a conversation for this process."""

@@ -34,6 +34,8 @@ class Posting(msgspec.Struct, frozen=True):
     # Becomes the title while the conversation has none.
     first_words: str
     idempotency_key: str | None
+    # What was sent, in short: the same key is for the very same again.
+    digest: str = ""
 
 
 # From a run and its open items to what the run is now, and the events that end those items.
@@ -158,11 +160,11 @@ class Records(AuthorityRecords, Protocol):
         ...
 
     async def post_message(self, posting: Posting) -> MessageAccepted:
-        """Keep a message and its queued run; a known idempotency key returns the first acceptance."""
+        """Keep a message and its queued run; the same again with the same key returns the first acceptance."""
         ...
 
-    async def receipt(self, owner: str, key: str) -> MessageAccepted | None:
-        """Return the acceptance that was given for an idempotency key."""
+    async def receipt(self, posting: Posting) -> MessageAccepted | None:
+        """Return the acceptance that was given for this message; raise `conflict` if its key is another's."""
         ...
 
     async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:

@@ -1,0 +1,53 @@
+"""Receipts: what was answered to a message, for the case that it is sent again with the same key."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.store.statements import Statement
+from pilothouse.types.api import MessageAccepted
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.json import encode
+from pilothouse.types.records import Posting
+
+_RECEIPT = Statement("SELECT body FROM receipts WHERE owner = :owner AND key = :key")
+_KEEP = Statement(
+    "INSERT INTO receipts (owner, key, body, created_at) VALUES (:owner, :key, :body, :at) ON CONFLICT DO NOTHING"
+)
+
+
+class _Receipt(MessageAccepted, frozen=True):
+    """What was answered, and to which words; a receipt of an earlier version does not know them."""
+
+    digest: str = ""
+
+
+_decoder = msgspec.json.Decoder(_Receipt)
+
+
+def receipt(connection: sa.Connection, posting: Posting) -> MessageAccepted | None:
+    """Return what was answered to this message before; raise `conflict` if its key belongs to another."""
+    if posting.idempotency_key is None:
+        return None
+    body = _RECEIPT.first(connection, {"owner": posting.run.owner, "key": posting.idempotency_key})
+    if body is None:
+        return None
+    kept = _decoder.decode(body)
+    if kept.conversation_id != posting.item.conversation_id:
+        raise _refused("This idempotency key belongs to a message in another conversation.")
+    if kept.digest not in ("", posting.digest):
+        raise _refused("This idempotency key belongs to another message, which was accepted.")
+    return MessageAccepted(conversation_id=kept.conversation_id, item_id=kept.item_id, run_id=kept.run_id)
+
+
+def keep(connection: sa.Connection, posting: Posting, accepted: MessageAccepted, at: float) -> bool:
+    """Keep what is answered; False when another process has just used the key."""
+    kept = _Receipt(**msgspec.structs.asdict(accepted), digest=posting.digest)
+    values = {"owner": posting.run.owner, "key": posting.idempotency_key, "body": encode(kept), "at": at}
+    return posting.idempotency_key is None or _KEEP.run(connection, values) > 0
+
+
+def _refused(message: str) -> PilothouseError:
+    fix = "Give each message a key of its own; the same key is for sending the very same message again."
+    return PilothouseError("conflict", message, fix=fix)
