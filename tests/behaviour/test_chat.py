@@ -91,6 +91,24 @@ async def test_resending_a_message_is_harmless_even_while_its_question_waits(
         assert len(await chat.items("user_message")) == 1
 
 
+@pytest.mark.parametrize(
+    "other", [{"text": "Else"}, {"unattended": True}, {"thinking": True}, {"allow": ("core.*",)}], ids=str
+)
+async def test_a_key_with_another_message_is_refused_and_changes_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(limits, "REPEATED_CALLS", 2)
+    async with chatting(home, [LOOPING]) as chat:
+        run = await chat.say("Loop", idempotency_key="k")
+        assert run.status == "waiting"
+        with pytest.raises(PilothouseError) as refused:
+            await chat.send(**{"text": "Loop", "idempotency_key": "k", **other})
+        assert refused.value.code == "conflict"
+        assert "another message" in refused.value.message
+        assert (await chat.api.run(ME, run.id)).status == "waiting", "its question was not withdrawn"
+        assert len(await chat.items("user_message")) == 1
+
+
 async def test_what_queued_behind_a_question_runs_once_it_is_settled(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,31 @@ async def test_a_message_whose_acceptance_was_not_heard_is_not_sent_twice(
     await expect(chat.rows("user_message")).to_have_count(2)
 
 
+async def test_a_first_message_whose_acceptance_was_not_heard_before_a_reload_is_told_and_can_be_sent(
+    chat: Chat, studio: Studio, console: Console
+) -> None:
+    console.expect("net::ERR_FAILED")
+    console.expect("409")
+    studio.script("Heard you.")
+
+    async def deaf(route: Route) -> None:
+        await route.fetch()
+        await route.abort()
+
+    await chat.page.route("**/messages", deaf, times=1)
+    await chat.box.fill("Once, or knowingly twice")
+    await chat.send_button.click()
+    await expect(chat.page.get_by_role("alert")).to_contain_text("Not sent; your message is still here.")
+    await chat.page.reload()
+    await expect(chat.box).to_have_value("Once, or knowingly twice")
+    await chat.send_button.click()
+    await expect(chat.page.get_by_role("alert")).to_contain_text("This was sent before")
+    await expect(chat.box).to_have_value("Once, or knowingly twice")
+    await chat.send_button.click()
+    await expect(chat.rows("user_message")).to_have_count(1)
+    await chat.finished()
+
+
 async def test_what_is_chosen_after_a_first_message_was_not_sent_holds_for_it(
     chat: Chat, studio: Studio, console: Console
 ) -> None:

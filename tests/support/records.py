@@ -60,4 +60,4 @@ def a_posting(conversation_id: str, text: str = "Hello", key: str | None = None,
         created_at=0.0,
         updated_at=0.0,
     )
-    return Posting(item=item, run=run, first_words=text, idempotency_key=key)
+    return Posting(item=item, run=run, first_words=text, idempotency_key=key, digest=text)

@@ -2056,7 +2056,7 @@ export interface components {
         };
         /**
          * NewMessage
-         * @description A message to send. The same `idempotency_key` again gives the first answer again.
+         * @description A message to send. The same again with the same `idempotency_key` gives the first answer again.
          */
         NewMessage: {
             allow?: string[];

@@ -1,9 +1,12 @@
 import { useRef, useState } from "react";
+import { ApiError } from "../api/client";
 import { stillToSay } from "../shell/messages";
 import { sendMessage } from "../store/actions";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
 
+const SENT_BEFORE =
+  "This was sent before, in another conversation or with other attachments. Look there first; sending again sends it once more.";
 /** Images do not fit into the browser's storage; they stay while the tab does. */
 const keptImages = new Map<string, Attachment[]>();
 /** What the person said here about thinking holds until they say otherwise, or the tab is closed. */
@@ -80,6 +83,12 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
       const images = sent.images.map(({ mediaType, data }) => ({ mediaType, data }));
       accepted(await sendMessage({ text, images, key, thinking: canThink ? thinking : null }), sent);
     } catch (error) {
+      if (error instanceof ApiError && error.problem.code === "conflict") {
+        // An earlier attempt got through, from another page or with other attachments; the next one is a new message.
+        if (latest.current.draft.key === key) keep({ ...latest.current.draft, key: null });
+        setProblem(SENT_BEFORE);
+        return;
+      }
       setProblem(`Not sent; your message is still here. ${stillToSay(error)}`.trim());
     }
   };

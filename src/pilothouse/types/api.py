@@ -93,7 +93,7 @@ class ImageInput(_Body, frozen=True):
 
 
 class NewMessage(_Body, frozen=True):
-    """A message to send. The same `idempotency_key` again gives the first answer again."""
+    """A message to send. The same again with the same `idempotency_key` gives the first answer again."""
 
     text: str
     images: tuple[ImageInput, ...] = ()
