@@ -185,6 +185,7 @@ def test_icons_meta_and_execution_are_part_of_a_tools_definition(catalogue: Cata
     [
         {"_meta": {"generatedAt": "2026-11-17T10:00:00Z"}},
         {"_meta": {"x": 1}},
+        {"_meta": {"example.com/seen": [1, "2026-11-17", {"startedAt": "now"}]}},
         {"_meta": {"example.com/build": "a1b2c3d4e5"}},
         {"_meta": {"server": {"version": "2.0.1", "startedAt": 17}}},
         {"_meta": {"revisionId": "0d7c5f1e-6a8f-4f9e-9a55-0e4cf3c6a111"}},

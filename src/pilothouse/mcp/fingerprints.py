@@ -17,6 +17,7 @@ _FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annot
 # What a server says about itself; its version is not among it, or each update would be a question.
 _ABOUT = ("title", "description", "websiteUrl", "icons")
 _SHOWN_CHARS = 200
+_EMPTY = (None, "", {}, [])
 
 # What a kit keeps for itself in `_meta`.
 _OF_KITS = frozenset({"_fastmcp", "fastmcp"})
@@ -24,7 +25,7 @@ _OF_KITS = frozenset({"_fastmcp", "fastmcp"})
 _VOLATILE_NAME = re.compile(
     r"(?i).*(time|date|nonce|hash|etag|version|build|session|token|expires|ttl|count|revision|uuid|requestid|traceid).*|.*At"
 )
-_VOLATILE_TEXT = re.compile(r"[\dTZ:.+\- ]+|v?\d+(\.\d+)+\S*|[0-9a-fA-F-]{7,}")
+_VOLATILE_TEXT = re.compile(r"[\dTZ:.+\- ]{1,40}|v?\d{1,9}\.[\w.+-]{1,60}|[0-9a-fA-F-]{7,128}")
 # Moments and versions within words: with others in their place the words say the same.
 _MOMENT = re.compile(
     r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?|\b\d{2}:\d{2}:\d{2}\b"
@@ -36,7 +37,7 @@ _sorted = msgspec.json.Encoder(order="sorted")
 
 def definition(tool: JsonObject) -> JsonObject:
     """Return the part of a tool that counts."""
-    found = {field: tool[field] for field in _FIELDS if tool.get(field) not in (None, "", {}, [])}
+    found = {field: tool[field] for field in _FIELDS if tool.get(field) not in _EMPTY}
     execution, meta = tool.get("execution"), tool.get("_meta")
     # What is said with this word is so where nothing is said.
     if isinstance(execution, dict) and set(execution.values()) - {"forbidden"}:
@@ -74,21 +75,28 @@ def differences(before: JsonObject, now: JsonObject) -> tuple[str, ...]:
 
 def _steady(meta: JsonObject) -> JsonObject:
     """Return what of `_meta` is the same at each start."""
-    found = {}
-    for key, value in meta.items():
-        if key in _OF_KITS or _VOLATILE_NAME.fullmatch(key):
-            continue
-        kept = _steady(value) if isinstance(value, dict) else value
-        is_text = isinstance(kept, str) and not _VOLATILE_TEXT.fullmatch(kept)
-        if kept not in ("", {}, []) and (is_text or isinstance(kept, dict | list | bool)):
-            found[key] = kept
-    return found
+    names = (key for key in meta if key not in _OF_KITS and not _VOLATILE_NAME.fullmatch(key))
+    found = {key: _steady_value(meta[key]) for key in names}
+    return {key: value for key, value in found.items() if value not in _EMPTY}
+
+
+def _steady_value(value: object) -> object:
+    if isinstance(value, dict):
+        return _steady(value)
+    if isinstance(value, list):
+        return [kept for each in value if (kept := _steady_value(each)) not in _EMPTY]
+    is_steady = isinstance(value, bool) or (isinstance(value, str) and not _VOLATILE_TEXT.fullmatch(value))
+    return value if is_steady else None
 
 
 def _bounded(value: object) -> object:
     if isinstance(value, str):
         return value[: limits.ABOUT_CHARS]
-    encoded = _sorted.encode(value)
+    try:
+        encoded = _sorted.encode(value)
+    except (OverflowError, ValueError, RecursionError):
+        # Numbers and depths that JSON does not have.
+        return "unreadable"
     return (
         value if len(encoded) <= limits.ABOUT_CHARS else f"{len(encoded)} bytes, {hashlib.sha256(encoded).hexdigest()}"
     )
