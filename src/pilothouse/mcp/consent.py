@@ -17,7 +17,7 @@ from pilothouse.mcp.consent_warnings import visible, warnings
 from pilothouse.mcp.entries import SECRET, command_of
 from pilothouse.mcp.moving import moving
 from pilothouse.mcp.named_files import CommandLine
-from pilothouse.mcp.programs import FileFacts, facts_of, find_program, whole_path
+from pilothouse.mcp.programs import OF_THE_SYSTEM, FileFacts, facts_of, find_program, whole_path
 from pilothouse.mcp.recognising import Recognising
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
@@ -27,6 +27,7 @@ _KEY_NAME = "mcp_consent_key"
 _KEY_ORIGIN = "mcp:consent"
 # Of what is bound; a consent of an earlier kind is bound to the rest when its server next starts.
 _KIND = 1
+_BY_PLACE = " (of the system: its place and owner)"
 
 
 # What is left out when it is not so keeps the seals of those who agreed before there were sandboxes.
@@ -216,7 +217,7 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
         environment=tuple(visible(line) for line in now.environment),
         folder=visible(now.folder),
         sandbox=now.held(),
-        files=tuple(visible(file.path) for file in now.files),
+        files=tuple(visible(file.path) + (_BY_PLACE if file.sha256 == OF_THE_SYSTEM else "") for file in now.files),
         warnings=tuple(warnings(entry, now)),
         changes=tuple(_changes(before, now)) if before else (),
     )

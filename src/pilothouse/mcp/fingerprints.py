@@ -17,7 +17,7 @@ _FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annot
 # What a server says about itself; its version is not among it, or each update would be a question.
 _ABOUT = ("title", "description", "websiteUrl", "icons")
 _SHOWN_CHARS = 200
-_EMPTY = (None, "", {}, [])
+_EMPTY: tuple[object, ...] = (None, "", {}, [])
 
 # What a kit keeps for itself in `_meta`.
 _OF_KITS = frozenset({"_fastmcp", "fastmcp"})
