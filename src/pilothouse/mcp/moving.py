@@ -21,11 +21,9 @@ from pilothouse.mcp.programs import INTERPRETERS
 from pilothouse.types.servers import ServerEntry
 
 _MAY = "what runs may change from start to start, and you are not asked again"
-# By kind of package: of npm “1.2” is any of its versions, of PyPI it is one.
-_PINNED = {
-    "node": re.compile(r".+@v?\d+\.\d+\.\d+[\w.+-]*|.+[@#][0-9a-f]{40}"),
-    "python": re.compile(r".+(==|@)\d[\w.!+]*|.+@[0-9a-f]{40}"),
-}
+# Of npm “1.2” is any of its versions, of PyPI it is one.
+_ONE_OF_NPM = re.compile(r".+@v?\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*|.+[@#][0-9a-f]{40}")
+_ONE_OF_PYPI = re.compile(r".+(==|@)\d[\w.!+]*|.+@[0-9a-f]{40}")
 _DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
 # Those that fetch a package by its name, with the commands that do so; others start what a project has.
 _FETCHERS = {
@@ -43,17 +41,22 @@ def moving(entry: ServerEntry, line: CommandLine) -> Iterator[str]:
         yield "It names more than is looked at: some of the files that it runs may change, and you are not asked again."
     if entry.package.type in ("npm", "pypi"):
         kind = "node" if entry.package.type == "npm" else "python"
-        if not _PINNED[kind].fullmatch(entry.package.identifier) and line.is_local(entry.package.identifier) is None:
+        if not _is_pinned(kind, entry.package.identifier) and line.is_local(entry.package.identifier) is None:
             yield f"No version is given: {_MAY}."
         return
     for program in line.programs:
         yield from _of(line, program)
 
 
+def _is_pinned(kind: str, package: str) -> bool:
+    found = _ONE_OF_NPM.fullmatch(package) if kind == "node" else _ONE_OF_PYPI.fullmatch(package)
+    return found is not None
+
+
 def _of(line: CommandLine, program: Program) -> Iterator[str]:
     rest = line.words[program.after :]
     if program.name in CONTAINERS:
-        if {"run", "create"} & set(rest) and not any(map(_DIGEST.fullmatch, rest)):
+        if {"run", "create"} & set(rest) and not any(_DIGEST.fullmatch(word) for word in rest):
             yield f"The image is not named by its digest: {_MAY}."
     elif program.name in _FETCHERS and _fetches(program.name, rest):
         yield from _packages(line, program, rest)
@@ -75,9 +78,9 @@ def _packages(line: CommandLine, program: Program, rest: list[str]) -> Iterator[
     named = [word for option, word in pairwise(rest) if option in _PACKAGES]
     named += [word.partition("=")[2] for word in rest if word.partition("=")[0] in _PACKAGES and "=" in word]
     first = next((word for word in rest if not word.startswith("-") and word not in (*COMMANDS, *named)), "")
-    pinned = _PINNED[RUNNERS[program.name]]
+    kind = RUNNERS[program.name]
     for package in named or [first]:
-        is_bound = pinned.fullmatch(package) or line.is_local(package) or any(map(is_code, line.named([package])))
+        is_bound = _is_pinned(kind, package) or line.is_local(package) or any(map(is_code, line.named([package])))
         if not is_bound:
             yield f"No version is given for {package or 'what it fetches'}: {_MAY}."
 
