@@ -93,7 +93,7 @@ async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
     await expect(desk.card("scripted.sleep")).to_contain_text("Completed")
     await desk.say("Ask", [call("ask", "modern", schema=WHO)], "Thank you.")
     await expect(desk.question).to_be_visible()
-    console.expect("ERR_CONNECTION_REFUSED")
+    console.expect_restart()
     own.restart()
     await desk.chat.go(place)
     await _answer_form(desk)

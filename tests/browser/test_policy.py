@@ -167,7 +167,7 @@ async def test_auto_approve_comes_from_no_file_and_ends_with_the_program(
         await choose(desk, "Auto-approve")
         await button(desk.page.get_by_role("dialog"), "Switch on Auto-approve").click()
         await expect(banner(desk)).to_be_visible()
-        console.expect("ERR_CONNECTION_REFUSED")
+        console.expect_restart()
         studio.restart()
         await expect(desk.chat.connection).to_have_text("connected", timeout=20_000)
         await expect(banner(desk)).to_have_count(0)

@@ -479,7 +479,7 @@ async def test_a_badge_is_green_yellow_grey_or_red_and_white_for_what_is_off(
     await expect(rooms.chip("Broken")).to_have_css("color", "rgb(180, 35, 24)")
     await expect(rooms.chip("Off")).to_have_text("Disabled")
     await expect(rooms.chip("Off").locator("span").first).to_have_css("background-color", "rgb(255, 255, 255)")
-    console.expect("ERR_CONNECTION_REFUSED")
+    console.expect_restart()
     own.restart()
     await rooms.settings()
     await expect(rooms.chip("Running")).to_have_text("Idle")

@@ -91,6 +91,19 @@ async def test_an_open_page_gives_a_squatter_nothing_that_works_later_and_stays_
     await watching.ask("Still here")
 
 
+async def test_a_page_that_is_opened_after_a_restart_is_signed_in_without_being_refused_first(
+    mortal: Studio, browser_context: BrowserContext
+) -> None:
+    chat = await mortal.open(browser_context)
+    await chat.page.goto("about:blank")
+    mortal.restart()
+    refused: list[str] = []
+    chat.page.on("response", lambda answer: refused.append(answer.url) if answer.status == 401 else None)
+    await chat.go("/")
+    assert not refused
+    await chat.page.close()
+
+
 @pytest.mark.case("WEB-15")
 async def test_a_look_alike_that_was_opened_leaves_nothing_behind_that_lasts(
     watching: Chat, mortal: Studio, browser_context: BrowserContext, tmp_path: Path

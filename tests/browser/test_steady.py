@@ -271,8 +271,7 @@ async def test_the_words_of_a_line_that_opens_stand_in_its_middle_on_a_phone(pho
 async def test_the_bar_of_a_phone_has_room_for_its_buttons_when_the_server_is_gone(
     phone: Chat, own: Studio, console: Console
 ) -> None:
-    console.expect("ERR_CONNECTION_REFUSED")
-    console.expect("WebSocket")
+    console.expect_restart()
     bar = phone.page.get_by_role("banner")
     places = [bar.get_by_role("button", name="Script"), bar.get_by_role("button", name="Settings", exact=True)]
     before = [await box(place) for place in places]

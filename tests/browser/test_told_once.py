@@ -64,8 +64,7 @@ async def test_a_server_that_fails_its_test_says_so_once(own: Studio, browser_co
 async def test_a_banner_says_that_the_server_is_gone_and_goes_by_itself(
     own: Studio, browser_context: BrowserContext, console: Console
 ) -> None:
-    console.expect("ERR_CONNECTION_REFUSED")
-    console.expect("WebSocket")
+    console.expect_restart()
     chat = await own.open(browser_context)
     await chat.ask("Hello")
     own.server.close()

@@ -21,6 +21,11 @@ class Console:
         """Allow complaints that contain this text, in this test."""
         self._expected.append(part)
 
+    def expect_restart(self) -> None:
+        """Allow what a browser says when a server is away and then, started anew, wants to be shown the key again."""
+        for part in ("ERR_CONNECTION_REFUSED", "WebSocket", "401"):
+            self.expect(part)
+
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             place = message.location.get("url", "")

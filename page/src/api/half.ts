@@ -56,6 +56,12 @@ async function renew(start: string | null): Promise<boolean> {
   }
 }
 
+/** Make the half for the server that sent this page, if it has been started since: its document says so in a cookie. */
+export async function renewForDocument(): Promise<void> {
+  const start = new RegExp(`(?:^|; )pilothouse_${location.port}_seen=([\\w-]+)`).exec(document.cookie)?.[1];
+  if (knownHalf()) await renew(start ?? null);
+}
+
 function withHalf(request: Request): Request {
   request.headers.set(HEADER, knownHalf());
   return request;

@@ -1,5 +1,5 @@
 import { api, ApiError, errorText } from "../api/client";
-import { onRenewed } from "../api/half";
+import { onRenewed, renewForDocument } from "../api/half";
 import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
@@ -186,6 +186,7 @@ export async function load(): Promise<void> {
 
 async function enter(): Promise<void> {
   try {
+    await renewForDocument();
     await exchangeCode();
   } catch (error) {
     // An old link in a browser that has a session already is no reason to stop.

@@ -96,7 +96,7 @@ class Pages:
         name = self._access.seen_cookie_name
         if request.cookies.get(name) != self._access.start:
             answer.headers["clear-site-data"] = '"cache"'
-            answer.headers["set-cookie"] = f"{name}={self._access.start}; Path=/; HttpOnly; SameSite=Strict"
+            answer.headers["set-cookie"] = f"{name}={self._access.start}; Path=/; SameSite=Strict"
         return answer
 
 

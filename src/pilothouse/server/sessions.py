@@ -81,7 +81,7 @@ class Access:
 
     @property
     def seen_cookie_name(self) -> str:
-        """Return the name of the cookie that says since which start a browser has been here; it opens nothing."""
+        """Return the name of the cookie that tells a page which run of the server it is of; it opens nothing."""
         return f"pilothouse_{self._port}_seen"
 
     def new_code(self) -> str:
