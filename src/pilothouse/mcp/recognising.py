@@ -53,9 +53,8 @@ _FILLERS = frozenset(
     | {"required", "optional", "disabled", "enabled", "file", "keyring", "keychain"}
 )
 _UUID = re.compile(r"(?i)\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?")
-_PATH = re.compile(
-    r"(~|\.{1,2})?/.*|[A-Za-z]:[\\/].*|[\w./-]+\.(js|mjs|cjs|ts|py|json|ya?ml|toml|pem|key|crt|txt|env|cfg|sh)"
-)
+_PATH = re.compile(r"(~|\.{1,2})?/.*|[A-Za-z]:[\\/].*")
+_FILES = frozenset("js mjs cjs ts py json yml yaml toml pem key crt txt env cfg sh".split())
 _PLACEHOLDER = re.compile(r"\$|%\w+%|\{\w|<.*>")
 # A value is guessed at from these on.
 _LONG, _LEAST, _ENTROPY = 20, 4, 3.2
@@ -180,7 +179,7 @@ def _looked_at(entry: ServerEntry, look: Recognising) -> ServerEntry:
 def _is_key(name: str, value: str) -> bool:
     """Return whether the value that stands beside a name is a key."""
     how = strength(name)
-    if not how or value.startswith("-") or _is_open(value) or _PATH.fullmatch(value):
+    if not how or value.startswith("-") or _is_open(value) or _is_path(value):
         return False
     if how == "strong":
         # An address may have a key in it, and is looked at as a text.
@@ -191,6 +190,10 @@ def _is_key(name: str, value: str) -> bool:
 def _is_open(value: str) -> bool:
     """Return whether something else stands in a value's place: a slot of ours, a variable, a blank to fill in."""
     return SLOT.search(value) is not None or _PLACEHOLDER.match(value) is not None
+
+
+def _is_path(value: str) -> bool:
+    return _PATH.fullmatch(value) is not None or value.rpartition(".")[2] in _FILES
 
 
 def _is_count(value: str) -> bool:
