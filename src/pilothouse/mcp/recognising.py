@@ -54,7 +54,9 @@ _FILLERS = frozenset(
 )
 _UUID = re.compile(r"(?i)\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?")
 _PATH = re.compile(r"(~|\.{1,2})?/.*|[A-Za-z]:[\\/].*")
-_FILES = frozenset("js mjs cjs ts py json yml yaml toml pem key crt txt env cfg sh".split())
+_FILES = frozenset(
+    ["js", "mjs", "cjs", "ts", "py", "json", "yml", "yaml", "toml", "pem", "key", "crt", "txt", "env", "cfg", "sh"]
+)
 _PLACEHOLDER = re.compile(r"\$|%\w+%|\{\w|<.*>")
 # A value is guessed at from these on.
 _LONG, _LEAST, _ENTROPY = 20, 4, 3.2
