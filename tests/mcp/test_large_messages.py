@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilothouse.mcp.channel import Garbage, Message
-from pilothouse.mcp.content import to_output
+from pilothouse.mcp.content import checked_output
 from pilothouse.mcp.large import read_large
 from pilothouse.mcp.session import BadAnswer
 from pilothouse.mcp.transports.arrivals import arrivals_in_steps
@@ -68,7 +68,7 @@ async def test_large_data_is_shown_but_not_unfolded(small_pieces: None) -> None:
     rows = {"rows": [{"a": number} for number in range(10)]}
     (message,) = await read_large(answer({"content": [], "structuredContent": rows}))
     assert isinstance(message.value["result"]["structuredContent"], msgspec.Raw)
-    (part,) = to_output(message.value["result"], {"type": "object"}).parts
+    (part,) = (await checked_output(message.value["result"], {"type": "object"})).parts
     assert json.loads(part.text) == rows
 
 
@@ -114,10 +114,15 @@ async def test_a_result_of_50_megabytes_holds_nobody_up() -> None:
 
 @pytest.mark.case("F-07", "F-50")
 async def test_a_line_made_to_fill_the_memory_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    bomb = b'{"jsonrpc":"2.0","id":5,"result":{"content":[' + b"{}," * (8 * MB) + b"{}]}}"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    (message,) = await read_large(bomb)
-    assert len(message.value["result"]["content"]) == limits.LARGE_MESSAGE_BLOCKS
+    for count in (4 * MB, 8 * MB):
+        bomb = b'{"jsonrpc":"2.0","id":5,"result":{"content":[' + b"{}," * count + b"{}]}}"
+        if len(bomb) > limits.HUGE_MESSAGE_BYTES:
+            with pytest.raises(msgspec.DecodeError, match="too many pieces"):
+                await read_large(bomb)
+        else:
+            (message,) = await read_large(bomb)
+            assert len(message.value["result"]["content"]) == limits.LARGE_MESSAGE_BLOCKS
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < 2 * limits.STDIO_LINE_BYTES
 

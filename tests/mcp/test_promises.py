@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from pilothouse.mcp.content import to_output
+from pilothouse.mcp.content import checked_output, to_output
 from pilothouse.mcp.session import InputRequired, RpcError
 from tests.support.mcp_sessions import said, talking
 
@@ -16,7 +17,7 @@ SCHEMA = {"type": "object", "properties": {"total": {"type": "integer"}}, "requi
 
 def fault(structured: Any, schema: Any = SCHEMA) -> Any:
     result = {"content": [{"type": "text", "text": "3"}], "structuredContent": structured}
-    output = to_output(result, schema)
+    output = asyncio.run(checked_output(result, schema))
     # Whatever is wrong with it, the result is passed on.
     assert output.error is None
     assert "3" in output.text

@@ -35,7 +35,7 @@ def test_the_times_and_bounds_of_servers_are_those_that_were_promised() -> None:
     assert limits.STREAM_RETRY_MIN == 0.1
     # A ping, and as long again for its answer.
     assert 2 * limits.SOCKET_PING == 30
-    assert (limits.LIST_TOOLS, limits.LIST_PAGES, limits.LIST_BYTES) == (2_000, 100, 8 * 1024 * 1024)
+    assert (limits.LIST_TOOLS, limits.LIST_PAGES, limits.LIST_BYTES) == (2_000, 100, 4 * 1024 * 1024)
 
 
 @pytest.mark.case("HND-05")

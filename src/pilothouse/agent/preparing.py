@@ -232,11 +232,11 @@ def _earlier(mine: Sequence[Item], call: Item) -> tuple[str, ...]:
 
 
 async def _complaint(meant: Meant, arguments: object, size: int) -> str | None:
-    if not isinstance(arguments, dict):
-        return "The arguments are not a JSON object."
     if size > limits.ARGUMENT_BYTES:
         most = limits.ARGUMENT_BYTES // 1024 // 1024
         return f"The arguments have {size / 1024 / 1024:.1f} MB; a call takes at most {most} MB."
+    if not isinstance(arguments, dict):
+        return "The arguments are not a JSON object."
     return await complaint(meant.tool.spec.input_schema, meant.arguments(arguments), size)
 
 

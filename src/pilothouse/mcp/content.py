@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
@@ -17,11 +18,23 @@ from pilothouse.types.ports import Part, ToolError, ToolOutput
 _NO_WORDS = "The tool reported an error without saying which."
 
 
-def to_output(result: JsonObject, output_schema: JsonObject | None = None) -> ToolOutput:
+async def checked_output(result: JsonObject, output_schema: JsonObject | None) -> ToolOutput:
+    """Return a result like `to_output`, held against what its tool promised."""
+    output = to_output(result)
+    if output.error is not None or not output_schema:
+        return output
+    # The server's mistake, not the call's: the result is passed on all the same.
+    fault = await asyncio.to_thread(broken_promise, result.get("structuredContent"), output_schema)
+    return msgspec.structs.replace(output, data={"serverFault": fault}) if fault else output
+
+
+def to_output(result: JsonObject) -> ToolOutput:
     """Return a result of `tools/call` as the agent takes it; odd content is passed on as text."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else [content] if content else []
-    parts = [part for block in blocks for part in _parts(block)]
+    parts = [part for block in blocks[: limits.LARGE_MESSAGE_BLOCKS] for part in _parts(block)]
+    if (left := len(blocks) - limits.LARGE_MESSAGE_BLOCKS) > 0:
+        parts.append(Part(kind="text", text=f"[{left:,} more pieces were left out]"))
     structured = result.get("structuredContent")
     if isinstance(structured, msgspec.Raw):
         # Too large to be unfolded, and to be compared with anything.
@@ -32,15 +45,10 @@ def to_output(result: JsonObject, output_schema: JsonObject | None = None) -> To
         if not _says([part.text for part in parts if part.kind == "text"], structured):
             parts.append(Part(kind="json", text=shown, media_type="application/json"))
     text = "\n\n".join(said for part in parts if (said := _told(part)))
-    data: JsonObject = {}
     if result.get("isError") is True:
         message = next((part.text for part in parts if part.kind == "text" and part.text.strip()), _NO_WORDS)
-        return ToolOutput(text or message, ToolError("TOOL_ERROR", message), data, tuple(parts))
-    # The server's mistake, not the call's: the result is passed on all the same.
-    fault = broken_promise(structured, output_schema)
-    if fault:
-        data["serverFault"] = fault
-    return ToolOutput(text, None, data, tuple(parts))
+        return ToolOutput(text or message, ToolError("TOOL_ERROR", message), {}, tuple(parts))
+    return ToolOutput(text, None, {}, tuple(parts))
 
 
 def _parts(block: object) -> Iterator[Part]:

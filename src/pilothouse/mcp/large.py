@@ -15,7 +15,7 @@ import msgspec
 
 from pilothouse.mcp.channel import Message
 from pilothouse.types import limits
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, is_within
 
 # A character that is no part of an escape and no half of another: a text may be cut before it.
 _SEAM = re.compile(rb'[^\x80-\xff"\\/bfnrtu0-9a-fA-F]')
@@ -29,10 +29,30 @@ _FIELDS = (
 )
 
 
+def shallow(value: Any) -> Any:
+    """Return a value as it is; raise what `msgspec` raises when it is nested too deeply to be walked through."""
+    if not is_within(value, limits.MCP_DEPTH):
+        raise msgspec.DecodeError("it is nested too deeply")
+    return value
+
+
 async def read_large(line: bytes) -> list[Message]:
     """Return the messages in a long line, a batch one by one; raise what `msgspec` raises when it is no JSON."""
+    await _check_marks(line)
     raws = _items(msgspec.Raw(line)) if line.startswith(b"[") else [msgspec.Raw(line)]
     return [Message(await _envelope(raw), len(memoryview(raw))) for raw in raws]
+
+
+async def _check_marks(line: bytes) -> None:
+    """Raise what `msgspec` raises for a huge message of so many pieces that each look at it would hold everyone up."""
+    if len(line) <= limits.HUGE_MESSAGE_BYTES:
+        return
+    marks = 0
+    for start in range(0, len(line), limits.LARGE_PIECE_BYTES):
+        marks += sum(line.count(mark, start, start + limits.LARGE_PIECE_BYTES) for mark in (b",", b"[", b"{", b"\\"))
+        await asyncio.sleep(0)
+        if marks > limits.HUGE_MESSAGE_MARKS:
+            raise msgspec.DecodeError("it is in too many pieces")
 
 
 async def _envelope(raw: msgspec.Raw) -> JsonObject:
@@ -71,7 +91,7 @@ async def _block(raw: msgspec.Raw) -> Any:
 
 async def _leaf(raw: msgspec.Raw) -> Any:
     if len(memoryview(raw)) <= limits.LARGE_PIECE_BYTES:
-        return msgspec.json.decode(raw)
+        return shallow(msgspec.json.decode(raw))
     return await _text(raw) if _is(raw, b'"') else raw
 
 

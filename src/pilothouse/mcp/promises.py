@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -15,8 +17,14 @@ from pilothouse.types.json import JsonObject
 _UNCHECKED = ("pattern", "patternProperties", "uniqueItems", "format")
 
 
+_clock = threading.local()
+
+
 def broken_promise(structured: object, schema: JsonObject | None) -> str:
-    """Return what is wrong with a structured result by the tool's own schema, in one sentence; empty when nothing."""
+    """Return what is wrong with a structured result by the tool's own schema, in one sentence; empty when nothing.
+
+    Neither is ours, so it is looked at in a thread, and given up in time.
+    """
     if not schema:
         return ""
     if structured is None:
@@ -24,6 +32,7 @@ def broken_promise(structured: object, schema: JsonObject | None) -> str:
     try:
         if isinstance(structured, msgspec.Raw) or len(msgspec.json.encode(structured)) > limits.OUTPUT_CHECKED_BYTES:
             return ""
+        _clock.until = time.monotonic() + limits.CHECKING_SECONDS
         found = next(_checker()(schema).iter_errors(structured), None)
     except Exception:  # A schema that cannot be used proves nothing about a result.
         return ""
@@ -40,11 +49,23 @@ def _checker() -> Any:
     from jsonschema import validators  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415
 
-    unchecked = dict.fromkeys(_UNCHECKED, _nothing)
-    kind = validators.extend(validators.Draft202012Validator, unchecked)  # type: ignore[no-untyped-call]
+    base = validators.Draft202012Validator
+    words = {name: _timed(check) for name, check in base.VALIDATORS.items()} | dict.fromkeys(_UNCHECKED, _nothing)
+    kind = validators.extend(base, words)  # type: ignore[no-untyped-call]
     # Addresses in a schema are never fetched.
     return lambda schema: kind(schema, registry=Registry())
 
 
 def _nothing(*_: object) -> Iterator[Any]:
     return iter(())
+
+
+def _timed(check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+    """Return a keyword's check that gives up when the time is over."""
+
+    def timed(*given: Any) -> Iterator[Any]:
+        if time.monotonic() > _clock.until:
+            raise TimeoutError
+        yield from check(*given) or ()
+
+    return timed

@@ -36,6 +36,7 @@ def reasons(tools: Sequence[JsonObject]) -> list[str]:
     for tool in tools:
         try:
             check_name(tool.get("name"), seen)
+            check_texts(tool)
             check_schema(tool.get("inputSchema"))
             check_execution(tool.get("execution"))
             found.append("")
@@ -57,6 +58,13 @@ def check_name(name: object, seen: set[str]) -> None:
     seen.add(name.casefold())
 
 
+def check_texts(tool: JsonObject) -> None:
+    """Raise Unusable for texts that are too long to be read by anyone."""
+    for key in ("title", "description"):
+        if isinstance(text := tool.get(key), str) and len(text) > limits.TOOL_TEXT_CHARS:
+            raise Unusable(f"Its {key} has {len(text):,} characters; {limits.TOOL_TEXT_CHARS:,} are allowed.")
+
+
 def check_schema(schema: object) -> None:
     """Raise Unusable for a schema that is none, is too large, or could keep us busy for ever."""
     if not isinstance(schema, dict):
@@ -69,8 +77,10 @@ def check_schema(schema: object) -> None:
         raise Unusable(f"The schema of its parameters has {size:,} bytes; {limits.SCHEMA_BYTES:,} are allowed.")
     if schema.get("type", "object") != "object":
         raise Unusable("The schema of its parameters is not that of an object.")
+    # Pieces whose references were followed to their ends.
+    done: set[int] = set()
     for piece in _pieces(schema):
-        _check_piece(schema, piece)
+        _check_piece(schema, piece, done)
     if why := mirroring.objection(schema):
         raise Unusable(why)
 
@@ -120,7 +130,7 @@ def _expected(piece: JsonObject, key: str, kind: type[Any]) -> Any:
     return value
 
 
-def _check_piece(root: JsonObject, piece: JsonObject) -> None:
+def _check_piece(root: JsonObject, piece: JsonObject, done: set[int]) -> None:
     types = piece.get("type")
     named = types if isinstance(types, list) else [types]
     if types is not None and not all(name in _TYPES for name in named if isinstance(name, str) or name is None):
@@ -133,16 +143,16 @@ def _check_piece(root: JsonObject, piece: JsonObject) -> None:
             raise Unusable(f"In the schema of its parameters {why}.")
     for key in ("$ref", "$dynamicRef", "$recursiveRef"):
         if key in piece:
-            _check_reference(root, piece, key)
+            _check_reference(root, piece, key, done)
 
 
-def _check_reference(root: JsonObject, piece: JsonObject, key: str) -> None:
+def _check_reference(root: JsonObject, piece: JsonObject, key: str, done: set[int]) -> None:
     reference = piece[key]
     if not isinstance(reference, str) or not reference.startswith("#"):
         raise Unusable(f"The schema of its parameters refers to another place ({str(reference)[:100]}).")
     if key != "$ref":
         return
-    _check_end(root, piece, (), set())
+    _check_end(root, piece, (), done)
 
 
 def _check_end(root: JsonObject, piece: Any, path: tuple[int, ...], done: set[int]) -> None:
@@ -179,15 +189,15 @@ def _target(root: JsonObject, reference: str) -> Any:
 
 
 def texts(tool: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield every text of a tool that reaches a model, with where it stands."""
+    """Yield every text of a tool that reaches a model, with where it stands; of a very long one the beginning."""
     for key in ("title", "description"):
-        if isinstance(tool.get(key), str):
-            yield key, tool[key]
+        if isinstance(text := tool.get(key), str):
+            yield key, text[: limits.TOOL_TEXT_CHARS]
     stack: list[tuple[str, Any]] = [("parameters", tool.get("inputSchema"))]
     while stack:
         place, value = stack.pop()
         if isinstance(value, str):
-            yield place, value
+            yield place, value[: limits.TOOL_TEXT_CHARS]
         elif isinstance(value, Mapping):
             stack.extend((f"{place}.{key}", inner) for key, inner in value.items())
             # Names are read by the model too.

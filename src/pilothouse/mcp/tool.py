@@ -214,7 +214,7 @@ class _Attempt:
 
     async def _once(self) -> ToolOutput | ToolPaused:
         # Imported at the first call: a run that only offers tools does without.
-        from pilothouse.mcp.content import to_output  # noqa: PLC0415
+        from pilothouse.mcp.content import checked_output  # noqa: PLC0415
         from pilothouse.mcp.session import BadAnswer, InputRequired, RpcError  # noqa: PLC0415
 
         server, context = self._server, self._context
@@ -236,7 +236,7 @@ class _Attempt:
             if isinstance(handle, str):
                 server.held[context.call_id] = (session, handle)
             return ToolPaused(reply.asks, reply.state)
-        return self._output(to_output(reply, self._promised))
+        return self._output(await checked_output(reply, self._promised))
 
     async def _replied(self) -> tuple[Session, JsonObject | InputRequired]:
         """Return what the server answered, and in which session; it is busy from before it is started."""

@@ -32,13 +32,14 @@ async def try_tool(server: Server, body: ToolTry) -> ToolTrial:
         text = str(error) or "The call failed."
     seconds = time.monotonic() - began
     server.history.call(tool.name, seconds, ok=ok)
-    shown = _masked(server, result)
-    content, structured = shown.get("content"), shown.get("structuredContent")
+    # A result in many pieces takes a while to be masked.
+    content, structured = await asyncio.to_thread(_shown, server, result)
+    said = await asyncio.to_thread(server.around.redact, text)
     return ToolTrial(
         ok=ok,
-        text=server.around.redact(text)[: limits.RESULT_CHARS],
-        content=tuple(each for each in content if isinstance(each, dict)) if isinstance(content, list) else (),
-        structured=structured if isinstance(structured, dict) else None,
+        text=said[: limits.RESULT_CHARS],
+        content=content,
+        structured=structured,
         elapsed_ms=round(seconds * 1000),
     )
 
@@ -66,6 +67,16 @@ def _tool(server: Server, name: str) -> ServerTool:
                 raise PilothouseError("conflict", f"{tool.qualified_name} cannot be called. {tool.reason}")
             return tool
     raise PilothouseError("not_found", f"“{server.name}” has no tool “{name}”.", fix="Look at the list of its tools.")
+
+
+def _shown(server: Server, result: JsonObject) -> tuple[tuple[JsonObject, ...], JsonObject | None]:
+    """Return the content and the data of a result as the person sees them."""
+    content, structured = result.get("content"), result.get("structuredContent")
+    blocks = content[: limits.LARGE_MESSAGE_BLOCKS] if isinstance(content, list) else []
+    return (
+        tuple(_masked(server, each) for each in blocks if isinstance(each, dict)),
+        _masked(server, structured) if isinstance(structured, dict) else None,
+    )
 
 
 def _masked(server: Server, value: Any) -> Any:

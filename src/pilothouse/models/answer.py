@@ -7,11 +7,14 @@ ends its block; the next thinking begins a new one.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+from collections.abc import AsyncIterator, Iterable, Iterator
 
 import msgspec
 
-from pilothouse.types.json import JsonObject
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject, is_within
 from pilothouse.types.stream import (
     CallArguments,
     CallEnd,
@@ -139,11 +142,53 @@ class Answer:
 
 
 def parsed(raw: str) -> JsonObject | None:
-    """Return a call's arguments as an object, `{}` for none, or None when they are not one."""
+    """Return a call's arguments as an object, `{}` for none, or None when they are not one that a call takes."""
     if not raw.strip():
         return {}
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    if len(raw) > limits.ARGUMENT_BYTES:
         return None
-    return value if isinstance(value, dict) else None
+    try:
+        members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if sum(_structure(member) for member in members.values()) > limits.ARGUMENT_STRUCTURE_BYTES:
+            return None
+        value: JsonObject = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return value if is_within(value, limits.JSON_DEPTH, limits.JSON_PIECES) else None
+
+
+def _structure(member: msgspec.Raw) -> int:
+    """Return how long a value is that is no text."""
+    view = memoryview(member)
+    return 0 if bytes(view[:1]) == b'"' else len(view)
+
+
+async def passed_on(events: Iterable[StreamEvent]) -> AsyncIterator[StreamEvent]:
+    """Yield events of which none is long, as a provider may send a whole answer in one line; others have their turn."""
+    last = None
+    for event in _in_pieces(events):
+        if type(event) is type(last):
+            await asyncio.sleep(0)
+        yield event
+        last = event
+
+
+def _in_pieces(events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+    for event in events:
+        if isinstance(event, TextDelta) and len(event.text) > limits.DELTA_CHARS:
+            yield from (TextDelta(piece) for piece in _cut(event.text))
+        elif isinstance(event, ThinkingDelta) and len(event.text) > limits.DELTA_CHARS:
+            yield from (ThinkingDelta(piece) for piece in _cut(event.text))
+            if event.opaque is not None:
+                yield ThinkingDelta("", event.opaque)
+        elif isinstance(event, CallArguments) and len(event.text) > limits.DELTA_CHARS:
+            size = event.size - len(event.text.encode())
+            for piece in _cut(event.text):
+                size += len(piece.encode())
+                yield CallArguments(event.index, piece, size)
+        else:
+            yield event
+
+
+def _cut(text: str) -> Iterator[str]:
+    return (text[start : start + limits.DELTA_CHARS] for start in range(0, len(text), limits.DELTA_CHARS))

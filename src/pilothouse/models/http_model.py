@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 
 import msgspec
 
-from pilothouse.models.answer import Answer
+from pilothouse.models.answer import Answer, passed_on
 from pilothouse.models.failures import Refused, Setback, Teller, is_filtered
 from pilothouse.models.retries import patiently, retry_after
 from pilothouse.models.wire import Reader, Unfinished, Wire, WireError, split, without_media
@@ -60,14 +61,17 @@ class HttpModel:
         try:
             timeout = self._first_byte
             while (chunk := await self._chunk(reply, timeout)) is not None:
-                setback = self._read(reader, lines.feed(chunk))
-                for event in answer.take():
-                    timeout = self._silence
-                    yield event
-                if setback:
-                    raise setback
+                for start in range(0, len(chunk), limits.STREAM_STEP_BYTES):
+                    if start:
+                        await asyncio.sleep(0)
+                    setback = self._read(reader, lines.feed(chunk[start : start + limits.STREAM_STEP_BYTES]))
+                    async for event in passed_on(answer.take()):
+                        timeout = self._silence
+                        yield event
+                    if setback:
+                        raise setback
             setback = self._read(reader, lines.rest(), at_end=True)
-            for event in answer.take():
+            async for event in passed_on(answer.take()):
                 yield event
             if setback:
                 raise setback
@@ -86,6 +90,7 @@ class HttpModel:
         """Feed lines to the reader; what it made of those before a bad one still counts."""
         try:
             for data in sse_data(lines) if self.wire.is_sse else json_lines(lines):
+                _check_pieces(data)
                 reader.feed(data)
             if at_end:
                 reader.finish()
@@ -140,6 +145,12 @@ class HttpModel:
     def _is_stream(self, reply: Reply) -> bool:
         kind = reply.header("content-type")
         return "html" not in kind and not (self.wire.is_sse and kind.startswith("application/json"))
+
+
+def _check_pieces(data: bytes) -> None:
+    """Raise what `msgspec` raises for a long line of so many pieces that reading it would hold everyone up."""
+    if len(data) > limits.STREAM_LINE_AT_ONCE and sum(map(data.count, (b"[", b"{", b":"))) > limits.JSON_PIECES:
+        raise msgspec.DecodeError("it is in too many pieces")
 
 
 def _is_about_media(refusal: Setback) -> bool:

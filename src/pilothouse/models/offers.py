@@ -54,7 +54,7 @@ async def offered(config: ModelConfig, key: str, *, timeout: float = limits.MODE
         raise PilothouseError(code, f"{place} did not list its models: {reason}.")
     try:
         return _names(msgspec.json.decode(reply.body, type=_Offers))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise PilothouseError("model_failed", f"{place} sent something else than a list of models.") from None
 
 

@@ -37,6 +37,8 @@ _PERHAPS_NEXT = re.compile(
 
 # So much may stand between two calls before the next one begins; what is not decided is looked at with every piece.
 _GAP_CHARS = 2_000
+# An object up to this length is looked at as often as it may end.
+_SHORT = 16_384
 
 
 class _Object:
@@ -82,7 +84,8 @@ class TextCalls:
         self._waiting.append(piece)
         self._waiting_size += len(piece)
         # A long object is looked at when it may end or has grown by a part, not with every piece of it.
-        if self._object is None or "}" in piece or self._waiting_size > len(self._buffer) // 8:
+        grown = self._waiting_size / len(self._buffer)
+        if self._object is None or grown > 1 / 8 or ("}" in piece and (grown > 1 / 64 or len(self._buffer) < _SHORT)):
             self._look()
 
     def _look(self) -> None:

@@ -8,7 +8,8 @@ import re
 import msgspec
 
 from pilothouse.models.tool_names import ToolNames, joined
-from pilothouse.types.json import JsonObject
+from pilothouse.types import limits
+from pilothouse.types.json import JsonObject, is_within
 
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("args", "arguments", "parameters", "input")
@@ -42,8 +43,10 @@ class Written(msgspec.Struct, frozen=True):
 
 def read_call(text: str, names: ToolNames) -> Written | None:
     """Return the call that a JSON text is, None when it is none or no JSON."""
-    value = lenient(text)
-    return _call(value, names) if isinstance(value, dict) else None
+    value = lenient(text) if len(text) <= limits.ARGUMENT_BYTES else None
+    if not isinstance(value, dict) or not is_within(value, limits.JSON_DEPTH, limits.JSON_PIECES):
+        return None
+    return _call(value, names)
 
 
 def lenient(text: str) -> object:

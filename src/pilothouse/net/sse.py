@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from pilothouse.net.errors import NetError
@@ -54,6 +56,14 @@ class Events:
             self._grow(len(rest))
             self._line.append(rest)
         return events
+
+    async def feed_in_steps(self, chunk: bytes) -> AsyncIterator[Event]:
+        """Take more bytes like `feed`; others have their turn between the parts of a long chunk."""
+        for start in range(0, len(chunk), limits.STREAM_STEP_BYTES):
+            if start:
+                await asyncio.sleep(0)
+            for event in self.feed(chunk[start : start + limits.STREAM_STEP_BYTES]):
+                yield event
 
     def rest(self) -> list[Event]:
         """Return what stands at the end of a stream without the blank line that should follow it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,21 +36,20 @@ def plain(record: object) -> JsonObject:
     return data
 
 
-def is_within(value: object, depth: int, pieces: int) -> bool:
+_NESTING = {dict, list, tuple}
+
+
+def is_within(value: object, depth: int, pieces: int | None = None) -> bool:
     """Return whether plain data is nested no deeper than that and has no more pieces; this itself takes no stack."""
-    level = [value]
+    level: list[Any] = [value]
+    left = sys.maxsize if pieces is None else pieces
     for _ in range(depth + 1):
-        pieces -= len(level)
-        if not level or pieces < 0:
+        left -= len(level)
+        level = [each for each in level if type(each) in _NESTING]
+        if not level or left < 0:
             break
-        level = [inner for outer in level for inner in _members(outer)]
-    return not level and pieces >= 0
-
-
-def _members(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
+        level = [inner for each in level for inner in (each.values() if type(each) is dict else each)]
+    return not level and left >= 0
 
 
 _T = TypeVar("_T")

@@ -22,9 +22,9 @@
     --spawn             starts a child that leaves its process group, and says its pid on standard error
 
 Its tools (unless --tools says otherwise): echo(text), sleep(seconds), fail(message), big(bytes), exit(code),
-raw(line): writes this line instead of an answer ($ID is the call's id, $BAD is no UTF-8, $GIANT is three million
-letters), progress(steps, seconds, until): goes on after half of them once that file is there, ask(schema): elicits,
-image(), pid(),
+raw(line): writes this line, or what stands in `file`, instead of an answer ($ID is the call's id, $BAD is no UTF-8,
+$GIANT is three million letters), progress(steps, seconds, until): goes on after half of them once that file is there,
+ask(schema): elicits, image(), pid(),
 env(): the names of its variables, deaf(): stops reading, flood(megabytes): writes on standard error, count(): how often
 it was called. Not listed by itself: late(text, seconds): answers after that time, whatever it is told meanwhile.
 """
@@ -190,7 +190,9 @@ class Server:
         os.kill(os.getpid(), signal.SIGKILL) if code < 0 else os._exit(code)
 
     def do_raw(self, number: object, params: dict[str, Any]) -> None:
-        line = str(params["arguments"]["line"]).replace("$ID", json.dumps(number))
+        given = params["arguments"]
+        text = Path(given["file"]).read_text() if "file" in given else str(given["line"])
+        line = text.replace("$ID", json.dumps(number))
         self.line(line.replace("$BAD", "\udcff\udcfe").replace("$GIANT", "x" * 3_000_000))
 
     def do_progress(self, number: object, params: dict[str, Any]) -> str:

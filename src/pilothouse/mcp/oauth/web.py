@@ -61,5 +61,5 @@ def decoded(fetched: Fetched, kind: type[_T]) -> _T | None:
     """Return an answer's body as `kind`, None when it is something else."""
     try:
         return msgspec.json.decode(fetched.body, type=kind, strict=False)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
 from pilothouse.mcp.channel import Garbage, Incoming, Message, RequestId
-from pilothouse.mcp.large import read_large
+from pilothouse.mcp.large import read_large, shallow
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 
@@ -30,7 +31,7 @@ async def arrivals_in_steps(data: bytes, answering: RequestId | None = None) -> 
         return [_garbage(data, f"not JSON: {error}", answering)]
     if not all(message.value.keys() & {"method", "result", "error"} for message in found):
         return arrivals(data, answering)
-    return [Message(_addressed(message.value, answering), message.size) for message in found]
+    return [Message(_addressed(message.value, answering), message.size) for message in found[: limits.BATCH_MESSAGES]]
 
 
 def arrivals(data: bytes, answering: RequestId | None = None) -> list[Incoming]:
@@ -39,7 +40,7 @@ def arrivals(data: bytes, answering: RequestId | None = None) -> list[Incoming]:
         value = _decoded(data)
     except UNREADABLE as error:
         return [_garbage(data, f"not JSON: {error}", answering)]
-    found = list(_messages(value, _DEPTH))
+    found = list(islice(_messages(value, _DEPTH), limits.BATCH_MESSAGES))
     if not found:
         return [_garbage(data, "not a JSON-RPC message", answering)]
     return [Message(_addressed(one, answering), len(data) // len(found)) for one in found]
@@ -54,13 +55,13 @@ def answers(arrived: Incoming, request_id: RequestId | None) -> bool:
 
 def _decoded(data: bytes) -> object:
     try:
-        return msgspec.json.decode(data)
+        return shallow(msgspec.json.decode(data))
     except msgspec.DecodeError:
         # Python's own writer makes numbers that JSON does not have; they are taken for nothing.
         if b"NaN" not in data and b"Infinity" not in data:
             raise
     try:
-        return json.loads(data, parse_constant=lambda _: None)
+        return shallow(json.loads(data, parse_constant=lambda _: None))
     except ValueError as error:
         raise msgspec.DecodeError(str(error)) from None
 
@@ -87,7 +88,7 @@ def _messages(value: object, depth: int) -> Iterator[JsonObject]:
 
 def _inner(text: str) -> object:
     try:
-        return msgspec.json.decode(text) if text.lstrip()[:1] in ("{", "[") else None
+        return shallow(msgspec.json.decode(text)) if text.lstrip()[:1] in ("{", "[") else None
     except (msgspec.DecodeError, RecursionError):
         return None
 

@@ -116,7 +116,7 @@ class HttpSse:
         error: ChannelError | None = None
         try:
             while (chunk := await requests.chunk(reply)) is not None:
-                for event in events.feed(chunk):
+                async for event in events.feed_in_steps(chunk):
                     await self._take(event)
             for event in events.rest():
                 await self._take(event)
@@ -204,7 +204,8 @@ class HttpSse:
         parts = [body]
         if "event-stream" in reply.header("content-type").lower():
             events = Events()
-            parts = [event.data for event in (*events.feed(body), *events.rest()) if event.data.strip()]
+            found = [event async for event in events.feed_in_steps(body)]
+            parts = [event.data for event in (*found, *events.rest()) if event.data.strip()]
         for part in parts:
             for arrived in await arrivals_in_steps(part, request_id):
                 # "Accepted" and the like are no answer.

@@ -228,7 +228,8 @@ class StreamableHttp:
         events = Events()
         try:
             while not stream.answered and (chunk := await self._way.chunk(reply)) is not None:
-                await self._take(stream, events.feed(chunk))
+                async for event in events.feed_in_steps(chunk):
+                    await self._take(stream, event)
         except NetError as error:
             raise await from_net(error, self._target.url) from None
         except ChannelError as error:
@@ -236,20 +237,20 @@ class StreamableHttp:
         if stream.answered:
             await self._way.finish(reply)
         else:
-            await self._take(stream, events.rest())
+            for event in events.rest():
+                await self._take(stream, event)
         return None
 
-    async def _take(self, stream: _Stream, events: list[Event]) -> None:
-        for event in events:
-            log.debug("event %r: %s", event.name, event.data[:200])
-            stream.note(event)
-            # An empty event only brings an id to go on from.
-            if event.name not in ("", "message") or not event.data.strip():
-                continue
-            for arrived in await arrivals_in_steps(event.data, stream.request_id):
-                # Rubbish among the events need not be the answer, which may follow.
-                self._deliver(Garbage(arrived.text, arrived.why) if isinstance(arrived, Garbage) else arrived)
-                stream.answered |= answers(arrived, stream.request_id)
+    async def _take(self, stream: _Stream, event: Event) -> None:
+        log.debug("event %r: %s", event.name, event.data[:200])
+        stream.note(event)
+        # An empty event only brings an id to go on from.
+        if event.name not in ("", "message") or not event.data.strip():
+            return
+        for arrived in await arrivals_in_steps(event.data, stream.request_id):
+            # Rubbish among the events need not be the answer, which may follow.
+            self._deliver(Garbage(arrived.text, arrived.why) if isinstance(arrived, Garbage) else arrived)
+            stream.answered |= answers(arrived, stream.request_id)
 
     async def _follow(self, stream: _Stream) -> ChannelError | None:
         """Take a stream up on another connection; return why that failed, or why it broke, if it did."""

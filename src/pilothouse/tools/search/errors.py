@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
-from pilothouse.helper.client import Helper
+from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.arguments import BadArgument, optional_string, success
 from pilothouse.tools.files.desk import Desk, PathEffect
 from pilothouse.tools.files.operation import FileOperation
@@ -106,7 +106,7 @@ class GetErrors(FileOperation):
         for number, check in enumerate(checks):
             feedback.progress(number, len(checks), f"Running {check.checker.name}")
             ran = await self._runner.run(check.argv, folder.path, limits.CHECK_ONE_TIME)
-            problems, note = _read(check.checker, ran)
+            problems, note = await asyncio.to_thread(_read, check.checker, ran, self._helper)
             hits += _hits(problems, folder, files)
             notes += [note] if note else []
         if notes and not hits and len(notes) == len(checks):
@@ -175,22 +175,41 @@ def _is_about(checker: Checker, files: Sequence[Place]) -> bool:
     return not files or any(place.path.endswith(checker.about) for place in files)
 
 
-def _read(checker: Checker, ran: Ran) -> tuple[list[Problem], str]:
+class Said(msgspec.Struct, frozen=True):
+    """What a checker wrote, on its way to the helper process."""
+
+    checker: str
+    output: bytes
+    errors: bytes
+
+
+def problems_in(said: Said) -> list[Problem] | None:
+    """Return the problems in what a checker wrote, None when that is not what it writes.
+
+    This is done in the helper process: a project's checker may be any program.
+    """
+    checker = next(each for each in CHECKERS if each.name == said.checker)
+    try:
+        return checker.problems(*(data.decode("utf-8", "replace") for data in (said.output, said.errors)))
+    except ValueError:
+        return None
+
+
+def _read(checker: Checker, ran: Ran, helper: Helper) -> tuple[list[Problem], str]:
     """Return what a checker found, or one sentence about why it could not look."""
-    output, errors = (data.decode("utf-8", "replace") for data in (ran.output, ran.errors))
     if ran.timed_out:
         return [], f"{checker.name} was stopped after {limits.CHECK_ONE_TIME:.0f} s."
     try:
-        problems = checker.problems(output, errors)
-    except ValueError:
-        problems = []
-        looked = False
-    else:
-        looked = ran.exit_code in checker.looked and (bool(problems) or ran.exit_code == 0)
+        read = helper.ask(problems_in, Said(checker.name, ran.output, ran.errors), limits.CHECKER_READ_TIME)
+    except Unreadable as error:
+        return [], f"What {checker.name} said cannot be read: {error.why}."
+    problems = read or []
+    looked = read is not None and ran.exit_code in checker.looked and (bool(problems) or ran.exit_code == 0)
     if looked or problems:
         cut_off = f"{checker.name} said more than is kept." if ran.cut else ""
         return problems, cut_off
-    said = next((line.strip() for line in f"{errors}\n{output}".splitlines() if line.strip()), "nothing")
+    text = (ran.errors[:_WORDS] + b"\n" + ran.output[:_WORDS]).decode("utf-8", "replace")
+    said = next((line.strip() for line in text.splitlines() if line.strip()), "nothing")
     return [], f"{checker.name} could not check (exit code {ran.exit_code}): {cut(said).rstrip('.')}."
 
 
@@ -214,3 +233,5 @@ def _hits(problems: Sequence[Problem], folder: Place, files: Sequence[Place]) ->
 
 # A message of a type checker may be a page long; its beginning says it.
 _MESSAGE = 500
+# What is looked at of what a checker wrote that could not check.
+_WORDS = 16_384

@@ -171,6 +171,8 @@ SEARCH_CALL_TIME = 120.0
 # A project's checkers, each and together: a type checker's first look at a large project takes minutes.
 CHECK_ONE_TIME = 240.0
 CHECK_TIME = 600.0
+# What a checker said about a large project is megabytes of JSON; reading them takes longer than a file of settings.
+CHECKER_READ_TIME = 3.0
 # Files that are checked by their names; more is everything.
 CHECK_FILES = 100
 # Conversations whose last search is kept in memory.

@@ -8,8 +8,9 @@ REPEATED_CALLS = 4
 CALLS_PER_TURN = 32
 # After cancelling a call its tool gets this long to clean up before it is left behind.
 CANCEL_GRACE = 1.5
-# Arguments of one call; a file that a model writes is far smaller.
-ARGUMENT_BYTES = 4 * 1024 * 1024
+# Arguments of one call; a file that a model writes is far smaller. Of lists and objects less: they take long to read.
+ARGUMENT_BYTES = 1024 * 1024
+ARGUMENT_STRUCTURE_BYTES = 512 * 1024
 # Arguments up to this size are checked on the spot; larger ones must not hold up the others.
 CHECKED_AT_ONCE = 64 * 1024
 # How long arguments are checked against their schema before the call is refused.

@@ -28,6 +28,10 @@ RETRY_MAX_WAIT = 60.0
 STREAM_ATTEMPTS = 3
 # One line of a provider's stream; the longest legitimate ones carry base64 images.
 STREAM_LINE_BYTES = 16 * 1024 * 1024
+# Longer lines may not be in more than JSON_PIECES pieces.
+STREAM_LINE_AT_ONCE = 512 * 1024
+# The longest piece of an answer that is passed on at once; whoever looks at it holds up the others meanwhile.
+DELTA_CHARS = 64 * 1024
 # A speed says something only of an answer that came in pieces, over a while, and was more than a few words.
 SPEED_PIECES = 5
 SPEED_SECONDS = 0.5
@@ -102,6 +106,8 @@ NEXT_ADDRESS = 0.25
 
 # Redirects that are followed in a row.
 REDIRECTS = 5
+# What of a stream is taken before others have their turn: thousands of tiny events fit into one chunk.
+STREAM_STEP_BYTES = 16 * 1024
 # What a compressed body unfolds to at a time, so that a small piece never becomes a large one in memory.
 UNPACK_BYTES = 256 * 1024
 # Documents at addresses that a server named: metadata, tokens, icons.

@@ -44,7 +44,7 @@ SERVERS_LIST_TIMEOUT = 10.0
 # A list of tools beyond these is a mistake or an attack; the first part of it is used.
 LIST_PAGES = 100
 LIST_TOOLS = 2_000
-LIST_BYTES = 8 * 1024 * 1024
+LIST_BYTES = 4 * 1024 * 1024
 # A call that was paused for the person's answer is given up after this.
 HELD_CALL = 30 * 60.0
 # A server that says again and again that it needs more input, without asking for any.
@@ -73,10 +73,18 @@ STDERR_LINE_BYTES = 8 * 1024
 # After its input was closed, and again after SIGTERM, a server has this long to end by itself.
 PROCESS_GRACE = 2.0
 # Larger messages are read in steps of LARGE_PIECE_BYTES: 50 MB at once would hold everyone up for 0.2 to 3 s.
-LARGE_MESSAGE_BYTES = 1024 * 1024
+LARGE_MESSAGE_BYTES = 256 * 1024
 LARGE_PIECE_BYTES = 256 * 1024
 # Blocks of a large result, or tools in a large list; what comes after is passed over.
 LARGE_MESSAGE_BLOCKS = 2_000
+# Commas, brackets and escapes in a message that is longer than HUGE_MESSAGE_BYTES: each costs a few nanoseconds at each
+# look at the whole, and that is not to be taken in steps. A table of 50 MB has 10 million.
+HUGE_MESSAGE_BYTES = 16 * 1024 * 1024
+HUGE_MESSAGE_MARKS = 12_000_000
+# Lists and objects in each other, in a message: nobody reads deeper, and what walks through it has a stack.
+MCP_DEPTH = 128
+# Messages in one batch; the protocol has none any more.
+BATCH_MESSAGES = 500
 # A structured result up to this size is held against the schema that its tool promised.
 OUTPUT_CHECKED_BYTES = 256 * 1024
 
@@ -142,6 +150,8 @@ WIRE_NAME_CHARS = 64
 TOOL_NAME_CHARS = 128
 # What of a tool's description a model is given; the person sees all of it.
 TOOL_DESCRIPTION_CHARS = 8_000
+# A title or a description; the longest in use have some 20,000.
+TOOL_TEXT_CHARS = 64 * 1024
 # Beyond these a schema is no description of parameters any more.
 SCHEMA_BYTES = 256 * 1024
 SCHEMA_DEPTH = 40
