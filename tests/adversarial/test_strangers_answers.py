@@ -91,6 +91,7 @@ async def held_by(chat: Chat, saying: Saying, body: bytes) -> tuple[float, str]:
     return round(await least_hold(say), 3), ended[0]
 
 
+@pytest.mark.slow
 @pytest.mark.case("NET-08")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_whatever_a_model_answers_holds_nobody_up(home: Path, wire: Wire) -> None:

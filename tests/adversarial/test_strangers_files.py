@@ -180,6 +180,7 @@ IMPORTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.case("FS-10")
 @pytest.mark.parametrize("kind", sorted(IMPORTS))
 async def test_an_imported_file_holds_nobody_up(home: Path, kind: str) -> None:

@@ -162,6 +162,7 @@ async def far(home: Path, *more: str, turns: Any = ("Done.",)) -> AsyncIterator[
             yield chat, server, view.id
 
 
+@pytest.mark.slow
 @pytest.mark.case("TOOL-11", "TOOL-12")
 async def test_whatever_a_server_answers_a_call_by_hand_holds_nobody_up(home: Path, files: Path) -> None:
     async with far(home) as (_, server, server_id):
@@ -228,6 +229,7 @@ LISTS: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.case("TOOL-05")
 async def test_whatever_a_server_lists_holds_nobody_up(home: Path, files: Path) -> None:
     listed = files / "tools.json"
