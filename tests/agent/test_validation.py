@@ -188,7 +188,7 @@ async def test_five_megabytes_of_arguments_are_refused_before_anyone_looks_at_th
     call = await bench.wish("echo", {"text": "x" * size}, argumentBytes=size + 11)
     await bench.calls(tool).execute([call])
     now = bench.item(call.id)
-    assert now.text == "The arguments have 5.0 MB; a call takes at most 4 MB."
+    assert now.text == "The arguments have 5.0 MB; a call takes at most 1 MB."
     assert (tool.calls, [item for item in bench.journal.items if item.kind == "question"]) == ([], [])
 
 
