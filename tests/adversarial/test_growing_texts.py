@@ -13,14 +13,17 @@ from pilothouse.authz import programs
 from pilothouse.cli import markdown, markdown_table
 from pilothouse.cli.inline import Inline, Span, spans_of
 from pilothouse.cli.markdown import MarkdownScreen
+from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp import importing, quarantine
 from pilothouse.mcp.oauth import challenge
 from pilothouse.mcp.oauth.challenge import parse_challenge
 from pilothouse.mcp.transports import endpoints
 from pilothouse.models import failures
 from pilothouse.tools.builds import tasks
+from pilothouse.tools.terminal.screen import Output, render
 from pilothouse.types import jsonc, limits
 from pilothouse.types.errors import PilothouseError
+from tests.models.test_text_calls import CALL, found_in
 from tests.support.growing import growth, seconds
 
 
@@ -82,6 +85,17 @@ def test_twice_of_what_is_hard_to_read_takes_at_most_thrice_as_long(read: Callab
 
 
 @pytest.mark.parametrize(
+    ("begun", "again"),
+    [(CALL, ","), (CALL, "`"), ('TOOL_CALL: {"name": "', "}a"), ('TOOL_CALL: {"name": "x", "args": {"a": "', "}a")],
+)
+def test_a_model_that_never_ends_a_call_is_read_in_step_with_what_it_writes(begun: str, again: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        return lambda: found_in(begun + again * (size // len(again)), 4)
+
+    assert growth(work, 32 * 1024) == ""
+
+
+@pytest.mark.parametrize(
     ("read", "text"),
     [
         (imported, '{"mcpServers": {}' + ",/**/" * 28),
@@ -124,6 +138,33 @@ def test_the_words_of_an_error_page_are_shown_without_its_tags() -> None:
     assert failures._message("<p>It is <b>full</b></p>").split() == ["It", "is", "full"]
     assert failures._message("<style>p{}</style>a < 5").strip() == "a < 5"
     assert failures._message("5 < 6") == "5 < 6"
+
+
+def test_a_screen_made_to_take_long_is_given_up_in_the_helper_process() -> None:
+    helper = Helper()
+    try:
+        assert helper.ask(render, Output("a\x1b[2;1Hb", 20, 5)) == "a\nb"
+        with pytest.raises(Unreadable, match="too long"):
+            # Each sign fills the whole screen.
+            helper.ask(render, Output("\x1b#8" * 40_000, 300, 100), 0.3)
+        assert helper.ask(render, Output("still there", 20, 5)) == "still there"
+    finally:
+        helper.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a" + "\u0301" * 100_000, "á" + "\u0301" * 7),
+        ("a\x1b[" + "9" * 100_000 + "Kb", "ab"),
+        ("a\x1b[999999999Jb", "ab"),
+        ("a\x1b[7Kb", "ab"),
+        ("123456789012 [1234567m", "123456789012 [1234567m"),
+    ],
+)
+def test_what_no_terminal_knows_is_passed_over(text: str, shown: str) -> None:
+    assert seconds(lambda: render(Output(text, 40, 5))) < 0.2
+    assert render(Output(text, 40, 5)) == shown
 
 
 def _pieces(alphabet: str, *more: str) -> list[str]:

@@ -14,14 +14,18 @@ from pilothouse.types.json import JsonObject, is_within
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("args", "arguments", "parameters", "input")
 _WRAPPED = ("function", "tool_call", "call")
+# A name that is longer is nobody's: the beginning is looked at with every piece that comes, and must stay short.
+_NAME = r'[^"\\]{0,300}+'
+_GAP = r"\s{0,99}+"
+_COLON, _COMMA = rf"{_GAP}:{_GAP}", rf"{_GAP},{_GAP}"
 # How nearly all of them begin; from here on the arguments can be told while they arrive.
 HEAD = re.compile(
-    r'\{\s*(?:"server"\s*:\s*"(?P<server>[^"\\]*)"\s*,\s*)?'
-    rf'"(?:{"|".join(_NAMES)})"\s*:\s*"(?P<name>[^"\\]+)"\s*,\s*"(?:{"|".join(_ARGUMENTS)})"\s*:\s*(?=\{{)'
+    rf'\{{{_GAP}(?:"server"{_COLON}"(?P<server>{_NAME})"{_COMMA})?'
+    rf'"(?:{"|".join(_NAMES)})"{_COLON}"(?P<name>(?!"){_NAME})"{_COMMA}"(?:{"|".join(_ARGUMENTS)})"{_COLON}(?=\{{)'
 )
 # An object that begins with another key is no call.
 _KEYS = ("server", "type", "id", "tool_call", "call", *_NAMES)
-_FIRST_KEY = re.compile(r'\{\s*(?:"(?P<key>[^"\\]*)(?P<end>"(?:\s*:\s*(?:"(?P<value>[^"\\]*)(?P<close>")?)?)?)?)?')
+_FIRST_KEY = re.compile(rf'\{{\s*(?:"(?P<key>{_NAME})(?P<end>"(?:{_COLON}(?:"(?P<value>{_NAME})(?P<close>")?)?)?)?)?')
 _INTERESTING = re.compile(r'["\\{}\[\]]')
 
 

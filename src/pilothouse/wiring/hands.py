@@ -69,7 +69,7 @@ class Hands:
         """Return all terminals and background commands."""
         from pilothouse.tools.terminal.terminals import Terminals
 
-        return Terminals(self.sandbox, self._base.home.path / "recordings", self._base.redactor)
+        return Terminals(self.sandbox, self._base.home.path / "recordings", self._base.redactor, self._base.helper)
 
     @cached_property
     def sandbox(self) -> Sandbox:

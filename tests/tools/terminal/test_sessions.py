@@ -15,7 +15,7 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.terminal.kept import Ring
 from pilothouse.tools.terminal.recording import Began, Recording
-from pilothouse.tools.terminal.screen import render
+from pilothouse.tools.terminal.screen import Output, render
 from pilothouse.tools.terminal.session import Window
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.tools.terminal.text import TypedLine, decode, plain
@@ -187,7 +187,7 @@ def test_code_page_437_becomes_lines_and_boxes() -> None:
     # A character that was cut in two is not taken for old ones.
     assert decode("déjà ╔".encode()[2:-1]) == "jà "
     # The line-drawing set of a terminal, and a screen that is drawn over.
-    assert render("\x1b(0lqk\x1b(B\x1b[2;1Hhello\x1b[2;1Hj", 10, 3) == "┌─┐\njello"
+    assert render(Output("\x1b(0lqk\x1b(B\x1b[2;1Hhello\x1b[2;1Hj", 10, 3)) == "┌─┐\njello"
 
 
 async def test_old_programs_draw_boxes_in_the_terminal(terminal: AtTerminal) -> None:

@@ -177,7 +177,10 @@ class GetTerminalBuffer(_OfSession):
     async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the visible lines."""
         session = self.session(arguments, context)
-        return success(await screen_of(session) or "(the screen is empty)", {"sessionId": context.conversation_id})
+        return success(
+            await screen_of(session, self._terminals.helper) or "(the screen is empty)",
+            {"sessionId": context.conversation_id},
+        )
 
 
 class GetTerminalSelection(TerminalOperation):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.tools.terminal.background import Background, start_background
@@ -34,10 +35,14 @@ class LastCommand(msgspec.Struct, frozen=True):
 class Terminals:
     """Sessions by conversation, background commands, what was selected, and recordings that outlive us."""
 
-    def __init__(self, sandbox: Sandbox, recordings: Path, cover: Cover | None = None) -> None:
+    def __init__(
+        self, sandbox: Sandbox, recordings: Path, cover: Cover | None = None, helper: Helper | None = None
+    ) -> None:
         self._sandbox = sandbox
         # Takes the secrets that we know out of whatever is written down or goes to a model.
         self.cover = cover or Bare()
+        # Draws screens; it is started anew where others need it after our end.
+        self.helper = helper or Helper()
         self._folder = recordings
         self._sessions: dict[str, Session] = {}
         self._recordings: dict[str, Recording] = {}
@@ -273,6 +278,7 @@ class Terminals:
 
     async def close(self) -> None:
         """End everything; recordings stay."""
+        await asyncio.to_thread(self.helper.close)
         ending = [self.close_terminal(conversation_id) for conversation_id in list(self._sessions)]
         ending_too = [each.stop() for ours in self._background.values() for each in ours.values()]
         await asyncio.gather(*ending, *ending_too)

@@ -213,6 +213,8 @@ COMMAND_TIME_MOST = 24 * 3600.0
 COMMAND_SLACK = 10.0
 # Looking at what terminals and background commands wrote.
 TERMINAL_READ_TIME = 30.0
+# Drawing a terminal's screen takes half a second of a processor at most, unless the output was made to take long.
+SCREEN_TIME = 3.0
 # Trying whether a sandbox works runs a program that does nothing.
 SANDBOX_PROBE = 5.0
 # What is shown of emptied places such as /tmp: a few programs and folders, entry by entry where something in them is
