@@ -36,7 +36,7 @@ _PERHAPS_NEXT = re.compile(
 )
 
 # So much may stand between two calls before the next one begins; what is not decided is looked at with every piece.
-_GAP_CHARS = 2_000
+_GAP_CHARS = 500
 # An object up to this length is looked at as often as it may end.
 _SHORT = 16_384
 
