@@ -135,5 +135,7 @@ def _applied(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> set[Kind]:
     if parent.attr in _FACTS:
         return set()
     call = parents[parent]
-    from_anywhere = isinstance(call, ast.Call) and len(call.args) > 1 and not isinstance(call.args[1], ast.Constant)
-    return {"scan"} if from_anywhere else {_FUNCTIONS.get(parent.attr, "scan")}
+    if isinstance(call, ast.Call) and call.func is parent and len(call.args) > 1:
+        # With a place to begin at, which may be any unless it is written there.
+        return {_FUNCTIONS.get(parent.attr, "scan") if isinstance(call.args[1], ast.Constant) else "scan"}
+    return {_FUNCTIONS.get(parent.attr, "scan")}
