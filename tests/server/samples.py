@@ -17,6 +17,7 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.authority import NewGrant, PolicyInput
 from pilothouse.types.servers import (
+    AboutDecided,
     ConsentGiven,
     ImportRequest,
     ServerInput,
@@ -44,6 +45,7 @@ BODIES: dict[type, dict[str, Any]] = {
     ServerPatch: {"enabled": False},
     ServersSwitch: {"ids": ["s_none"], "enabled": True},
     ConsentGiven: {"fingerprint": "0"},
+    AboutDecided: {"fingerprint": "0", "accept": True},
     ToolConfirmed: {"name": "echo", "fingerprint": "0"},
     ToolTry: {"serverId": "s_1", "tool": "echo"},
     ImportRequest: {"text": '{"mcpServers": {"far": {"url": "https://mcp.example/mcp"}}}'},
