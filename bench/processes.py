@@ -22,7 +22,7 @@ from bench.results import Read
 ROOT = Path(__file__).resolve().parent.parent
 PILOTHOUSE = ROOT / ".venv" / "bin" / "pilothouse"
 OTHERS = ROOT / ".cache" / "bench" / "bin" / "python"
-TOKEN = "benchmarks-only"
+TOKEN = "for-the-benchmarks-and-nothing-else"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 PATIENCE = 300.0
 

@@ -53,8 +53,8 @@ class Parts(msgspec.Struct, frozen=True):
     toolbox: ToolSource
     authorizer: Authorizer
     results: Results
-    # How much a conversation may do unasked, now.
-    modes: Modes = Modes()
+    # How much a conversation may do unasked, now; made with the host, for one mode ends with it.
+    modes: Modes = msgspec.field(default_factory=Modes)
     # What the person set about the times of tools.
     timeouts: Callable[[], ToolTimeouts] = ToolTimeouts
     # Whether what the end of a program stopped goes on by itself.

@@ -75,6 +75,7 @@ class HostService(
         feed: Feed,
         engine: Engine,
         admins: Admins,
+        modes: Modes,
     ) -> None:
         ModelCommands.__init__(self, admins, feed)
         ServerCommands.__init__(self, admins.servers, feed)
@@ -88,7 +89,7 @@ class HostService(
         self._feed = feed
         self._engine = engine
         self._admins = admins
-        self._modes = Modes()
+        self._modes = modes
         self._tasks: set[asyncio.Task[None]] = set()
         self.notifications = Notifier()
         self.notifications.subscribe(self._notified)

@@ -180,7 +180,7 @@ async def open_host(
             hands,
             built_in,
         )
-        service = HostService(parts.records, feed, engine, admins)
+        service = HostService(parts.records, feed, engine, admins, parts.modes)
         servers.changed = service.servers_changed
         stack.push_async_callback(service.close)
         if url is not None:
