@@ -166,7 +166,7 @@ def tools(
 
 @mcp_app.command()
 def about(name: ServerName) -> None:
-    """Show what a server says about itself, when that changed, and decide what models are told.
+    """Show what a server says about itself, and decide about a change.
 
     Until you accept the new words models are told the old ones.
     """

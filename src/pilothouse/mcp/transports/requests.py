@@ -42,7 +42,7 @@ class Requests:
         for attempt in range(1, limits.ACCESS_ROUNDS + 1):
             granted = await self._granted(url)
             sending = {**self._target.headers, **granted, **headers}
-            log.debug("%s to %s://%s:%d with headers %s", method, *place_of(url), ", ".join(sorted(sending)))
+            log.debug("%s to %s://%s:%d with headers %s", method, *place_of(url)[:3], ", ".join(sorted(sending)))
             try:
                 reply = await self._link.send(method, url, headers=sending, content=content, timeout=timeout)
             except NetError as error:

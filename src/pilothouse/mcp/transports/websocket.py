@@ -105,7 +105,9 @@ class WebSocketChannel:
         while True:
             granted = await self._target.access.headers(url) if self._target.access else {}
             headers = {**self._target.headers, **granted}
-            log.debug("WebSocket at %s://%s:%d as %s with headers %s", *place_of(url), subprotocols, sorted(headers))
+            log.debug(
+                "WebSocket at %s://%s:%d as %s with headers %s", *place_of(url)[:3], subprotocols, sorted(headers)
+            )
             try:
                 return await open_websocket(
                     Upgrade(url, headers, subprotocols, self._target.certificate, self._target.connect_timeout)
