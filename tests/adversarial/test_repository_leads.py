@@ -15,6 +15,7 @@ import pytest
 from pilothouse.types.access import Access
 from pilothouse.types.api import Answer, ConfigPatch
 from pilothouse.types.items import Item
+from pilothouse.types.ports import ToolOutput
 from pilothouse.types.terminals import TerminalSettings
 from tests.adversarial.test_exfil import a_call
 from tests.support.chatting import ME, Chat, chatting
@@ -244,6 +245,7 @@ async def test_a_repository_cannot_lead_to_what_is_ours_or_holds_keys(home: Path
         ("[include]\n\tpath = ../more.config\n", True),
         ('[includeIf "gitdir:/**"]\n\tpath = {place}\n', True),
         ("[core]\n\tattributesFile = {place}\n", True),
+        ("[core]\n\tattributesFile = :(optional){place}\n", True),
         ("[core]\n\texcludesFile = {place}\n", False),
         ("[diff]\n\torderFile = {place}\n", False),
     ],
@@ -270,6 +272,53 @@ async def test_words_of_a_file_that_settings_name_are_not_told_unasked(home: Pat
     (work / ".git" / "refs" / "heads" / "main").write_text("broken\n")
     async with looking(home, work) as chat:
         assert (await chat.say()).status == "waiting"
+
+
+@pytest.mark.case("SPAWN-08", "FS-01")
+@pytest.mark.parametrize("name", ["include.path", "core.attributesFile", "core.excludesFile"])
+async def test_a_file_that_is_named_by_where_git_is_installed_is_none_of_a_repository(
+    home: Path, work: Path, tmp_path: Path, name: str
+) -> None:
+    make_repository(work)
+    (tmp_path / "elsewhere").write_text("[core]\n\teditor = from-elsewhere\n")
+    git(work, "config", name, f"%(prefix)/..{tmp_path}/elsewhere")
+    # From there git finds anything, whatever its own place is.
+    if name == "include.path":
+        assert git(work, "config", "core.editor") == "from-elsewhere"
+    async with building(home, work, "none") as builds:
+        assert (await builds.fails("get_changed_files")).startswith("BAD_REPOSITORY: ")
+        assert (await builds.fails("git_commit", message="x")).startswith("BAD_REPOSITORY: ")
+
+
+@pytest.mark.case("FS-01", "FS-04")
+@pytest.mark.parametrize("way", [by_file, by_link, by_common_folder])
+async def test_why_nothing_can_be_committed_is_not_told_of_a_repository_elsewhere(
+    home: Path, work: Path, victim: Path, way: Callable[[Path, Path], None]
+) -> None:
+    way(work, victim)
+    script = [[a_call("build_and_version_control", operation="git_commit", message="x")], "Done."]
+    async with chatting(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
+        await chat.api.update_config(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
+        # Its files are missing here, which is a reason with their names in it.
+        assert (await chat.say()).status == "waiting"
+        [question] = await asked(chat)
+        assert [use for use in question.data["access"]["paths"] if use["path"].startswith(str(victim))]
+        await chat.api.answer(ME, question.id, Answer(choice="deny"))
+        await chat.settled(question.run_id or "")
+        [call] = await chat.items("tool_call")
+        assert "secret.txt" not in call.text
+
+
+async def test_why_nothing_can_be_committed_is_told_at_once_in_a_second_working_tree(
+    home: Path, tmp_path: Path
+) -> None:
+    main = make_repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"))
+    (tmp_path / "tree" / "new.txt").write_text("new\n")
+    async with building(home, tmp_path / "tree", "none") as builds:
+        told = await builds.access("git_commit", message="x")
+    assert isinstance(told, ToolOutput)
+    assert "Changed are new.txt." in told.text
 
 
 @pytest.mark.case("SPAWN-08")

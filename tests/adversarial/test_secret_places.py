@@ -245,6 +245,21 @@ async def test_no_difference_that_git_shows_has_a_credential_in_it(home: Path, t
     assert "+x = 2" in text
 
 
+async def test_a_credential_is_not_shown_by_its_former_name(home: Path, tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "project", __env=f"{CANARY}\n" + "A=1\n" * 10, old__py="x = 1\n" * 10)
+    for name, new in ((".env", "notes.txt"), ("old.py", "new.py")):
+        git(folder, "mv", name, new)
+    (folder / "notes.txt").write_text("A=1\n" * 10)
+    git(folder, "add", ".")
+    async with building(home, folder) as at_work:
+        text = (await at_work.does("get_changed_files", include_diff=True)).text
+    assert "notes.txt: renamed, staged (from .env)" in text
+    assert CANARY not in text
+    # What else was renamed is shown on both sides.
+    assert "-x = 1" in text
+    assert "+x = 1" in text
+
+
 # --- both sandboxes ---
 
 

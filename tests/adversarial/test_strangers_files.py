@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from tests.server.running import BEARER, TOKEN, reach
 from tests.support.chatting import chatting
 from tests.support.helper_work import double, endless, greedy
 from tests.support.lag import HELD, least_hold
-from tests.support.repositories import building
+from tests.support.repositories import building, git, make_repository
 from tests.support.searching import searcher
 from tests.support.terminals import AtTerminal
 
@@ -213,3 +215,77 @@ def test_the_helper_goes_on_after_anything_that_broke_it(monkeypatch: pytest.Mon
             assert helper.ask(double, 21) == 42
     finally:
         helper.close()
+
+
+# --- ignore files ---
+
+
+IGNORE_FILES = {
+    "many names": "".join(f"{number:x}\n" for number in range(30_000)),
+    "many stars": "".join(f"{'*a' * 10}*{number:x}b\n" for number in range(5_000)),
+    "stars in one line": "*a" * (100 * KB),
+    "folders in one line": "**/a/" * (50 * KB),
+    "lines that are no patterns": "!\n///\n" * (30 * KB),
+    "letters of several bytes": "".join(f"{'é?' * 20}{number:x}\n" for number in range(3_000)),
+}
+
+
+@pytest.mark.case("FS-10")
+@pytest.mark.parametrize("kind", sorted(IGNORE_FILES))
+async def test_an_ignore_file_holds_nobody_up_and_ends_no_search(home: Path, tmp_path: Path, kind: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    # What stands first and last in it counts.
+    (work / ".gitignore").write_text(f"first.txt\n{IGNORE_FILES[kind]}\nlast.txt\n!kept/last.txt\n")
+    for name in ("first.txt", "last.txt", "kept/last.txt", "shown.txt", "a" * 200):
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text("hello\n")
+    found: list[str] = []
+
+    async def look() -> None:
+        found.append((await files.does("grep_search", query="hello")).text)
+
+    async with searcher(home, work) as files:
+        held = await least_hold(look)
+    assert held < HELD, held
+    assert "shown.txt" in found[0]
+    assert "kept/last.txt" in found[0]
+    assert "first.txt" not in found[0]
+    assert "\nlast.txt" not in found[0]
+
+
+# --- what git says of a repository ---
+
+
+def much_is_set(work: Path) -> None:
+    with (work / ".git" / "config").open("a") as file:
+        file.write("[a]\n" + "b\n" * 500_000)
+
+
+def much_is_gone(work: Path) -> None:
+    blob = git(work, "hash-object", "-w", "readme.md")
+    index = "".join(f"100644 {blob}\t{number}\n" for number in range(120_000))
+    subprocess.run(["git", "update-index", "--index-info"], cwd=work, input=index.encode(), check=True, timeout=20)
+
+
+def much_is_written(work: Path) -> None:
+    (work / "readme.md").write_text("\u2028" * (5 * MB))
+    (work / "new.md").write_text("diff --git a\n" * MB)
+
+
+@pytest.mark.case("FS-10")
+@pytest.mark.parametrize("make", [much_is_set, much_is_gone, much_is_written])
+async def test_what_git_says_of_a_repository_holds_nobody_up(
+    home: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    work = make_repository(tmp_path / "work")
+    make(work)
+
+    async with building(home, work) as builds:
+
+        async def look() -> None:
+            await builds.call("get_changed_files", include_diff=True)
+            await builds.access("git_commit", message="x", files=["readme.md", "new.md"])
+
+        held = await least_hold(look)
+    assert held < HELD, held

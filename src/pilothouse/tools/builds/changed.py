@@ -6,6 +6,8 @@ import asyncio
 import os
 from typing import ClassVar
 
+import msgspec
+
 from pilothouse.tools.arguments import optional_bool, success
 from pilothouse.tools.builds.git import DIFF, NOT_INTO, Repository
 from pilothouse.tools.builds.operation import TOOL, BuildOperation
@@ -47,13 +49,13 @@ class GetChangedFiles(BuildOperation):
         await asyncio.to_thread(self.hold_folder, context)
         repository = await self.repository(context)
         await self.hold_leads(repository, context)
-        status = parse(await repository.ask(*STATUS, NOT_INTO, "--", "."))
+        status = await asyncio.to_thread(parse, await repository.ask(*STATUS, NOT_INTO, "--", "."))
         lines = [_head(status), *_listed(status)]
         if optional_bool(arguments, "include_diff", False) and status.files:
             lines += ["", *await self._differences(repository, status, context)]
         # Someone may have pointed it elsewhere while git was at it.
         await self.hold_leads(repository, context)
-        return success("\n".join(lines), {"status": plain(_bounded(status))})
+        return success("\n".join(lines), {"status": _bounded(status)})
 
     async def _differences(self, repository: Repository, status: Status, context: CallContext) -> list[str]:
         """Return the differences of the files that may be read without a word of their own."""
@@ -70,10 +72,11 @@ class GetChangedFiles(BuildOperation):
         """Return the files to show, by their way from the folder, and those to leave out."""
         withheld = self._withheld(context.access or Access(operation=f"{TOOL}.{self.name}"), context.working_directory)
         shown, left_out = [], []
-        for file in status.files:
-            place = Place(repository.root, tuple(file.path.split("/")), True)
+        # A file that was renamed is shown as two: what its former name had, and what the new one has.
+        for name in dict.fromkeys(name for file in status.files for name in (file.path, file.source) if name):
+            place = Place(repository.root, tuple(name.split("/")), True)
             if self._desk.protected(place, "reads", None) or withheld(place.path):
-                left_out.append(file.path)
+                left_out.append(name)
             else:
                 shown.append(os.path.relpath(place.path, repository.folder))
         return shown, left_out
@@ -97,6 +100,4 @@ def _listed(status: Status) -> list[str]:
 
 
 def _bounded(status: Status) -> JsonObject:
-    facts = plain(status)
-    facts["files"] = facts["files"][: limits.CHANGED_FILES]
-    return facts
+    return plain(msgspec.structs.replace(status, files=status.files[: limits.CHANGED_FILES]))

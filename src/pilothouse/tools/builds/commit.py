@@ -20,6 +20,8 @@ from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOut
 from pilothouse.types.terminals import Ran
 
 _CHANGED = "What would be committed is not what was shown any more; ask again."
+# The content of a commit that could not be shown: none that is made is the same.
+_UNSEEN = "unseen"
 _ELSEWHERE = "The repository's settings place its files elsewhere; commit by hand."
 
 
@@ -51,8 +53,16 @@ class GitCommit(BuildOperation):
     async def look(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the command, with what the commit would contain."""
         command = await self._meant(arguments, context)
-        repository, found = await self._contents(arguments, context)
+        repository = await self._whole(context)
         access = await self.command_access(command, context)
+        led_to = await self.led_to(repository)
+        try:
+            found = await contents(repository, self._files(arguments, context))
+        except BadArgument:
+            if all(use.belongs for use in led_to):
+                raise
+            # Why not is told in the words of a repository elsewhere: first it is decided whether that may be looked at.
+            return msgspec.structs.replace(access, paths=led_to, content=_UNSEEN)
         led_to = await self.led_to(repository, found.nested)
         hooks = (PathUse(path=path, effect="reads", inside=False, belongs=True) for path in found.hooks_outside)
         return msgspec.structs.replace(access, paths=(*led_to, *hooks), preview=found.shown, content=found.digest)
@@ -61,7 +71,9 @@ class GitCommit(BuildOperation):
         """Commit exactly what was shown; if that fails, nothing more is staged than before."""
         self.hold(context, await self._meant(arguments, context))
         await asyncio.to_thread(self.hold_folder, context)
-        repository, found = await self._contents(arguments, context)
+        repository = await self._whole(context)
+        await self.hold_leads(repository, context)
+        found = await contents(repository, self._files(arguments, context))
         await self.hold_leads(repository, context, found.nested)
         if context.access is not None and context.access.content not in ("", found.digest):
             raise BadArgument(_CHANGED, "CONFLICT")
@@ -94,7 +106,7 @@ class GitCommit(BuildOperation):
             raise GitFailed("Nothing was committed", ran)
         return ran
 
-    async def _contents(self, arguments: JsonObject, context: CallContext) -> tuple[Repository, Contents]:
+    async def _whole(self, context: CallContext) -> Repository:
         repository = await self.repository(context)
         if not repository.is_whole:
             raise BadArgument(
@@ -102,7 +114,7 @@ class GitCommit(BuildOperation):
             )
         if (await repository.reach()).is_elsewhere:
             raise BadArgument(_ELSEWHERE, "OUTSIDE")
-        return repository, await contents(repository, self._files(arguments, context))
+        return repository
 
     async def _meant(self, arguments: JsonObject, context: CallContext) -> CommandUse:
         message, files = self._message(arguments), self._files(arguments, context)

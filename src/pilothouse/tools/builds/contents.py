@@ -54,7 +54,8 @@ class Contents(msgspec.Struct, frozen=True):
 
 async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     """Return what is staged together with what is named; raise when that is nothing, or in conflict."""
-    status = parse(await repository.ask(*STATUS, ONLY_THEIR_COMMITS), "surrogateescape")
+    said = await repository.ask(*STATUS, ONLY_THEIR_COMMITS)
+    status = await asyncio.to_thread(parse, said, "surrogateescape")
     _refuse_conflicts(status)
     base = "HEAD" if status.commit else await repository.line("hash-object", "-t", "tree", os.devnull)
     new = [file.path for file in status.files if file.unstaged == "?" and _is_named(file.path, named)]
@@ -99,6 +100,9 @@ class _Gathered:
         """Ask for a difference and take it apart, file by file."""
         counted = await repository.ask("diff", *DIFF, ONLY_THEIR_COMMITS, "--numstat", "-z", *arguments)
         patch = await repository.ask("diff", *DIFF, ONLY_THEIR_COMMITS, "--full-index", *arguments)
+        await asyncio.to_thread(self._take, counted, patch)
+
+    def _take(self, counted: bytes, patch: bytes) -> None:
         self.hash.update(counted + patch)
         diffs = [b"diff --git " + part for part in _PATCH.split(patch)[1:]]
         for number, (path, added, removed) in enumerate(_counted(counted)):

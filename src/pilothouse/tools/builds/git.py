@@ -111,17 +111,14 @@ class Repository:
         ran = await self._git(("config", "--file", file, "--no-includes", "--list", "-z"), {}, os.devnull)
         if ran.exit_code or ran.timed_out or ran.cut:
             raise GitFailed("git could not read its settings", ran)
-        pairs = (entry.partition("\n") for entry in ran.output.decode(errors="surrogateescape").split("\0") if entry)
-        return [Setting(name, value, file) for name, _, value in pairs]
+        return await asyncio.to_thread(_settings, ran.output, file)
 
     async def programs(self) -> Mapping[str, str]:
         """Return the settings of the repository's own, not the person's, that name programs."""
         ran = await self._git(("config", "--includes", "--show-scope", "-z", "--get-regexp", _PROGRAMS), _HARMLESS)
         if ran.exit_code not in (0, 1) or ran.timed_out:
             raise GitFailed("git could not read its settings", ran)
-        said = ran.output.decode(errors="surrogateescape").split("\0")
-        pairs = [(scope, *entry.partition("\n")[::2]) for scope, entry in zip(said[::2], said[1::2], strict=False)]
-        return {name: value for scope, name, value in pairs if scope in _OF_REPOSITORY}
+        return await asyncio.to_thread(_own_settings, ran.output)
 
     async def hooks_folder(self) -> str:
         """Return where its hooks are, by its own settings."""
@@ -148,8 +145,7 @@ class Repository:
         ran = await self._git(("config", "--includes", "--name-only", "-z", "--get-regexp", _NAMED), _HARMLESS)
         if ran.exit_code not in (0, 1):
             raise GitFailed("git could not read its settings", ran)
-        names = [name for name in ran.output.decode(errors="surrogateescape").split("\0") if name]
-        return {**_HARMLESS, **{name: _nothing(name) for name in names}}
+        return await asyncio.to_thread(_switched_off, ran.output)
 
     async def _git(self, arguments: Sequence[str], settings: Mapping[str, str], git: str = "") -> Ran:
         given = {"GIT_DIR": git or os.path.join(self.root, ".git"), "GIT_WORK_TREE": self.root}
@@ -157,6 +153,25 @@ class Repository:
         given["PATH"] = program_path(os.environ.get("PATH", ""), self.root)
         environment = {**_ENVIRONMENT, **given, **_as_variables(settings)}
         return await self._runner.run(("git", *arguments), self.folder, limits.GIT_TIME, environment=environment)
+
+
+# What git says can be megabytes: it is taken apart beside the event loop.
+
+
+def _settings(output: bytes, file: str) -> list[Setting]:
+    pairs = (entry.partition("\n") for entry in output.decode(errors="surrogateescape").split("\0") if entry)
+    return [Setting(name, value, file) for name, _, value in pairs]
+
+
+def _own_settings(output: bytes) -> dict[str, str]:
+    said = output.decode(errors="surrogateescape").split("\0")
+    pairs = ((scope, *entry.partition("\n")[::2]) for scope, entry in zip(said[::2], said[1::2], strict=False))
+    return {name: value for scope, name, value in pairs if scope in _OF_REPOSITORY}
+
+
+def _switched_off(output: bytes) -> dict[str, str]:
+    names = (name for name in output.decode(errors="surrogateescape").split("\0") if name)
+    return {**_HARMLESS, **{name: _nothing(name) for name in names}}
 
 
 def is_filter(name: str) -> bool:

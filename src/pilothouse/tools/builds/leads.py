@@ -26,6 +26,10 @@ _NOT_READ = frozenset({"hooks", "lfs", "annex", "modules", "rr-cache", "svn"})
 _PATTERNS = frozenset({"core.excludesfile", "diff.orderfile"})
 # … but repeats words of these, or does what they say.
 _WORDS = frozenset({"core.attributesfile", "mailmap.file", "commit.template"})
+# Before a file's name in a setting: newer versions of git pass over one that is not there; where git is installed, from
+# which any place can be reached, only git knows.
+_IF_THERE = ":(optional)"
+_INSTALLED = "%(prefix)/"
 _WORK_TREE = "core.worktree"
 _REFERENCES = "extensions.refstorage"
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
@@ -74,7 +78,7 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def included(self) -> str:
         """Return the file whose settings it brings in."""
-        return _real(os.path.dirname(self.file), self.value)
+        return _set(os.path.dirname(self.file), self.value)
 
 
 def layout(root: str) -> Layout:
@@ -180,7 +184,7 @@ def _named(place: Layout, settings: Sequence[Setting]) -> Iterator[tuple[str, bo
         if setting.is_include:
             yield setting.included, False
         elif setting.name in _PATTERNS or setting.name in _WORDS:
-            yield _real(place.root, setting.value), setting.name in _PATTERNS
+            yield _set(place.root, setting.value), setting.name in _PATTERNS
         elif setting.name == _REFERENCES and "://" in setting.value:
             yield _real(place.git, setting.value.partition("://")[2]), False
 
@@ -202,6 +206,14 @@ def _work_trees(place: Layout, settings: Sequence[Setting]) -> Iterator[str]:
     # Not from a file that is included: that one is no part of the repository.
     own = (setting for setting in settings if setting.file in place.settings)
     return (_real(place.git, setting.value) for setting in own if setting.name == _WORK_TREE)
+
+
+def _set(base: str, value: str) -> str:
+    """Return where a setting that names a file leads from a folder."""
+    name = value.removeprefix(_IF_THERE)
+    if name.startswith(_INSTALLED):
+        raise _refused(f"A setting of the repository names a file by where git is installed, {value}")
+    return _real(base, name)
 
 
 def _real(base: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pilothouse.tools.search.globs import shown_path
@@ -10,6 +11,7 @@ from pilothouse.types import limits
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 # In one folder, the later of these wins over the earlier.
 IGNORE_FILES = (".gitignore", ".ignore")
@@ -37,33 +39,51 @@ class Rules:
         texts = [_text(descriptor, name) for name in IGNORE_FILES if name in names]
         if not prefix and ".git" in names:
             texts.insert(0, _exclude(descriptor))
-        found = tuple(spec for spec in (_spec(text) for text in texts if text) if spec is not None)
+        found = tuple(spec for text in texts for spec in _specs(text))
         if not found:
             return self
         return Rules(tuple((len(prefix), spec) for spec in reversed(found)) + self._stages)
 
 
-def _spec(text: str) -> GitIgnoreSpec | None:
-    """Return the rules of a text; a line that is no pattern is passed over, as git does."""
-    from pathspec import GitIgnoreSpec
+def _specs(text: str) -> Iterator[GitIgnoreSpec]:
+    """Yield the rules of a text, some lines at a time: too many at once are more than their engine takes."""
+    batch: list[GitIgnoreSpecPattern] = []
+    size = 0
+    for line in text.splitlines():
+        pattern = _pattern(line) if len(line) <= limits.IGNORE_LINE_CHARS else None
+        if pattern is None or pattern.include is None:
+            continue
+        if batch and (len(batch) == limits.IGNORE_BATCH_LINES or size + len(line) > limits.IGNORE_BATCH_CHARS):
+            yield from _made(batch)
+            batch, size = [], 0
+        batch.append(pattern)
+        size += len(line)
+    yield from _made(batch)
+
+
+def _pattern(line: str) -> GitIgnoreSpecPattern | None:
+    """Return the pattern of a line; a line that is none is passed over, as git does."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     try:
-        return GitIgnoreSpec.from_lines(text.splitlines())
+        return GitIgnoreSpecPattern(line)
     except ValueError:
-        return _spec_of_good_lines(text)
+        return None
 
 
-def _spec_of_good_lines(text: str) -> GitIgnoreSpec | None:
+def _made(patterns: list[GitIgnoreSpecPattern]) -> Iterator[GitIgnoreSpec]:
+    import re2
     from pathspec import GitIgnoreSpec
 
-    good = []
-    for line in text.splitlines():
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue
-        good.append(line)
-    return GitIgnoreSpec.from_lines(good) if good else None
+    if not patterns:
+        return
+    try:
+        yield GitIgnoreSpec(patterns)
+    except re2.error:
+        half = len(patterns) // 2
+        if half:
+            yield from _made(patterns[:half])
+            yield from _made(patterns[half:])
 
 
 def _exclude(descriptor: int) -> str:

@@ -155,8 +155,12 @@ SEARCH_ENTRIES = 1_000_000
 SEARCH_DEPTH = 100
 # A larger file is data, or was generated; it is named and passed over.
 SEARCH_FILE_BYTES = 16 * 1024 * 1024
-# An ignore file beyond this is cut off.
-IGNORE_FILE_BYTES = 1024 * 1024
+# An ignore file beyond this is cut off, and a line that is longer than any path is passed over.
+IGNORE_FILE_BYTES = 256 * 1024
+IGNORE_LINE_CHARS = 1_000
+# Lines of it that are made one machine: more of them can be more than the engine takes, and hold up the others.
+IGNORE_BATCH_LINES = 100
+IGNORE_BATCH_CHARS = 4_000
 # Hits that a search keeps; whoever has more must ask for less.
 SEARCH_KEPT = 2_000
 # Hits on a page: what a model reads at once without losing the rest of its window.
