@@ -215,6 +215,30 @@ describe("links", () => {
     expect(namesHost("http://127.0.0.1:8000/x", "127.0.0.1:8000")).toBe(true);
     expect(html("[https://аpple.com](https://аpple.com)")).toContain("xn--");
   });
+
+  it.each([
+    "evil.example and bank.example",
+    "(bank.example) https://evil.example",
+    "bank.example https://evil.example/",
+    "https://bank.example@evil.example",
+    "https://evil.example/\u202emoc.elpmaxe.knab//:sptth",
+    "https://evil.example/&#8238;moc",
+    "\u202eevil.example",
+  ])("name the real host when their text is more than its address: %s", (text) => {
+    expect(namesHost(text, "evil.example")).toBe(false);
+  });
+
+  it("say nothing twice when their text is their address", () => {
+    for (const text of ["https://evil.example/a?b=c#d", "www.evil.example", "http://evil.example/wiki/Köln", " evil.example "])
+      expect(namesHost(text, "evil.example")).toBe(true);
+    expect(namesHost("https://[::1]:80/x", "[::1]:80")).toBe(true);
+  });
+
+  it("to mailboxes that nobody can write down break nothing", () => {
+    expect(html("[write](mailto:%ff@example.org)")).toContain("(%ff@example.org)");
+    expect(html("[write](mailto:?to=a@example.org)")).not.toContain("<a");
+    expect(html("[write](mailto:a%E2%80%AEb@example.org)")).not.toContain("\u202e");
+  });
 });
 
 describe("images", () => {

@@ -135,6 +135,9 @@ def test_a_terminal_names_the_host_of_an_address_that_looks_like_another() -> No
     assert shown("<https://bank.example@evil.example/>").endswith("[evil.example]")
     assert shown("[docs](https://docs.example/a@b)") == "docs (https://docs.example/a@b)"
     assert host_shown("https://user:word@Evil.Example:8443/x") == "evil.example:8443"
+    assert host_shown("https://evil.example\\@bank.example/") == "evil.example"
+    for address in ("https://evil.example\\@bank.example/", "https://bank.example@evil.example/?//evil.example"):
+        assert shown(f"<{address}>").endswith("[evil.example]")
     assert host_shown("https://[") == ""
 
 

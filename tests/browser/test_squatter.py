@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -82,6 +83,7 @@ async def test_an_open_page_gives_a_squatter_nothing_that_works_later_and_stays_
             return any("x-pilothouse-half" in record["headers"] for record in squatter.taken())
 
         await eventually(was_asked, "the page to ask whoever is there", timeout=60)
+        await expect(watching.page.get_by_role("heading", name="Open the link")).to_be_visible(timeout=BACK_MS)
         squatter.end()
         mortal.restart()
         await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
@@ -102,6 +104,44 @@ async def test_a_page_that_is_opened_after_a_restart_is_signed_in_without_being_
     await chat.go("/")
     assert not refused
     await chat.page.close()
+
+
+@pytest.mark.case("WEB-12")
+async def test_a_link_that_opens_nothing_does_not_cost_a_browser_its_session(
+    mortal: Studio, browser_context: BrowserContext, console: Console
+) -> None:
+    console.expect("Failed to load resource")
+    chat = await mortal.open(browser_context)
+    # A used one, or one that another site made up.
+    for code in ("used-before", "made-up"):
+        await chat.page.goto("about:blank")
+        await chat.go(f"/?in=x#code={code}")
+        await expect(chat.connection).to_have_text("connected", timeout=BACK_MS)
+    await chat.page.goto("about:blank")
+    mortal.restart()
+    await chat.go("/")
+    await expect(chat.connection).to_have_text("connected", timeout=BACK_MS)
+    await chat.ask("Still here")
+    await chat.page.close()
+
+
+async def test_two_links_that_are_opened_at_once_sign_one_browser_in(
+    mortal: Studio, browser_context: BrowserContext, console: Console
+) -> None:
+    # What one tab asks while another signs in may be refused, and is asked again.
+    for complaint in ("WebSocket connection to", "Failed to load resource"):
+        console.expect(complaint)
+    tabs = [await browser_context.new_page() for _ in range(3)]
+    await asyncio.gather(*(tab.goto(f"{mortal.url}/#code={mortal.code()}") for tab in tabs))
+    for tab in tabs:
+        await expect(Chat(tab, mortal).connection).to_have_text("connected", timeout=BACK_MS)
+        await tab.goto("about:blank")
+    mortal.restart()
+    chat = Chat(tabs[0], mortal)
+    await chat.go("/")
+    await chat.ask("Still here")
+    for tab in tabs:
+        await tab.close()
 
 
 @pytest.mark.case("WEB-15")

@@ -18,10 +18,23 @@ interface SignedIn {
 }
 
 /** Sign in with a key of this browser's own, where it has such keys; `exchange` asks the server. */
-export async function signInWith(exchange: (key: string) => Promise<SignedIn>): Promise<void> {
-  const { start, half } = await exchange(await newKey());
-  localStorage.setItem(KEPT, half || (await signed(start)));
+export function signInWith(exchange: (key: string) => Promise<SignedIn>): Promise<void> {
+  return oneTabAtATime(async () => {
+    isSigningIn = true;
+    const key = await newKey();
+    const { start, half } = await exchange(key?.publicHalf ?? "");
+    // Only now: a link that opens nothing must not cost the session that there is.
+    await key?.keep();
+    keep(half || (await signed(start)));
+  }).finally(() => (isSigningIn = false));
 }
+
+/** Let no other tab sign in meanwhile: the cookie and the key that are left must be of one session. */
+async function oneTabAtATime(act: () => Promise<void>): Promise<void> {
+  await (globalThis.isSecureContext ? navigator.locks.request(KEPT, act) : act());
+}
+
+let isSigningIn = false;
 
 const signed = async (start: string) => `${start}.${await sign(`pilothouse session ${start}`)}`;
 
@@ -36,24 +49,41 @@ function knownHalf(): string {
   return localStorage.getItem(KEPT) ?? "";
 }
 
-/** Ask the server, as this page; once more if it has been started anew since. */
+function keep(half: string): void {
+  localStorage.setItem(KEPT, half);
+}
+
+/** Ask the server, as this page; once more if it has been started anew since, or another tab has signed in. */
 export async function fetchAsPage(request: Request): Promise<Response> {
   const again = request.clone();
+  const sent = knownHalf();
   const answer = await fetch(withHalf(request));
-  if (answer.status !== 401 || !(await renew(answer.headers.get(START)))) return answer;
+  if (answer.status !== 401 || !(await isReplaced(sent, answer.headers.get(START)))) return answer;
   return fetch(withHalf(again));
 }
 
-/** Return whether there is a half now that the server has not seen refused: this tab's, or one that another made. */
+/** Return whether there is another half now than the one that was refused: this tab's, or one that another made. */
+async function isReplaced(refused: string, start: string | null): Promise<boolean> {
+  if (!isSigningIn) await oneTabAtATime(() => Promise.resolve());
+  return knownHalf() !== refused || renew(start);
+}
+
 async function renew(start: string | null): Promise<boolean> {
   if (!start || knownHalf().startsWith(`${start}.`)) return false;
   try {
-    localStorage.setItem(KEPT, await signed(start));
+    keep(await signed(start));
     whenRenewed();
     return true;
   } catch {
     return false;
   }
+}
+
+/** Return whether the server has been started since this page was refused, by it or by whoever had its port. */
+export async function isStartedAnew(): Promise<boolean> {
+  if (!knownHalf()) return false;
+  const answer = await fetch("/api/health").catch(() => null);
+  return renew(answer?.headers.get(START) ?? null);
 }
 
 /** Make the half for the server that sent this page, if it has been started since: its document says so in a cookie. */

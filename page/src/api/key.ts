@@ -2,17 +2,26 @@
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256" };
 const NAME = "pilothouse";
+const NEXT = "next";
 const SHELF = "keys";
 
-/** Make a key, keep it, and return its public half; empty where there are none, as on plain HTTP over a network. */
-export async function newKey(): Promise<string> {
-  if (!globalThis.crypto?.subtle || !globalThis.indexedDB) return "";
+export interface NewKey {
+  publicHalf: string;
+  /** Let it take the place of the key before it, which is good until then. */
+  keep: () => Promise<unknown>;
+}
+
+const put = (pair: CryptoKeyPair, name: string) => onShelf("readwrite", (shelf) => shelf.put(pair, name));
+
+/** Make a key; null where none can be kept, as on plain HTTP over a network. */
+export async function newKey(): Promise<NewKey | null> {
+  if (!globalThis.crypto?.subtle || !globalThis.indexedDB) return null;
   try {
     const pair = await crypto.subtle.generateKey(ALGORITHM, false, ["sign"]);
-    await onShelf("readwrite", (shelf) => shelf.put(pair, NAME));
-    return publicHalf(pair);
+    await put(pair, NEXT);
+    return { publicHalf: await publicHalf(pair), keep: () => put(pair, NAME) };
   } catch {
-    return "";
+    return null;
   }
 }
 

@@ -47,6 +47,7 @@ function Arguments({ item }: { item: Item }) {
 
 const partUrl = (itemId: string, index: number) => `/api/calls/${encodeURIComponent(itemId)}/parts/${index}`;
 
+/** Where something is, spelled as it is opened: what only looks like another host does not, in this. */
 function Place({ part }: { part: ResultPart }) {
   const link = safeLink(part.uri);
   return (
@@ -54,7 +55,7 @@ function Place({ part }: { part: ResultPart }) {
       {part.name && <span>{part.name}</span>}
       {link ? (
         <Anchor inherit href={link.href} target="_blank" rel="noreferrer noopener">
-          {part.uri}
+          {link.href}
         </Anchor>
       ) : (
         <code>{part.uri}</code>

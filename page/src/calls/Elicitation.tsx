@@ -57,7 +57,7 @@ function UrlAsk({ item }: { item: Item }) {
   const link = safeLink(text(item.data.url));
   return (
     <>
-      <p className={classes.address}>{text(item.data.url)}</p>
+      <p className={classes.address}>{link?.href ?? text(item.data.url)}</p>
       {!link && <p className={classes.problem}>This address cannot be opened safely.</p>}
       <Group gap="xs">
         {link && (

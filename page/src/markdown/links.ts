@@ -21,7 +21,7 @@ export function safeLink(target: string): SafeLink | null {
     return null;
   }
   if (!allowed.has(url.protocol)) return null;
-  if (url.protocol === "mailto:") return { href: url.href, host: decodeURI(url.pathname) };
+  if (url.protocol === "mailto:") return url.pathname ? { href: url.href, host: url.pathname } : null;
   if (!url.host) return null;
   // What stands before an @ is often dressed up as a host.
   url.username = "";
@@ -29,12 +29,15 @@ export function safeLink(target: string): SafeLink | null {
   return { href: url.href, host: url.host };
 }
 
-/** Tell whether a link's text says itself where it leads: there is nothing to hover over with a finger or a key. */
+/**
+ * Tell whether a link's text says itself where it leads: there is nothing to hover over with a finger or a key.
+ *
+ * Only one that is an address and nothing else does; characters that nobody sees could show it backwards.
+ */
 export function namesHost(text: string, host: string): boolean {
   if (host.split(".").some((label) => label.startsWith("xn--"))) return false;
-  if (host.includes("@")) return text.includes(host);
   const bare = (name: string) => name.toLowerCase().replace(/^www\./, "");
-  const named = /(?:^|[\s/@])((?:[\p{L}\p{N}-]+\.)+[\p{L}]{2,}(?::\d+)?)/u.exec(decodeEntities(text))?.[1];
-  const said = named ?? /(?:^|[\s/@])((?:localhost|[\d.]+|\[[\da-f:]+\])(?::\d+)?)/i.exec(text)?.[1];
-  return said !== undefined && (bare(said) === bare(host) || bare(host).startsWith(`${bare(said)}:`));
+  const address = /^(?:https?:\/\/|mailto:)?([\w.@:[\]+-]+)(?:[/?#][^\s\p{Cf}\\]*)?$/iu.exec(decodeEntities(text).trim());
+  const said = bare(address?.[1] ?? "");
+  return said !== "" && (said === bare(host) || bare(host).startsWith(`${said}:`));
 }

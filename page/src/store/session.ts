@@ -1,5 +1,5 @@
 import { api, ApiError, errorText } from "../api/client";
-import { onRenewed, renewForDocument } from "../api/half";
+import { isStartedAnew, onRenewed, renewForDocument } from "../api/half";
 import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
@@ -150,6 +150,7 @@ function keepAwake(): void {
     const now = Date.now();
     if (now - lastTick > STALE_AFTER_MS && document.visibilityState === "visible") socket.connect();
     lastTick = now;
+    if (getState().phase.name === "signed-out") void isStartedAnew().then((isAnew) => isAnew && void load());
   }, 5_000);
 }
 

@@ -194,7 +194,9 @@ def _disguised(url: str) -> list[Span]:
     if (url.isascii() and "@" not in url) or not url.lower().startswith(("http://", "https://")):
         return []
     host = host_shown(url)
-    return [Span(f" [{host}]", frozenset({"dim"}))] if host and f"//{host}" not in url else []
+    rest = url.partition("//")[2]
+    is_plain = rest.lower().startswith(host) and rest[len(host) : len(host) + 1] in ("", "/", "?", "#")
+    return [] if not host or is_plain else [Span(f" [{host}]", frozenset({"dim"}))]
 
 
 def _may_become(text: str, at: int, before: str) -> bool:

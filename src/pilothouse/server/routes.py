@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from pilothouse.server.authority_routes import AUTHORITY_ROUTES
 from pilothouse.server.change_routes import CHANGE_ROUTES
+from pilothouse.server.guard import START
 from pilothouse.server.index_routes import INDEX_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
@@ -89,10 +90,10 @@ class SearchQuery(msgspec.Struct, frozen=True):
 
 
 async def health(call: Call[None, NoQuery]) -> Reply:
-    """Answer that the server is up; and to this account's commands, that it is the one they know."""
+    """Answer that the server is up, and since which start; and to this account's commands, that they know it."""
     challenge = call.headers.get(CHALLENGE, "")
-    headers = {PROOF: call.access.proof(challenge)} if challenge else {}
-    return Reply(Health(status="degraded" if was_blocked() else "up"), headers)
+    proof = {PROOF: call.access.proof(challenge)} if challenge else {}
+    return Reply(Health(status="degraded" if was_blocked() else "up"), {START: call.access.start, **proof})
 
 
 async def begin_session(call: Call[SessionRequest, NoQuery]) -> Reply:

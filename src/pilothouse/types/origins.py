@@ -25,7 +25,8 @@ def origin_of(url: str) -> str:
 def host_shown(url: str) -> str:
     """Return where a URL leads as the network spells it: what only looks like another host does not, in this."""
     try:
-        parts = urlsplit(url.strip())
+        # Browsers take a backslash for a slash.
+        parts = urlsplit(url.strip().replace("\\", "/"))
         host, port = parts.hostname or "", parts.port
         name = host if host.isascii() else host.encode("idna").decode("ascii")
     except (ValueError, UnicodeError):
