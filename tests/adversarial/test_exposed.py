@@ -12,7 +12,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from pilothouse.cli.form_fields import has_free_text
 from pilothouse.cli.inline import spans_of
@@ -82,12 +82,16 @@ def _key(path: Path, password: bytes = b"") -> str:
 def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None:
     good, expired = str(SelfSigned(tmp_path).path), str(SelfSigned(tmp_path, days=-1).path)
     later = str(SelfSigned(tmp_path, days=20).path)
+    weak = str(SelfSigned(tmp_path, days=3, key=rsa.generate_private_key(65537, 1024)).path)
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("nothing")
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
     cases = {
-        (good, ""): "--tls-key is missing",
-        ("", good): "--tls-cert is missing",
+        (good, None): "--tls-key names no file",
+        (None, good): "--tls-cert names no file",
+        # Variables that were not set: whoever wanted TLS must not get plain HTTP.
+        ("", ""): "--tls-cert names no file",
+        (weak, weak): "is too weak for browsers",
         (str(tmp_path / "none.pem"), good): "cannot be read: No such file or directory",
         (good, str(tmp_path)): "cannot be read: Is a directory",
         (str(nonsense), good): "holds no certificate",
@@ -102,7 +106,7 @@ def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None
             read_tls(*files)
         assert told in refused.value.message
         assert refused.value.fix
-    assert read_tls("", "") is None
+    assert read_tls(None, None) is None
     assert read_tls(good, good) is not None
 
 

@@ -46,8 +46,10 @@ class Studio:
         models: Mapping[str, Any] | None = None,
         *,
         database_url: str | None = None,
+        certificate: Path | None = None,
     ):
         self.home = home
+        self._certificate = certificate
         self._database_url = database_url
         self.path = home.parent / "script.json"
         self._scripts = 0
@@ -67,7 +69,7 @@ class Studio:
         self._write("models.json", {"defaultModelId": "script", "models": every})
         if config:
             self._write("config.json", {"version": "1.0", **config})
-        self.server = Server(home, database_url=database_url)
+        self.server = Server(home, database_url=database_url, certificate=certificate)
         self.server.wait_until_up()
 
     def _write(self, name: str, content: object) -> None:
@@ -103,7 +105,13 @@ class Studio:
     def restart(self, dying: tuple[str, int] | None = None) -> None:
         """Start the server again, at the same address."""
         self.server.close()
-        self.server = Server(self.home, database_url=self._database_url, port=self.server.port, dying=dying)
+        self.server = Server(
+            self.home,
+            database_url=self._database_url,
+            port=self.server.port,
+            dying=dying,
+            certificate=self._certificate,
+        )
         self.server.wait_until_up()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -32,11 +33,14 @@ class Server:
         database_url: str | None = None,
         dying: tuple[str, int] | None = None,
         port: int | None = None,
+        certificate: Path | None = None,
     ) -> None:
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
         module = ["tests.faults.dying_server", dying[0], str(dying[1])] if dying else ["pilothouse"]
         command = [sys.executable, "-m", *module, "serve", "--no-browser", "--port", str(self.port)]
+        if certificate is not None:
+            command += ["--tls-cert", str(certificate), "--tls-key", str(certificate)]
         environment = dict(os.environ, PILOTHOUSE_HOME=str(home), PILOTHOUSE_TOKEN=TOKEN)
         if database_url is not None:
             environment["PILOTHOUSE_DATABASE_URL"] = database_url
@@ -44,7 +48,11 @@ class Server:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         self.client = httpx2.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=10, trust_env=False
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            timeout=10,
+            trust_env=False,
+            verify=ssl.create_default_context(cafile=certificate) if certificate else True,
         )
 
     def wait_until_up(self) -> None:

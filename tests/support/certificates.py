@@ -10,15 +10,17 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 
 class SelfSigned:
     """A certificate for 127.0.0.1 and localhost, and the server's side of TLS with it."""
 
-    def __init__(self, folder: Path, *, days: int = 2) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, folder: Path, *, days: int = 2, key: rsa.RSAPrivateKey | None = None) -> None:
+        self._make(folder, days, key or ec.generate_private_key(ec.SECP256R1()))
+
+    def _make(self, folder: Path, days: int, key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
         names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
         end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)

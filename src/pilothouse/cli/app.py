@@ -48,8 +48,8 @@ def serve(
     port: Port = None,
     no_browser: NoBrowser = False,
     expose_to_network: Expose = False,
-    tls_cert: TlsCert = "",
-    tls_key: TlsKey = "",
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
 ) -> None:
     """Start the server and open its page.
 

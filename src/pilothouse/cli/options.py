@@ -17,9 +17,11 @@ NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the li
 Expose = Annotated[bool, typer.Option("--expose-to-network", help="Allow an address that others on the network reach.")]
 
 TlsCert = Annotated[
-    str, typer.Option(metavar="FILE", help="Speak HTTPS, with this certificate (PEM).", show_default=False)
+    str | None, typer.Option(metavar="FILE", help="Speak HTTPS, with this certificate (PEM).", show_default=False)
 ]
-TlsKey = Annotated[str, typer.Option(metavar="FILE", help="The certificate's private key (PEM).", show_default=False)]
+TlsKey = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The certificate's private key (PEM).", show_default=False)
+]
 
 
 def new_app(help_text: str) -> typer.Typer:

@@ -32,12 +32,12 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     port: int | None = None
     expose_to_network: bool = False
     browser: bool = True
-    # A certificate's file and its key's; both empty for plain HTTP.
-    certificate: tuple[str, str] = ("", "")
+    # A certificate's file and its key's; None for plain HTTP.
+    certificate: tuple[str | None, str | None] = (None, None)
 
     def met_by(self, address: ServerAddress) -> bool:
         """Return whether a server at this address is one."""
-        elsewhere = self.host != "127.0.0.1" or self.expose_to_network or any(self.certificate)
+        elsewhere = self.host != "127.0.0.1" or self.expose_to_network or self.certificate != (None, None)
         return not elsewhere and self.port in (None, 0, address.port)
 
 

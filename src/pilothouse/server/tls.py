@@ -17,13 +17,13 @@ class Tls(NamedTuple):
     fingerprint: str
 
 
-def read_tls(certificate: str, key: str) -> Tls | None:
-    """Return what two files make, None for none."""
-    if not certificate and not key:
+def read_tls(certificate: str | None, key: str | None) -> Tls | None:
+    """Return what two files make, None for none; an empty name is one that was meant to be there."""
+    if certificate is None and key is None:
         return None
     if not certificate or not key:
-        missing = "--tls-cert" if key else "--tls-key"
-        raise _unusable(f"TLS needs a certificate and its key, and {missing} is missing", "Give both files.")
+        missing = "--tls-cert" if not certificate else "--tls-key"
+        raise _unusable(f"TLS needs a certificate and its key, and {missing} names no file", "Give both files.")
     for file in (certificate, key):
         _check_readable(file)
     fingerprint = _checked(certificate)
@@ -50,6 +50,8 @@ def _reason(error: Exception, certificate: str, key: str) -> tuple[str, str]:
         return f"the key in {key} is protected by a password", "Give one without; protect its file instead."
     if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
         return f"the key in {key} does not belong to the certificate in {certificate}", "Give the two that do."
+    if isinstance(error, ssl.SSLError) and (error.reason or "").endswith(("_TOO_SMALL", "_TOO_WEAK")):
+        return f"the certificate in {certificate} is too weak for browsers", "Make one with a key of 2048 bits or more."
     return f"{key} holds no private key that can be read", "Give the key of the certificate, in PEM."
 
 

@@ -239,7 +239,7 @@ def bind(
     *,
     expose_to_network: bool,
     rather: int | None = None,
-    certificate: tuple[str, str] = ("", ""),
+    certificate: tuple[str | None, str | None] = (None, None),
 ) -> Listener:
     """Take a port for a server: the one that it should rather have, if that is free; the files are for TLS."""
     from pilothouse.server.listening import listen
