@@ -410,6 +410,8 @@ async def test_a_server_of_the_oldest_form_works_and_its_token_is_not_shown(home
         assert (await hosted.admin.test("127.0.0.1")).ok
         assert seen[0].headers["authorization"] == f"Bearer {TOKEN}"
         view = await hosted.view("127.0.0.1")
-        assert view.secret_names == ("Authorization",)
+        # Shown as it would be kept: a slot in the token's place.
+        assert view.settings.headers == {"Authorization": "Bearer ${secret:Authorization}"}
+        assert view.secret_slots == ("Authorization",)
         assert TOKEN not in str(view)
         assert hosted.redactor.redact(f"token={TOKEN}") == "token=[redacted]"
