@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import html
+import json
+import re
 import time
 from urllib.parse import quote, quote_plus
 
@@ -10,7 +13,7 @@ import pytest
 
 from pilothouse.secrets.redaction import MARK, Redactor
 
-KEY = 'sk-a"b/c+d=e fgh'
+KEY = 'sk-a"b/c+d=e\\fgh&ë <i>'
 SECRET = "sk-known-secret-40112"
 
 
@@ -29,7 +32,15 @@ def redactor() -> Redactor:
         KEY,
         quote(KEY, safe=""),
         quote_plus(KEY),
-        KEY.replace('"', '\\"'),
+        quote(KEY),
+        quote(KEY, safe="-_.!~*'()"),
+        quote(KEY, safe=";,/?:@&=+$-_.!~*'()#"),
+        re.sub("%..", lambda code: code[0].lower(), quote(KEY, safe="")),
+        json.dumps(KEY)[1:-1],
+        json.dumps(KEY, ensure_ascii=False)[1:-1],
+        json.dumps(json.dumps(KEY))[3:-3],
+        html.escape(KEY),
+        html.escape(KEY, quote=False),
         base64.b64encode(KEY.encode()).decode(),
         base64.urlsafe_b64encode(KEY.encode()).decode().rstrip("="),
     ],

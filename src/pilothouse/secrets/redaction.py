@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import html
+import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import AnyStr
@@ -14,6 +17,9 @@ from pilothouse.types.json import encode_text
 MARK = "[redacted]"
 # What stands where a long text was cut.
 _CUT = "…"
+# What stands in an address as it is: nothing, as in a path, as browsers write a part and a whole of one.
+_KEPT_IN_URLS = ("", "/", "-_.!~*'()", ";,/?:@&=+$-_.!~*'()#")
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
 
 
 class Redactor:
@@ -84,12 +90,22 @@ class Redactor:
 
 
 def _forms(value: str) -> set[str]:
-    data = value.encode()
-    return {
+    data, quoted = value.encode(), (encode_text(value)[1:-1], json.dumps(value)[1:-1])
+    written = {
         value,
-        quote(value, safe=""),
+        *(quote(value, safe=kept) for kept in _KEPT_IN_URLS),
         quote_plus(value),
-        encode_text(value)[1:-1],
+        # As JSON, with and without numbers for letters, and as JSON in a text of JSON.
+        *quoted,
+        *(encode_text(text)[1:-1] for text in quoted),
+        # As HTML and XML.
+        html.escape(value, quote=False),
+        html.escape(value),
+    }
+    return {
+        *written,
+        # The digits behind a percent sign are written in both ways.
+        *(_PERCENT.sub(lambda code: code[0].lower(), text) for text in written),
         base64.b64encode(data).decode().rstrip("="),
         base64.urlsafe_b64encode(data).decode().rstrip("="),
         *(form for encode in (base64.b64encode, base64.urlsafe_b64encode) for form in _within(data, encode)),
