@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pilothouse.mcp.consent import Agreed, Consents, look, shown
 from pilothouse.mcp.forms import drafted
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.servers import Consent, ConsentGiven, ServerEntry, ServerInput
 from tests.support.mcp_hosting import hosting
 from tests.support.mcp_servers import scripted
@@ -376,3 +378,35 @@ def test_an_interpreter_that_only_the_system_can_change_is_known_by_its_place() 
     system, own = done.stdout.split()
     assert system == "system"
     assert len(own) == 64
+
+
+async def test_whoever_asks_while_a_command_is_being_looked_at_is_told_that_it_waits_for_consent(home: Path) -> None:
+    async with hosting(home) as hosted:
+        made = await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(SCRIPTED,)), agree=False)
+        hosted.supervisor.restart(made.id)
+        lists = await asyncio.gather(*(hosted.admin.list() for _ in range(3)))
+        assert [each.servers[0].state for each in lists] == ["needs_consent"] * 3
+        again = asyncio.create_task(hosted.server("Mine").check_consent())
+        seen = set()
+        while not again.done():
+            seen.add(hosted.server("Mine").state)
+            await asyncio.sleep(0)
+        assert again.exception() is not None
+        assert seen == {"needs_consent"}, "looking once more is no reason to offer it"
+
+
+async def test_a_command_that_changed_under_the_persons_eyes_is_shown_as_it_is_now(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "s.py"
+    script.write_text("print()")
+    async with hosting(home) as hosted:
+        made = await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(str(script),)), agree=False)
+        assert made.consent is not None
+        script.write_text(script.read_text() + "\n# other\n")
+        with pytest.raises(PilothouseError, match="changed since you looked at it"):
+            await hosted.admin.consent(made.id, ConsentGiven(fingerprint=made.consent.fingerprint))
+        now = await hosted.view("Mine")
+        assert now.state == "needs_consent"
+        assert now.consent is not None
+        assert now.consent.fingerprint != made.consent.fingerprint
+        agreed = await hosted.admin.consent(made.id, ConsentGiven(fingerprint=now.consent.fingerprint))
+        assert agreed.consent is None

@@ -1,8 +1,9 @@
 import { Button, Modal } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { api, errorText } from "../api/client";
 import type { Consent, ServerView } from "../api/types";
+import { ARMING_MS } from "../approvals/useArmed";
 import { Warning } from "../settings/Warning";
 import { DialogFoot } from "../shell/DialogFoot";
 import { changeServers } from "./actions";
@@ -75,9 +76,20 @@ function Bound({ files }: { files: readonly string[] }) {
   );
 }
 
+/** Tell for a moment that the command became another one while it was looked at: a press meant the one before. */
+function useReplaced(fingerprint: string): boolean {
+  const [seen, setSeen] = useState(fingerprint);
+  useEffect(() => {
+    const timer = setTimeout(() => setSeen(fingerprint), ARMING_MS);
+    return () => clearTimeout(timer);
+  }, [fingerprint]);
+  return seen !== fingerprint;
+}
+
 function Asking({ server, consent, onClose }: { server: ServerView; consent: Consent; onClose: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const isReplaced = useReplaced(consent.fingerprint);
   const agree = () => {
     setBusy(true);
     setProblem("");
@@ -100,7 +112,7 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
         <Button variant="default" data-autofocus onClick={onClose}>
           Not now
         </Button>
-        <Button loading={isBusy} onClick={agree}>
+        <Button loading={isBusy} disabled={isReplaced} onClick={agree}>
           Start this server
         </Button>
       </DialogFoot>
@@ -124,7 +136,7 @@ export function ConsentDialog({ server, onClose }: { server: ServerView | null; 
       returnFocus={false}
       classNames={{ title: classes.longTitle ?? "" }}
     >
-      {shown?.consent && <Asking key={shown.consent.fingerprint} server={shown} consent={shown.consent} onClose={onClose} />}
+      {shown?.consent && <Asking key={shown.id} server={shown} consent={shown.consent} onClose={onClose} />}
       {shown && !shown.consent && <p className={classes.lead}>There is nothing to agree to any more.</p>}
     </Modal>
   );

@@ -53,7 +53,11 @@ function Form(props: FormProps) {
   const { server } = props;
   // Of one that does not answer nobody knows.
   const needsNothing =
-    server !== "new" && server.state !== "error" && server.authType === "none" && !server.secretNames.length;
+    server !== "new" &&
+    server.state !== "error" &&
+    server.authType === "none" &&
+    !server.secretNames.length &&
+    !server.secretSlots.length;
   return (
     <form ref={form} onSubmit={submit} noValidate autoComplete="off" className={classes.stack}>
       <ServerFields draft={draft} errors={errors} onChange={change} />

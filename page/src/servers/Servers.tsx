@@ -1,5 +1,5 @@
 import { TextInput } from "@mantine/core";
-import { useEffect, useState, type KeyboardEvent } from "react";
+import { useEffect, useState, type Dispatch, type KeyboardEvent, type SetStateAction } from "react";
 import { api } from "../api/client";
 import type { ServerView } from "../api/types";
 import { SearchIcon } from "../shell/icons";
@@ -75,23 +75,25 @@ function focusRow(id: string): void {
 interface DialogsProps {
   opened: Opened;
   servers: readonly ServerView[];
-  onOpen: (opened: Opened) => void;
+  onOpen: Dispatch<SetStateAction<Opened>>;
   onSaved: (server: ServerView) => void;
 }
 
 function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
   const close = () => onOpen(null);
+  // What was begun in a dialog may end after another one was opened, which then stays.
+  const instead = (next: Opened) => onOpen((now) => (now === opened ? next : now));
   const server = servers.find(({ id }) => id === opened?.id) ?? null;
   const of = (kind: Opening) => (opened?.kind === kind ? server : null);
   // What was just saved may have to be looked at before it starts.
   const saved = (made: ServerView) => {
     onSaved(made);
-    onOpen(needsConsent(made) ? { kind: "consent", id: made.id } : null);
+    instead(needsConsent(made) ? { kind: "consent", id: made.id } : null);
   };
   // Commands that came together are looked at one after the other.
   const look = (ids: readonly string[]) => {
     const [id, ...next] = ids;
-    onOpen(id ? { kind: "consent", id, next } : null);
+    instead(id ? { kind: "consent", id, next } : null);
   };
   const decided = () => {
     if (opened?.id) focusRow(opened.id);

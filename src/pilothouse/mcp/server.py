@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence, Set
@@ -82,6 +83,8 @@ class Server:
         self._unstartable: ChannelError | None = None
         # Whether anyone looked what the person must agree to.
         self.looked = not self.local
+        # Who looks and who agrees do so one after the other, or an old look would undo a consent.
+        self._looking = asyncio.Lock()
         # False once the file says something else.
         self.current = True
         self._told = False
@@ -270,18 +273,24 @@ class Server:
         """Look whether the person agreed to exactly what would be started now; raise NeedsConsent if not."""
         if not self.local:
             return None
-        self.looked = True
+        async with self._looking:
+            return await self._check()
+
+    async def _check(self) -> Agreed:
         try:
             agreed, now = await asyncio.to_thread(self._look)
         except (ChannelError, PilothouseError) as error:
-            self._unstartable = Hopeless(error.message, fix=error.fix, sent=False)
+            self.looked, self._unstartable = True, Hopeless(error.message, fix=error.fix, sent=False)
             self.came(None, self.state, self._unstartable)
             raise self._unstartable from None
-        before, self.asking, self._unstartable = (self.asking, self._unstartable), None, None
+        asking = None
         if agreed is None or not agreed.allows(now):
-            self.asking = await asyncio.to_thread(self.around.consents.shown, self.entry, now, agreed)
+            asking = await asyncio.to_thread(self.around.consents.shown, self.entry, now, agreed)
         elif agreed.kind < now.kind:
             await asyncio.to_thread(self.around.consents.give, self.id, now)
+        # All at once: whoever asks meanwhile must not see a server that waits for nobody.
+        before = (self.asking, self._unstartable)
+        self.looked, self.asking, self._unstartable = True, asking, None
         if before != (self.asking, None):
             self.came(None, self.state, None)
         if self.asking is not None:
@@ -290,12 +299,15 @@ class Server:
 
     async def agree(self, fingerprint: str) -> bool:
         """Keep that the person agreed, if it is still the same that they saw."""
-        _, now = await asyncio.to_thread(self._look)
-        if now.fingerprint() != fingerprint:
+        async with self._looking:
+            _, now = await asyncio.to_thread(self._look)
+            if now.fingerprint() != fingerprint:
+                # What is there now is what the person is shown next.
+                with contextlib.suppress(NeedsConsent):
+                    await self._check()
+                return False
+            await asyncio.to_thread(self.around.consents.give, self.id, now)
             self.asking = None
-            return False
-        await asyncio.to_thread(self.around.consents.give, self.id, now)
-        self.asking = None
         self.came(None, self.state, None)
         return True
 
