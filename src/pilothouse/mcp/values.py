@@ -46,6 +46,8 @@ class Values(msgspec.Struct, frozen=True):
 def values_of(entry: ServerEntry, secrets: Secrets, learn: Callable[[str], None]) -> Values:
     """Return the values of an entry; raise a ChannelError that names what is missing."""
     slots = {slot: _kept(entry, ("--secret", slot), slot_name(entry.id, slot), secrets) for slot in slots_of(entry)}
+    # What stands in the file in plain text has a slot in what was agreed to.
+    slots |= keys_in(entry)
     bare = Values({}, {}, slots)
 
     def filled(named: Mapping[str, str], option: ValueOption) -> dict[str, str]:
@@ -64,7 +66,7 @@ def values_of(entry: ServerEntry, secrets: Secrets, learn: Callable[[str], None]
             # It may stand in the file in plain text, unknown to the store of secrets.
             learn(value)
             learn(value.partition(" ")[2])
-    for value in keys_in(entry).values():
+    for value in slots.values():
         learn(value)
     return Values(env, headers, slots)
 
