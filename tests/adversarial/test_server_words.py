@@ -133,13 +133,15 @@ def test_every_word_of_a_server_about_itself_counts(catalogue: Catalogue, change
         ("Notes v1.2.3, ready.", "Notes v1.3.0, ready."),
         ("Notes version 1.2.", "Notes version 1.3."),
         ("It is 09:10:11 now.", "It is 19:00:01 now."),
+        ("Notes 1.2.3 of 2026/11/16", "Notes 1.10.0 of 2026/11/17"),
     ],
 )
 def test_words_in_which_only_the_day_or_the_version_is_another_ask_nothing(
     catalogue: Catalogue, before: str, now: str
 ) -> None:
     for text in (before, now):
-        catalogue.learn(server(), [tool()], Kept(), about({"name": "n", "version": text}, text))
+        icons = [{"src": f"https://cdn.example/{text}/icon.png"}]
+        catalogue.learn(server(), [tool()], Kept(), about({"name": "n", "version": text, "icons": icons}, text))
     assert catalogue.about_change(server()) is None
     kept = catalogue.kept(server()).about
     assert kept is not None
@@ -148,7 +150,11 @@ def test_words_in_which_only_the_day_or_the_version_is_another_ask_nothing(
 
 @pytest.mark.parametrize(
     ("before", "now"),
-    [("Pay into account 1234.", "Pay into account 9999."), ("Send to 10.0.0.1.", "Send to 10.0.0.66.")],
+    [
+        ("Pay into account 1234.", "Pay into account 9999."),
+        ("Send to 10.0.0.1.", "Send to 10.0.0.66."),
+        ("Send to 10.0.0.1", "Send to 10.9.9.1"),
+    ],
 )
 def test_another_number_is_another_word(catalogue: Catalogue, before: str, now: str) -> None:
     for text in (before, now):

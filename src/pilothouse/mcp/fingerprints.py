@@ -28,8 +28,10 @@ _VOLATILE_NAME = re.compile(
 _VOLATILE_TEXT = re.compile(r"[\dTZ:.+\- ]{1,40}|v?\d{1,9}\.[\w.+-]{1,60}|[0-9a-fA-F-]{7,128}")
 # Moments and versions within words: with others in their place the words say the same.
 _MOMENT = re.compile(
-    r"\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?|\b\d{2}:\d{2}:\d{2}\b"
+    r"\b\d{4}([-/])\d{2}\1\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?|\b\d{2}:\d{2}:\d{2}\b"
     r"|\b[vV](ersion )?\d{1,6}\.\d{1,6}(\.\d{1,6})?\b"
+    # Three numbers are a version; four are an address.
+    r"|(?<![\d.])\d{1,6}\.\d{1,6}\.\d{1,6}(?!\.?\d)"
 )
 
 _sorted = msgspec.json.Encoder(order="sorted")
@@ -55,7 +57,7 @@ def about(info: Mapping[str, object], instructions: str) -> JsonObject:
 
 def same_words(before: JsonObject, now: JsonObject) -> bool:
     """Return whether a server says the same about itself, moments and versions aside."""
-    return _timeless(before) == _timeless(now)
+    return bool(_timeless(before) == _timeless(now))
 
 
 def fingerprint(tool: JsonObject) -> str:
@@ -102,8 +104,12 @@ def _bounded(value: object) -> object:
     )
 
 
-def _timeless(words: JsonObject) -> JsonObject:
-    return {key: _MOMENT.sub("…", value) if isinstance(value, str) else value for key, value in words.items()}
+def _timeless(words: Any) -> Any:
+    if isinstance(words, str):
+        return _MOMENT.sub("…", words)
+    if isinstance(words, dict):
+        return {key: _timeless(value) for key, value in words.items()}
+    return [_timeless(each) for each in words] if isinstance(words, list) else words
 
 
 def _differences(place: str, before: Any, now: Any) -> Iterator[str]:
