@@ -19,6 +19,7 @@ from pilothouse.tools.files.places import PathRefused, find_place
 from pilothouse.tools.files.steps import WriteFile
 from pilothouse.tools.files.walk import parent_of
 from tests.support.files import Hands, hands
+from tests.support.lag import HELD, least_hold
 from tests.support.records import OWNER
 
 
@@ -174,3 +175,39 @@ async def test_a_call_that_is_cancelled_while_it_writes_leaves_everything_as_it_
     assert (work / "a.txt").read_text() == "one\n"
     assert await at_work.store.changes(OWNER, run_id=at_work.run_id) == []
     assert os.listdir(work) == ["a.txt"]
+
+
+# --- patches that were made to take long ---
+
+_HEAD = "--- a/a.txt\n+++ b/a.txt\n"
+PATCHES = {
+    "too many hunks": (_HEAD + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 40_000, "at most 20,000 are taken at once"),
+    "too many lines": (_HEAD + "@@ -1,9 +1,9 @@\n" + " a\n" * 200_000, "at most 20,000 are taken at once"),
+    "lines that stand everywhere": (_HEAD + "@@ -1,9 +1,9 @@\n" + " a\n" * 15_000 + "-b\n+c\n", "takes too long"),
+    "lines of which few stand there": (_HEAD + "@@ -9,9 +9,9 @@\n-b\n" + " a\n" * 15_000, "line 9 is 'a' where"),
+}
+
+
+@pytest.mark.case("FS-10")
+@pytest.mark.parametrize("kind", sorted(PATCHES))
+async def test_a_patch_that_was_made_to_take_long_is_given_up(at_work: Hands, work: Path, kind: str) -> None:
+    patch, why = PATCHES[kind]
+    (work / "a.txt").write_text("a\n" * 300_000)
+
+    async def look() -> None:
+        # As whenever a call is shown.
+        at_work.tool.shown({"operation": "apply_patch", "patch": patch})
+        assert why in await at_work.fails("apply_patch", patch=patch)
+
+    held = await least_hold(look)
+    assert held < HELD, held
+
+
+async def test_a_long_file_is_patched_where_the_lines_stand_once(at_work: Hands, work: Path) -> None:
+    lines = [f"line {number}\n" for number in range(100_000)]
+    (work / "a.txt").write_text("".join(lines))
+    # None of the numbers is right.
+    hunks = (f"@@ -{number // 2},1 +1,1 @@\n-line {number}\n+new {number}\n" for number in range(1_000, 91_000, 1_000))
+    await at_work.does("read_file", filePath="a.txt")
+    await at_work.does("apply_patch", patch=_HEAD + "".join(hunks))
+    assert (work / "a.txt").read_text().count("new ") == 90

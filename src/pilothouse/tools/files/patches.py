@@ -61,6 +61,8 @@ def read_patch(text: str) -> list[FilePatch]:
     lines = text.replace("\r\n", "\n").split("\n")
     if lines and lines[-1] == "":
         lines.pop()
+    if len(lines) > limits.PATCH_LINES:
+        raise BadPatch(f"The patch has {len(lines):,} lines; at most {limits.PATCH_LINES:,} are taken at once.")
     files = _Reader(lines).files()
     if not files:
         raise BadPatch(

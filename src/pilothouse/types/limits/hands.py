@@ -144,6 +144,10 @@ TREE_BYTES = 64 * 1024 * 1024
 UNDO_CHANGE_DAYS = 30
 # Files that one patch or one list of replacements touches.
 PATCH_FILES = 200
+# Lines of a patch: it is read whenever its call is shown, and no model writes more. Lines that are compared to find
+# where they belong: a second's work.
+PATCH_LINES = 20_000
+PATCH_STEPS = 20_000_000
 # Files of one conversation whose content is remembered, and conversations.
 READINGS = 2_000
 READING_CONVERSATIONS = 500
