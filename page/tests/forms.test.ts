@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { answerOf, draftOf, type Draft } from "../src/forms/answers";
-import { fieldOf, type Field, type Schema } from "../src/forms/fields";
+import { fieldOf, hasFreeText, type Field, type Schema } from "../src/forms/fields";
 
 const object = (properties: Schema, required: string[] = []): Schema => ({ type: "object", properties, required });
 const kinds = (field: Field) => (field.kind === "object" ? field.fields.map(({ name, kind }) => `${name}:${kind}`) : []);
@@ -116,5 +116,33 @@ describe("the answers of a form", () => {
   it("answer a required yes or no that nobody touched with no", () => {
     const schema = object({ sure: { type: "boolean" }, maybe: { type: "boolean" } }, ["sure"]);
     expect(answer(schema, draftOf(fieldOf(schema))).value).toEqual({ sure: false });
+  });
+});
+
+describe("a form that anything can be typed into", () => {
+  const words = { type: "string" };
+
+  it.each<Schema>([
+    words,
+    { type: ["string", "null"] },
+    { anyOf: [words, { type: "null" }] },
+    { anyOf: [words, { type: "number" }] },
+    { allOf: [words] },
+    { $ref: "#/$defs/word" },
+    { type: "array", items: words },
+    object({ inner: words }),
+    {},
+  ])("is told from its fields, however they are written: %j", (field) => {
+    expect(hasFreeText(fieldOf({ ...object({ field }), $defs: { word: words } }))).toBe(true);
+  });
+
+  it.each<Schema>([
+    { type: "boolean" },
+    { type: "integer" },
+    { enum: ["a", "b"] },
+    { oneOf: [{ const: "a" }] },
+    { type: "array", items: { enum: ["a"] } },
+  ])("is none when all is chosen: %j", (field) => {
+    expect(hasFreeText(fieldOf(object({ field })))).toBe(false);
   });
 });

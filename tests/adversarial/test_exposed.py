@@ -149,8 +149,20 @@ def test_every_form_that_anything_can_be_typed_into_warns() -> None:
     def form(**field: object) -> dict[str, object]:
         return {"type": "object", "properties": {"поле": field}}
 
-    for typed in ({"type": "string", "title": "Пароль"}, {"type": "string", "format": "email"}, {}):
-        assert has_free_text(form(**typed))
-    for chosen in ({"type": "boolean"}, {"type": "integer"}, {"type": "string", "enum": ["a", "b"]}):
-        assert not has_free_text(form(**chosen))
+    text = {"type": "string"}
+    typed: list[dict[str, object]] = [{**text, "title": "Пароль"}, {**text, "format": "email"}, {}]
+    typed += [
+        {"type": ["string", "null"]},
+        {"anyOf": [text, {"type": "null"}]},
+        {"allOf": [text]},
+        {"$ref": "#/$defs/a"},
+    ]
+    typed += [{"type": "array", "items": text}, {"type": "object", "properties": {"пароль": text}}]
+    typed += [{**text, "oneOf": ["const"]}, {**text, "enum": "abc"}]
+    for field in typed:
+        assert has_free_text(form(**field)), field
+    listed: dict[str, object] = {"enum": ["a", "b"], "enumNames": 5}
+    chosen = ({"type": "boolean"}, {"type": "integer"}, listed, {"type": "array", "items": listed})
+    for field in chosen:
+        assert not has_free_text(form(**field))
     assert not has_free_text({})

@@ -3,6 +3,7 @@ import { lazy, Suspense, useState } from "react";
 import type { Item } from "../api/types";
 import { text } from "../chat/data";
 import { useAnswer } from "../chat/useAnswer";
+import { fieldOf, hasFreeText } from "../forms/fields";
 import { safeLink } from "../markdown/links";
 import { QuestionIcon } from "../shell/icons";
 import classes from "./Calls.module.css";
@@ -24,18 +25,12 @@ function Refusals({ send, isSending }: { send: Send; isSending: boolean }) {
   );
 }
 
-/** Whether anything can be typed into a form: in which language it asks for a password, nobody can tell. */
-function hasFreeText(schema: Record<string, unknown>): boolean {
-  const fields = Object.values((schema.properties ?? {}) as Record<string, Record<string, unknown> | null>);
-  return fields.some((field) => (field?.type ?? "string") === "string" && !field?.enum && !field?.oneOf && !field?.anyOf);
-}
-
 function FormAsk({ item }: { item: Item }) {
   const { isSending, send } = useAnswer(item);
   const schema = (item.data.schema ?? {}) as Record<string, unknown>;
   return (
     <Suspense fallback={null}>
-      {hasFreeText(schema) && (
+      {hasFreeText(fieldOf(schema)) && (
         <p className={classes.never}>
           Never give a password or key here: {text(item.data.server) || "the server"} sees what you type.
         </p>

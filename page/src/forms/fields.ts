@@ -140,6 +140,21 @@ export function fieldOf(
   }
 }
 
+/** Whether anything can be typed into a field: in which language it asks for a password, nobody can tell. */
+export function hasFreeText(field: Field): boolean {
+  switch (field.kind) {
+    case "text":
+    case "json":
+      return true;
+    case "list":
+      return hasFreeText(field.item);
+    case "object":
+      return field.fields.some(hasFreeText);
+    default:
+      return false;
+  }
+}
+
 /** Names that usually hold more than a line. */
 function isLong({ name, initial }: Common, max: number | null): boolean {
   if (max !== null && max < 200) return false;

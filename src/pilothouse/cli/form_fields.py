@@ -9,6 +9,8 @@ from pilothouse.types.json import JsonObject
 
 Read = Callable[[str], Awaitable[str | None]]
 _NOTHING = object()
+# Fields that hold no words.
+_CLOSED = ("boolean", "integer", "number")
 
 
 async def fill(schema: JsonObject, read: Read, aside: Terminal) -> JsonObject | None:
@@ -29,7 +31,7 @@ def has_free_text(schema: JsonObject) -> bool:
     """Return whether a form has a field that anything can be typed into."""
     properties = schema.get("properties")
     fields = properties.values() if isinstance(properties, dict) else ()
-    return any(isinstance(one, dict) and one.get("type", "string") == "string" and not _options(one) for one in fields)
+    return any(isinstance(one, dict) and one.get("type") not in _CLOSED and not _options(one) for one in fields)
 
 
 def never_a_secret(server: str) -> str:
@@ -85,10 +87,11 @@ def _options(field: JsonObject) -> list[tuple[object, str]]:
     items = field.get("items")
     source = items if field.get("type") == "array" and isinstance(items, dict) else field
     if isinstance(source.get("enum"), list):
-        names = source.get("enumNames") or source["enum"]
+        names = source["enumNames"] if isinstance(source.get("enumNames"), list) else source["enum"]
         return [(value, str(label)) for value, label in zip(source["enum"], names, strict=False)]
-    titled = source.get("oneOf") or source.get("anyOf") or ()
-    return [(one["const"], str(one.get("title", one["const"]))) for one in titled if "const" in one]
+    titled = source.get("oneOf") or source.get("anyOf")
+    listed = [one for one in titled if isinstance(one, dict)] if isinstance(titled, list) else []
+    return [(one["const"], str(one.get("title", one["const"]))) for one in listed if "const" in one]
 
 
 def _chosen(text: str, options: list[tuple[object, str]]) -> object | None:
