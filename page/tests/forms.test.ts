@@ -140,7 +140,7 @@ describe("a form that anything can be typed into", () => {
     { type: "boolean" },
     { type: "integer" },
     { enum: ["a", "b"] },
-    { oneOf: [{ const: "a" }] },
+    { oneOf: [{ const: "a" }, { const: "b" }] },
     { type: "array", items: { enum: ["a"] } },
   ])("is none when all is chosen: %j", (field) => {
     expect(hasFreeText(fieldOf(object({ field })))).toBe(false);

@@ -162,7 +162,8 @@ def test_every_form_that_anything_can_be_typed_into_warns() -> None:
     for field in typed:
         assert has_free_text(form(**field)), field
     listed: dict[str, object] = {"enum": ["a", "b"], "enumNames": 5}
-    chosen = ({"type": "boolean"}, {"type": "integer"}, listed, {"type": "array", "items": listed})
+    chosen: list[dict[str, object]] = [{"type": "boolean"}, {"type": "integer"}, listed]
+    chosen.append({"type": "array", "items": listed})
     for field in chosen:
         assert not has_free_text(form(**field))
     assert not has_free_text({})
