@@ -116,7 +116,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
         suite("conformance"),
         suite("behaviour", *WORKERS),
-        suite("adversarial", *WORKERS),
+        suite("adversarial", *MORE_WORKERS),
         suite("faults", "-n", "4"),
         suite("browser", *WORKERS),
     ]
