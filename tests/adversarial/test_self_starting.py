@@ -25,7 +25,8 @@ IN_PROJECT = names("""
 .yarnrc.yml .npmrc .pnpmfile.cjs .cargo/config.toml .hg/hgrc lefthook.yml .lefthook.yaml lefthook-local.json mise.toml
 .mise.toml mise.local.toml app.code-workspace .envrc .pre-commit-config.yaml .husky/pre-commit .githooks/pre-push
 .git/hooks/pre-commit .vscode/tasks.json .vscode/mcp.json .idea/workspace.xml .devcontainer/devcontainer.json .exrc
-.dir-locals.el sitecustomize.py .mvn/extensions.xml
+.dir-locals.el sitecustomize.py .mvn/extensions.xml .Rprofile .pdbrc .irbrc .pryrc .ghci .gdbinit
+.codesandbox/tasks.json .replit .gitpod/automations.yaml .github/hooks/a.json .amp/settings.json
 .gitlab-ci.yml Jenkinsfile azure-pipelines.yml .circleci/config.yml bitbucket-pipelines.yml .drone.yml .woodpecker.yml
 .woodpecker/build.yml .travis.yml appveyor.yml cloudbuild.yaml .buildkite/pipeline.yml .github/workflows/ci.yml
 .github/actions/a/action.yml .forgejo/workflows/ci.yml .gitea/workflows/ci.yml .cirrus.yml buildspec.yml
@@ -45,7 +46,8 @@ AT_HOME = names("""
 .config/systemd/user/a.service Library/LaunchAgents/a.plist .gitconfig .config/git/hooks/pre-commit
 .git-templates/hooks/pre-commit .config/nvim/init.lua .vimrc .emacs.d/init.el .config/Code/User/settings.json
 .config/environment.d/a.conf .local/share/applications/a.desktop .cargo/config.toml .tmux.conf .config/starship.toml
-.ipython/profile_default/startup/a.py .config/pip/pip.conf .config/i3/config
+.ipython/profile_default/startup/a.py .config/pip/pip.conf .config/i3/config .config/containers/systemd/a.container
+.config/sxhkd/sxhkdrc .hammerspoon/init.lua .config/kitty/kitty.conf .wezterm.lua .psqlrc .sqliterc
 """)
 ORDINARY = names("""
 package.json Makefile pyproject.toml setup.py conftest.py tox.ini Dockerfile docker-compose.yml README.md src/app.py
