@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { groupTitle } from "../src/approvals/ApprovalGroup";
-import { askedOf, commonFolder, fromHere, titleOf } from "../src/approvals/asked";
+import { askedOf, commonFolder, titleOf } from "../src/approvals/asked";
 import { denied, forAWhile, inTime, secondsOf } from "../src/approvals/choices";
 import { decided, endings } from "../src/approvals/settled";
 import { decisionOf } from "../src/calls/decision";
 import { rowsOf } from "../src/chat/rows";
 import { autoApproveEnd, modeAt, modeOf } from "../src/policy/modes";
 import { anything, breadth, covering, inWords, patternOf, typed, words } from "../src/policy/pattern";
+import { seenFrom } from "../src/shell/paths";
 import { anItem } from "./records";
 
 const approval = (data: Record<string, unknown> = {}, fields: Parameters<typeof anItem>[0] = {}) =>
@@ -76,8 +77,8 @@ describe("questions of the same shape", () => {
   });
 
   it("are seen from the working directory by whole components", () => {
-    expect(fromHere("/srv/conv-1-other/a", "/srv/conv-1")).toBe("/srv/conv-1-other/a");
-    expect(fromHere("/srv/conv-1/a", "/srv/conv-1/")).toBe("a");
+    expect(seenFrom("/srv/conv-1", "/srv/conv-1-other/a")).toBe("/srv/conv-1-other/a");
+    expect(seenFrom("/srv/conv-1/", "/srv/conv-1/a")).toBe("a");
     expect(commonFolder(["/a/bc/d", "/a/bd/e"])).toBe("/a/");
   });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { cut } from "../src/chat/LongText";
 import { grow, noBlocks } from "../src/markdown/blocks";
+import { textOf } from "./expressionInputs";
+import { milliseconds } from "./growing";
 
 interface Nested {
   tokens?: Nested[];
@@ -18,14 +20,43 @@ describe("nesting", () => {
     }
   });
 
-  it("that exhausts the stack leaves the text as it is", () => {
+  it("beyond it leaves the text as it is", () => {
     const text = "> ".repeat(20_000) + "deep";
-    expect(grow(noBlocks, text).tail).toMatchObject([{ type: "paragraph", raw: text }]);
+    let [inner] = grow(noBlocks, text).tail as readonly (Nested & { type: string; text: string })[];
+    while (inner?.type === "blockquote") inner = inner.tokens?.[0] as typeof inner;
+    expect(inner).toMatchObject({ type: "paragraph", text: "> ".repeat(20_000 - 12) + "deep" });
   });
 
   it("that people write is kept", () => {
     const { tail } = grow(noBlocks, "> quoted\n> > twice\n> > - a point\n> >   - another");
     expect(depth(tail as readonly Nested[])).toBeGreaterThan(5);
+  });
+});
+
+describe("reading Markdown", () => {
+  it.each([
+    "> ", "> - ", "> a\nb\n", "> - a\nb\n", "a\n-\n", "- a\n", "_".repeat(7_900) + "\n\n", "![", "`a`", "$",
+  ])("takes at most eight times as long for four times as much of %j", (again) => {
+    const [less, more] = [16_000, 64_000].map((size) => textOf({ before: "", again, after: "" }, size));
+    const quarter = milliseconds(() => grow(noBlocks, less ?? ""));
+    const whole = () => milliseconds(() => grow(noBlocks, more ?? ""));
+    // What is too short says nothing; what other work was in the way of is looked at again.
+    expect(Math.min(whole(), whole())).toBeLessThan(8 * Math.max(quarter, 15));
+  });
+
+  it("keeps a table, a quotation and a paragraph that are long but honest", () => {
+    const rows = "| a | b |\n".repeat(1_000);
+    expect(grow(noBlocks, `| x | y |\n|---|---|\n${rows}`).tail).toMatchObject([{ type: "table", rows: { length: 1_000 } }]);
+    const quoted = grow(noBlocks, "> a line of some words\n".repeat(600));
+    expect([...quoted.finished, ...quoted.tail].map(({ type }) => type)).toEqual(["blockquote", "blockquote"]);
+    expect(grow(noBlocks, "some words and *more* ".repeat(300)).tail).toMatchObject([{ type: "paragraph", tokens: { length: 601 } }]);
+  });
+
+  it("shows a table that is far too long to its bound, and the rest as it is written", () => {
+    const { finished, tail } = grow(noBlocks, `| x | y |\n|---|---|\n${"| a | b |\n".repeat(4_000)}`);
+    const all = [...finished, ...tail];
+    expect(all.map(({ type }) => type)).toEqual(["table", "paragraph"]);
+    expect(all.map(({ raw }) => raw).join("\n").match(/\| a \| b \|/g)).toHaveLength(4_000);
   });
 });
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Item, Todo } from "../src/api/types";
-import { changesOf, filesOf, seenFrom } from "../src/diff/changes";
+import { changesOf, filesOf } from "../src/diff/changes";
 import { keptPanel } from "../src/panel/state";
 import { answered, chosenBy, leaveOf } from "../src/questions/question";
 import { shownOf } from "../src/calls/shown";
 import { rowsOf } from "../src/chat/rows";
 import { allBuiltIn, toggleBuiltIn } from "../src/shell/builtIn";
+import { seenFrom } from "../src/shell/paths";
 import { chooseBuiltIn } from "../src/shell/selection";
 import { fold } from "../src/store/fold";
 import { progressOf, ticked, waitsFor } from "../src/todos/progress";

@@ -13,6 +13,8 @@ from tests.support.tracing import main_thread, traced
 
 # What the page may do in one go, by its processor: what other programs take is not its fault.
 STANDSTILL_MS = 1_000
+# And where a text comes piece by piece.
+AT_ONCE_MS = 300
 PATHOLOGICAL = {
     "brackets": "[" * 50_000,
     "emphasis": "*a_ " * 30_000,
@@ -26,18 +28,29 @@ PATHOLOGICAL = {
     "strings": "```python\n" + "'\\" * 40_000 + "\n```",
     "one line of a megabyte": "```json\n" + '{"a":"b"},' * 100_000 + "\n```",
 }
+# More of what a reader of Markdown begins anew at each line; it comes in far smaller pieces.
+MUCH = 50_000
+AGAIN = {
+    "quotations that go on without a mark": "> a\nb\n",
+    "lists in quotations that go on without a mark": "> - a\nb\n",
+    "underlines": "_" * 7_900 + "\n\n",
+    "openings": "![",
+    "formulas": "\\\\(",
+    "dollars": "$",
+    "tags": "<",
+}
 
 
 @asynccontextmanager
-async def never_still(page: Page) -> AsyncIterator[None]:
+async def never_still(page: Page, most: float = STANDSTILL_MS) -> AsyncIterator[None]:
     """Watch the page: it may not be busy with one thing for long."""
     browser = page.context.browser
     assert browser is not None
     async with traced(browser, page) as events:
         yield
-    tasks = main_thread(events, STANDSTILL_MS)
+    tasks = main_thread(events, most)
     print(tasks)
-    assert tasks.longest_cpu < STANDSTILL_MS
+    assert tasks.longest_cpu < most
 
 
 async def show(chat: Chat, studio: Studio, text: str) -> None:
@@ -66,3 +79,16 @@ async def test_a_huge_answer_leaves_the_page_usable(chat: Chat, studio: Studio, 
         await show(chat, studio, text)
         await chat.answers.last.get_by_role("button", name="Show all").click()
         await expect(chat.answers.last.get_by_role("button", name="Show less")).to_be_visible()
+
+
+@pytest.mark.case("UI-08")
+@pytest.mark.parametrize("kind", AGAIN)
+async def test_no_long_text_holds_up_the_page_when_it_is_opened(chat: Chat, studio: Studio, kind: str) -> None:
+    end = "\n\nThe very end."
+    studio.script([{"text": AGAIN[kind] * ((MUCH - len(end)) // len(AGAIN[kind])) + end}])
+    async with never_still(chat.page, AT_ONCE_MS):
+        await chat.ask("Too much")
+        await expect(chat.answers.last.locator("p").last).to_have_text(end.strip(), timeout=30_000)
+    async with never_still(chat.page, AT_ONCE_MS):
+        await chat.page.reload()
+        await expect(chat.answers.last.locator("p").last).to_have_text(end.strip(), timeout=30_000)

@@ -37,7 +37,7 @@ const publicHalf = async (pair: CryptoKeyPair) => base64url(await crypto.subtle.
 
 function base64url(bytes: ArrayBuffer): string {
   const text = btoa(String.fromCharCode(...new Uint8Array(bytes)));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 function onShelf(mode: IDBTransactionMode, use: (shelf: IDBObjectStore) => IDBRequest): Promise<unknown> {

@@ -5,10 +5,11 @@ import { inOneLine, toolName } from "../calls/call";
 import { Exactly } from "../calls/Exactly";
 import { Fold } from "../chat/Fold";
 import { covering, type Pattern } from "../policy/pattern";
+import { seenFrom } from "../shell/paths";
 import { getState, useApp } from "../store/store";
 import { ApprovalCard, Frame, Reasons } from "./ApprovalCard";
 import classes from "./Approvals.module.css";
-import { askedOf, commonFolder, fromHere, isOpen, type Asked } from "./asked";
+import { askedOf, commonFolder, isOpen, type Asked } from "./asked";
 import { Choices } from "./Choices";
 import { focusApproval } from "./focus";
 import { Settled } from "./Settled";
@@ -21,7 +22,7 @@ const LISTED = 4;
 /** One call of a group in a line: what sets it apart from the others. */
 function line(asked: Asked, call: Item | undefined, folder: string | null): string {
   if (asked.command) return asked.command.text || asked.command.argv.join(" ");
-  if (asked.paths.length) return asked.paths.map(({ path }) => fromHere(path, folder)).join(", ");
+  if (asked.paths.length) return asked.paths.map(({ path }) => seenFrom(folder, path)).join(", ");
   return call ? inOneLine(call) || toolName(call) : asked.operation;
 }
 
@@ -70,7 +71,7 @@ function common(asked: readonly Asked[], proposal: Pattern | null): ReadonlySet<
 /** Return what a group is about: "12 calls of file_operations.create_file in src/". */
 export function groupTitle(asked: readonly Asked[], folder: string | null): string {
   const paths = asked.flatMap((one) => one.paths.map(({ path }) => path));
-  const place = fromHere(commonFolder(paths), folder) || (paths.length && folder ? "the working directory" : "");
+  const place = seenFrom(folder, commonFolder(paths)) || (paths.length && folder ? "the working directory" : "");
   return `${asked.length} calls of ${asked[0]?.operation ?? "a tool"}${place ? ` in ${place}` : ""}`;
 }
 

@@ -6,9 +6,10 @@ import { size } from "../chat/words";
 import { DiffView } from "../diff/DiffView";
 import { JsonTree } from "../json/JsonTree";
 import { CopyButton } from "../shell/CopyButton";
+import { seenFrom } from "../shell/paths";
 import { useApp } from "../store/store";
 import classes from "./Approvals.module.css";
-import { fromHere, type Asked, type CommandUse, type PathUse } from "./asked";
+import type { Asked, CommandUse, PathUse } from "./asked";
 
 function held({ sandbox, network }: CommandUse): string {
   if (!sandbox) return "It runs without a sandbox: with all your rights, and with the network.";
@@ -57,7 +58,7 @@ function PathLine({ use }: { use: PathUse }) {
     <li className={classes.path}>
       <span className={classes.effect}>{use.effect === "reads" ? "reads" : "writes"}</span>
       <code>
-        <Exactly value={use.inside ? fromHere(use.path, folder) : use.path} />
+        <Exactly value={use.inside ? seenFrom(folder, use.path) : use.path} />
       </code>
       <span className={classes.place} data-outside={!use.inside || undefined}>
         {use.inside ? "inside the working directory" : "outside the working directory"}

@@ -128,9 +128,3 @@ export function commonFolder(paths: readonly string[]): string {
   while (depth < first.length && others.every((other) => other[depth] === first[depth])) depth += 1;
   return depth > 1 ? `${first.slice(0, depth).join("/")}/` : "";
 }
-
-/** Return a path as seen from the working directory, where that is shorter. */
-export function fromHere(path: string, folder: string | null): string {
-  const base = folder?.replace(/\/+$/, "");
-  return base && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
-}

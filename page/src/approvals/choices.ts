@@ -18,7 +18,7 @@ export const inTime = (duration: string) => found(duration)?.[1] ?? duration;
 
 /** Return the seconds of a duration like "5m" or "1h 30m", or null when it is not one. */
 export function secondsOf(duration: string): number | null {
-  const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)\s*([smhd])/g)];
+  const parts = [...duration.matchAll(/(?<!\d)(\d+(?:\.\d+)?)\s*([smhd])/g)];
   if (!parts.length) return null;
   const units: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? "s"] ?? 1), 0);

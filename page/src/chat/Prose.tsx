@@ -2,7 +2,7 @@ import { Markdown } from "../markdown/Markdown";
 import { LongText } from "./LongText";
 
 /** More than any model says in one go; what is beyond is shown as plain text, and only when asked for. */
-const MOST_CHARS = 600_000;
+const MOST_CHARS = 200_000;
 
 /** What a model said, in Markdown. */
 export function Prose({ text, isStreaming }: { text: string; isStreaming: boolean }) {

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { Fold } from "../chat/Fold";
+import { seenFrom } from "../shell/paths";
 import { useFolder } from "../shell/useFolder";
-import { seenFrom, type Change, type ChangedFile } from "./changes";
+import type { Change, ChangedFile } from "./changes";
 import classes from "./Diff.module.css";
 import { Counts, DiffView } from "./DiffView";
 

@@ -1,7 +1,7 @@
 import type { UndoConflict } from "../api/types";
 import { WarningIcon } from "../shell/icons";
+import { seenFrom } from "../shell/paths";
 import { useFolder } from "../shell/useFolder";
-import { seenFrom } from "./changes";
 import classes from "./Diff.module.css";
 import { DiffView } from "./DiffView";
 

@@ -36,12 +36,6 @@ export function changesOf({ data }: Item): Change[] {
     }));
 }
 
-/** Return a path as it is seen from a folder; one that lies elsewhere stays whole. */
-export function seenFrom(folder: string | null, path: string): string {
-  const base = folder?.replace(/\/+$/, "");
-  return base && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
-}
-
 export interface ChangedFile {
   path: string;
   kind: Change["kind"];

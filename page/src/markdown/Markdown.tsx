@@ -1,12 +1,12 @@
 import type { Token, Tokens } from "marked";
-import { createElement, memo, useDeferredValue, useState, type ReactNode } from "react";
+import { createElement, memo, startTransition, useDeferredValue, useEffect, useState, type ReactNode } from "react";
 import { grow, isOpenCode, noBlocks, type Blocks } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
 import { Inline } from "./Inline";
 import classes from "./Markdown.module.css";
 
-/** A longer text than this is drawn in the background, so that opening it never blocks. */
-const LONG_TEXT = 24_000;
+/** So much is read and drawn at a time; a longer text in the background, piece by piece, so that opening it never blocks. */
+const PIECE_CHARS = 8_000;
 /** Finished blocks are drawn in groups of this many, so that a new token compares groups and not blocks. */
 const GROUP = 24;
 
@@ -114,15 +114,27 @@ function groups({ finished, tail }: Blocks, isStreaming: boolean): GroupProps[] 
   return cut;
 }
 
+/** Return as much of a text as is to be drawn now: a long one comes piece by piece. */
+function useReadAhead(text: string): { shown: string; isWhole: boolean } {
+  const [reach, setReach] = useState(PIECE_CHARS);
+  const isWhole = reach >= text.length;
+  const shown = useDeferredValue(isWhole ? text : text.slice(0, reach), text.length > PIECE_CHARS ? "" : text);
+  const isDrawn = shown.length >= reach;
+  useEffect(() => {
+    if (isDrawn && !isWhole) startTransition(() => setReach(reach + PIECE_CHARS));
+  }, [isDrawn, isWhole, reach]);
+  return { shown, isWhole };
+}
+
 /** Text in Markdown, drawn from its tokens; markup inside it is shown, never obeyed. */
 export const Markdown = memo(({ text, isStreaming }: { text: string; isStreaming: boolean }) => {
-  const shown = useDeferredValue(text, text.length > LONG_TEXT ? "" : text);
+  const { shown, isWhole } = useReadAhead(text);
   const [last] = useState<{ blocks: Blocks }>({ blocks: noBlocks });
   // Reading is a pure function of the text; what was read before only saves work.
   last.blocks = grow(last.blocks, shown);
   return (
     <div className={classes.markdown}>
-      {groups(last.blocks, isStreaming).map((group, at) => (
+      {groups(last.blocks, isStreaming || !isWhole).map((group, at) => (
         <div key={at} className={classes.group}>
           <Group {...group} />
         </div>

@@ -1,5 +1,6 @@
 import { Lexer, type Token, type Tokens, type TokensList } from "marked";
 import { hideFormulas, showFormulas } from "./formulas";
+import { BoundedTokenizer } from "./tokenizer";
 
 /** A text split into blocks: the finished ones never change, the tail is read again as it grows. */
 export interface Blocks {
@@ -13,8 +14,12 @@ export interface Blocks {
 
 /** Emphasis and links are looked for in no longer run of text than this; beyond it the text stays plain. */
 const INLINE_LIMIT = 8_000;
+/** So many of a sign in a row mean nothing, and each would be tried as the beginning of something. */
+const SAME_SIGNS = /([*_~!`[<\\])\1{99}/;
 /** Quotations, lists and emphasis inside one another to this depth; what is deeper stays as it is written. */
 const DEPTH_LIMIT = 24;
+/** A paragraph longer than this is finished, and what follows is another one: nobody reads all of it again and again. */
+const PARAGRAPH_LIMIT = 24_000;
 /** A list longer than this is cut, so that its finished points are not read again and again. */
 const LIST_LIMIT = 24;
 
@@ -40,14 +45,14 @@ function bound(tokens: Token[], depth: number): void {
 function lex(lexer: Lexer, source: string): void {
   lexer.blockTokens(source, lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
-    if (src.length <= INLINE_LIMIT) lexer.inlineTokens(src, tokens);
+    if (src.length <= INLINE_LIMIT && !SAME_SIGNS.test(src)) lexer.inlineTokens(src, tokens);
     else tokens.push(plain(src));
   }
   bound(lexer.tokens, 0);
 }
 
 function read(source: string, links: TokensList["links"]): TokensList {
-  const lexer = new Lexer({ gfm: true });
+  const lexer = new Lexer({ gfm: true, tokenizer: new BoundedTokenizer() });
   Object.assign(lexer.tokens.links, links);
   try {
     lex(lexer, source);
@@ -72,10 +77,14 @@ function cutList(tokens: Token[]): { done: Token[]; rest: Token[] } | null {
 
 const rawLength = (tokens: readonly Token[]) => tokens.reduce((sum, token) => sum + token.raw.length, 0);
 
+const isEndless = (token: Token | undefined) => token?.type === "paragraph" && token.raw.length > PARAGRAPH_LIMIT;
+
 /** Return how many tokens are finished: all before the last one that is not just space, and before an open formula. */
 function finishedCount(tokens: readonly Token[], open: number): number {
-  let count = Math.max(0, tokens.findLastIndex((token) => token.type !== "space"));
-  while (count > 0 && rawLength(tokens.slice(0, count)) > open) count -= 1;
+  const last = tokens.findLastIndex((token) => token.type !== "space");
+  const most = isEndless(tokens[last]) ? tokens.length : Math.max(0, last);
+  let [count, length] = [0, 0];
+  while (count < most && (length += tokens[count]?.raw.length ?? 0) <= open) count += 1;
   return count;
 }
 

@@ -8,7 +8,7 @@ import type { Token } from "marked";
 /** No formula is longer than this; an opening sign that is not answered by then is just a sign. */
 const MOST_CHARS = 4_000;
 /** A text with more opening signs than this that nothing answers has no formulas worth looking for. */
-const MOST_UNANSWERED = 500;
+const MOST_UNANSWERED = 100;
 const SHIFT = 0xeb00;
 const hiddenSign = /[\ueb00-\ueb7f]/;
 const hiddenSigns = /[\ueb00-\ueb7f]+/g;
@@ -93,9 +93,10 @@ function codeEnd(text: string, at: number, signs: string): number {
     return closing.exec(text) ? closing.lastIndex : text.length;
   }
   if (signs[0] === "~") return at + signs.length;
-  const rest = text.slice(at + signs.length, at + MOST_CHARS).split(/\n[ \t]*\n/, 1)[0] ?? "";
-  const closing = new RegExp(`(?<!\`)${signs}(?!\`)`).exec(rest);
-  return at + signs.length + (closing ? closing.index + signs.length : 0);
+  const rest = text.slice(at + signs.length, at + MOST_CHARS);
+  // Whichever comes first: the signs again, or the end of the paragraph.
+  const closing = new RegExp(`(?<!\`)(${signs})(?!\`)|\\n[ \\t]*\\n`).exec(rest);
+  return at + signs.length + (closing?.[1] ? closing.index + signs.length : 0);
 }
 
 /** A text whose formulas are out of Markdown's reach. */
@@ -136,7 +137,7 @@ function dedent(formula: string): string {
   const [, ...lines] = formula.split("\n");
   const written = lines.filter((line) => line.trim());
   let before = /^[ \t>]*/.exec(written[0] ?? "")?.[0] ?? "";
-  while (!written.every((line) => line.startsWith(before))) before = before.slice(0, -1);
+  for (const line of written) while (!line.startsWith(before)) before = before.slice(0, -1);
   return before ? formula.split(`\n${before}`).join("\n") : formula;
 }
 

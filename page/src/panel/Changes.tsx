@@ -1,7 +1,8 @@
 import { useMemo } from "react";
-import { filesOf, seenFrom } from "../diff/changes";
+import { filesOf } from "../diff/changes";
 import { FileRow } from "../diff/ChangeView";
 import { Counts } from "../diff/DiffView";
+import { seenFrom } from "../shell/paths";
 import { useFolder } from "../shell/useFolder";
 import { useApp } from "../store/store";
 import classes from "./Panel.module.css";

@@ -18,8 +18,10 @@ export interface RuleDraft {
 export function exampleOf(line: string, pattern: Pattern): Example {
   const named = /^\s*([\w-]+\.[\w-]+)\s*:\s*(.*)$/.exec(line);
   const tool = named?.[1] ?? pattern.tool;
-  const [, what = "", folder = ""] = /^(.*?)(?:\s+in\s+(\/\S*))?$/.exec((named?.[2] ?? line).trim()) ?? [];
-  const example = { tool, paths: [], command: "", destination: "", folder: folder || "/" };
+  const said = (named?.[2] ?? line).trim();
+  const where = /(?<!\s)\s+in\s+(\/\S*)$/.exec(said);
+  const what = said.slice(0, where?.index);
+  const example = { tool, paths: [], command: "", destination: "", folder: where?.[1] ?? "/" };
   const sent = /^to\s+(\S+)$/.exec(what);
   if (sent) return { ...example, destination: sent[1] ?? "" };
   const runs = pattern.command.length > 0 || tool.startsWith("terminal_operations.");

@@ -1,4 +1,5 @@
 import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools, Provider } from "../api/types";
+import { withoutEnd } from "../shell/paths";
 import { isUnset, unset } from "../shell/selection";
 import { isInside, isLocal, usualUrl } from "./providers";
 
@@ -163,7 +164,7 @@ export function toInput(draft: ModelDraft): ModelInput {
   };
 }
 
-const bare = (url: string) => url.trim().replace(/\/+$/, "").toLowerCase();
+const bare = (url: string) => withoutEnd(url.trim()).toLowerCase();
 
 /** Return the model names to suggest: what this address offered, told by it when it was last asked or just now. */
 export function suggestions(draft: ModelDraft, catalogue: Catalogue | null, found: readonly FoundModel[]): string[] {

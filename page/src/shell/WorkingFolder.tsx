@@ -4,9 +4,10 @@ import { useApp } from "../store/store";
 import classes from "./Folder.module.css";
 import { FolderForm } from "./FolderForm";
 import { FolderIcon } from "./icons";
+import { withoutEnd } from "./paths";
 import { useFolder } from "./useFolder";
 
-const lastPart = (path: string) => path.replace(/\/+$/, "").split("/").pop() || path;
+const lastPart = (path: string) => withoutEnd(path).split("/").pop() || path;
 
 /** Shows where tools read, write and run in this conversation, and changes it. */
 export function WorkingFolder() {
