@@ -97,6 +97,8 @@ function current(open: ConversationState | null, { snapshot }: PageState): Conve
 async function refreshLists(): Promise<void> {
   try {
     const state = await askFor(api.state(getState().open?.conversation.id ?? null), ({ servers }) => servers);
+    // Whoever had our port refused this page; the server itself does not.
+    if (getState().phase.name === "signed-out") return void load();
     setState((now) => ({ ...lists(state), open: current(now.open, state) }));
     await refreshWaiting();
   } catch (error) {
