@@ -14,6 +14,7 @@ from pilothouse.mcp.consent import look, shown
 from pilothouse.mcp.entries import slot_name
 from pilothouse.mcp.forms import drafted
 from pilothouse.mcp.recognising import readable
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode
 from pilothouse.types.servers import ConsentGiven, ImportRequest, ServerInput
 from tests.support.mcp_hosting import Hosted, hosting
@@ -56,6 +57,8 @@ FORMS = [
     ("npx -y srv '--token=Bearer abcd1234efgh'", "abcd1234efgh"),
     ("npx -y srv api_key:abcd1234efgh", "abcd1234efgh"),
     ("npx -y srv -k Zq8xK2mWv5Tn7Rb4Lp1Yd9Hs", "Zq8xK2mWv5Tn7Rb4Lp1Yd9Hs"),
+    ("npx -y @neondatabase/mcp-server-neon start napi_0123456789abcdefghij", "napi_0123456789abcdefghij"),
+    ("npx -y srv start Zq8xK2mWv5Tn7Rb4Lp1Yd9Hs", "Zq8xK2mWv5Tn7Rb4Lp1Yd9Hs"),
     ("docker run -i --rm --env=GITHUB_TOKEN=abcd1234 ghcr.io/github/server", "abcd1234"),
     ("uvx srv 'host=localhost user=u password=abcd1234 dbname=x'", "abcd1234"),
     ("bash -c 'export API_KEY=abcd1234; exec node s.js'", "abcd1234"),
@@ -92,6 +95,9 @@ HONEST = [
     "npx -y key-value-store-server-v2 --cache-key products",
     "npx -y srv --public-key MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
     "npx -y srv -p 8080 -t stdio -k name",
+    "npx -y srv --api-key YOUR_API_KEY --token your-token-here --password xxxxxxxx",
+    "npx -y srv --sheet-id 1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms MyProjectOf2024WithALongName",
+    "npx -y srv MyServer.2024.Quarterly.Report-Final.xlsx /srv/Data/AbCdEfGh1234IjKlMnOp5678",
     "bash -c 'exec srv --keyboard us --token-limit 4000 --key id'",
     "npx -y srv ssh://git@github.com/me/srv https://me@example.com/x",
     "https://example.com/mcp?key=docs&version=2",
@@ -118,6 +124,24 @@ def test_what_only_sounds_like_a_key_stays_as_it_is(line: str) -> None:
         assert shlex.split(line)[-len(entry.config.args) :] == list(entry.config.args) or not entry.config.args
     else:
         assert entry.config.url == line
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://example.com:99999/mcp?token=abcd1234efgh", "ftp://me:abcd1234efgh@example.com/x", "a?key=abcd1234efgh"],
+)
+def test_what_is_no_address_is_refused_without_the_key_in_it(url: str) -> None:
+    with pytest.raises(PilothouseError, match="is not an address") as refused:
+        drafted(ServerInput(url=url), "one")
+    assert "abcd1234efgh" not in refused.value.message
+
+
+def test_a_line_in_the_place_of_a_program_is_a_line() -> None:
+    draft = drafted(ServerInput(command="npx -y srv --token abcd1234", args=("--verbose",)), "one")
+    assert (draft.entry.package.type, draft.entry.package.identifier) == ("npm", "srv")
+    assert draft.entry.config.args == ("--token", "${secret:token}", "--verbose")
+    whole = drafted(ServerInput(command="/opt/my tools/server", args=("x",)), "one").entry
+    assert whole.package.identifier == "/opt/my tools/server", "the twin: a path may have spaces"
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,14 @@ def check_url(url: str) -> None:
         good = False
     if not good:
         raise BadField(
-            ("config", "url"), f"“{url}” is not an address; it begins with http://, https://, ws:// or wss://."
+            ("config", "url"),
+            f"“{_without_values(url)}” is not an address; it begins with http://, https://, ws:// or wss://.",
         )
+
+
+def _without_values(text: str) -> str:
+    """Return what was given for an address without a password and the values of its query, whatever it is."""
+    return re.sub(r"=[^&#\s]+", "=…", re.sub(r"(?<=://)[^/@\s]*@", "", text))
 
 
 def entry_id(raw: JsonObject) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Mapping
 
 import msgspec
@@ -126,12 +127,18 @@ def _target(body: ServerInput) -> tuple[Package, tuple[str, ...], Source]:
     if body.url or (body.command_line and _ADDRESS.fullmatch(text)):
         check_url(text)
         return Package(type="http", identifier=text), (), ManualSource(url=shown_url(text))
-    if body.command_line:
+    if body.command_line or _is_line(text):
         argv = split(text)
-        package, args = recognised(argv)
-        return package, (*args, *body.args), ManualSource(url=text)
+        package, args = recognised((*argv, *body.args))
+        return package, args, ManualSource(url=shlex.join((*argv, *body.args)) if body.args else text)
     package, args = recognised((text, *body.args))
     return package, args, ManualSource(url=shlex.join((text, *body.args)))
+
+
+def _is_line(command: str) -> bool:
+    """Return whether a whole line stands where a program should: it begins with a bare name, and is no program."""
+    words = command.split()
+    return len(words) > 1 and not re.search(r"[\\/]", words[0]) and shutil.which(command) is None
 
 
 def split(line: str) -> tuple[str, ...]:

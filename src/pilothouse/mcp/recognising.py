@@ -22,7 +22,7 @@ Strength = Literal["", "weak", "strong"]
 _SHAPES = re.compile(
     r"(?<![\w-])(?:"
     r"(?:sk|rk|tvly|pplx|xai|nvapi|glpat|pypi|xapp|xox[abeoprs])-[\w-]{16,512}"
-    r"|(?:sk|rk|whsec|sbp|hf|npm|gsk|ntn|r8|figd|shpat|dop_v1|lin_api|gh[opsur]|github_pat|glsa|secret)_[\w-]{16,512}"
+    r"|(?:sk|rk|whsec|sbp|hf|npm|gsk|ntn|napi|r8|figd|shpat|dop_v1|lin_api|gh[opsur]|github_pat|glsa|secret)_[\w-]{16,512}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![\w-])|AIza[\w-]{30,64}|ATATT3[\w-]{32,512}|ya29\.[\w-]{20,512}"
     r"|SG\.[\w-]{16,64}\.[\w-]{16,128}|eyJ[\w-]{8,4096}\.[\w-]{8,16384}(?:\.[\w-]{0,4096})?"
     r")"
@@ -45,6 +45,7 @@ _HEADER = re.compile(rf"-{{0,2}}([A-Za-z][\w-]{{0,63}}):\s*{_SCHEMES}(\S+)", re.
 _VALUE = re.compile(rf"{_SCHEMES}(\S+)", re.IGNORECASE)
 _ASSIGNED = re.compile(rf"-{{0,2}}([A-Za-z_][\w.-]{{0,127}})={_SCHEMES}(\S+)", re.IGNORECASE)
 _PREFIXED = re.compile(r"-{1,2}[A-Za-z][\w.-]{0,127}=")
+_ALONE = re.compile(r"[A-Za-z0-9_.~+=-]{20,4096}")
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,127})")
 # A piece of a path that only its owner can know.
 _CAPABILITY = re.compile(r"(?<=/)[A-Za-z0-9_%=+~-]{32,2048}(?=[/?#]|$)")
@@ -68,9 +69,9 @@ _PATH = re.compile(r"(~|\.{1,2})?/.*|[A-Za-z]:[\\/].*")
 _FILES = frozenset(
     ["js", "mjs", "cjs", "ts", "py", "json", "yml", "yaml", "toml", "pem", "key", "crt", "txt", "env", "cfg", "sh"]
 )
-_PLACEHOLDER = re.compile(r"\$|%\w+%|\{\w|<.*>")
+_PLACEHOLDER = re.compile(r"\$|%\w+%|\{\w|<.*>|(?i:your[-_]|x{6,}$|\*{3,}$|changeme$)")
 # A value is guessed at from these on.
-_LONG, _LEAST, _ENTROPY = 20, 4, 3.2
+_LONG, _LEAST, _ENTROPY, _SCATTERED = 20, 4, 3.2, 3
 
 
 def strength(name: str) -> Strength:
@@ -100,7 +101,8 @@ class Recognising:
         for word in words:
             option = _OPTION.fullmatch(kept[-1]) if kept else None
             named = option[1] if option else ""
-            kept.append(self._slot(named, word) if _is_key(named, word) else self._word(word))
+            alone = not named and _stands_alone(word)
+            kept.append(self._slot(named, word) if alone or _is_key(named, word) else self._word(word))
         return tuple(kept)
 
     def values(self, values: Mapping[str, str]) -> dict[str, str]:
@@ -231,6 +233,11 @@ def _is_made(value: str, length: int = 10) -> bool:
 def _opens(piece: str) -> bool:
     """Return whether a piece of a path is known to its owner only: an id has letters of one size."""
     return _is_made(piece, 16) and _is_random(piece) and piece.lower() != piece != piece.upper()
+
+
+def _stands_alone(word: str) -> bool:
+    """Return whether a word that nothing names is a key: a name may have a year or a number in it, not digits all over."""
+    return _ALONE.fullmatch(word) is not None and _opens(word) and len(re.findall(r"\d+", word)) >= _SCATTERED
 
 
 def _is_random(value: str) -> bool:
