@@ -236,7 +236,7 @@ def _opens(piece: str) -> bool:
 
 
 def _stands_alone(word: str) -> bool:
-    """Return whether a word that nothing names is a key: a name may have a year or a number in it, not digits all over."""
+    """Return whether a word that nothing names is a key: a name may have a year in it, not digits all over."""
     return _ALONE.fullmatch(word) is not None and _opens(word) and len(re.findall(r"\d+", word)) >= _SCATTERED
 
 
