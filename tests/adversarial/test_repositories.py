@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from pilothouse.tools.builds.git import Repository
+from pilothouse.types.terminals import Ran, SandboxKind
 from tests.support.repositories import building, git, make_repository
 from tests.support.terminals import AtTerminal
 
@@ -321,3 +326,34 @@ async def test_everything_that_can_happen_to_a_file_is_committed(home: Path, tmp
     async with building(home, work) as builds:
         await builds.does("git_commit", message="x", files=["."])
     assert git(work, "status", "--porcelain") == ""
+
+
+class Plainly:
+    """Runs git without a sandbox, as a newer git would read its settings."""
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        folder: str,
+        timeout: float,
+        network: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> Ran:
+        variables = {**os.environ, **(environment or {})}
+        done = await asyncio.to_thread(
+            lambda: subprocess.run(argv, cwd=folder, env=variables, capture_output=True, check=False, timeout=timeout)
+        )
+        return Ran(done.returncode, done.stdout, done.stderr, 0)
+
+    def kind(self) -> SandboxKind:
+        return "none"
+
+
+async def test_hooks_that_settings_of_a_repository_name_are_switched_off(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "work")
+    git(folder, "config", "hook.odd.name.command", "touch it-ran")
+    git(folder, "config", "hook.odd.name.event", "post-index-change")
+    repository = Repository(Plainly(), str(folder))
+    assert await repository.line("config", "--get", "hook.odd.name.enabled") == "false", "when it is looked at"
+    committing = await repository.run("config", "--get", "hook.odd.name.enabled")
+    assert committing.output.strip() == b"false", "with a commit"

@@ -24,13 +24,16 @@ _HARMLESS = {
     "maintenance.auto": "false",
     "log.showSignature": "false",
 }
-_NAMED = r"^(filter\..*\.(clean|smudge|process|required)|remote\..*\.promisor|extensions\.partialclone|core\.worktree)$"
+_NAMED = (
+    r"^(filter\..*\.(clean|smudge|process|required)|remote\..*\.promisor|extensions\.partialclone|core\.worktree"
+    r"|hook\..*\.(command|event))$"
+)
 # What a repository's own settings may name: of these only filters are run, with a commit, and told before it.
 _PROGRAMS = (
     r"^(filter\..*\.(clean|process)|core\.(sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)"
     r"|sequence\.editor|diff\.external|diff\..*\.(command|textconv)|gpg\.(.*\.)?program|gpg\.ssh\.defaultkeycommand"
     r"|credential\.(.*\.)?helper|trailer\..*\.(command|cmd)|merge\..*\.driver|pager\..*"
-    r"|remote\..*\.(promisor|uploadpack|receivepack|vcs)|extensions\.partialclone)$"
+    r"|remote\..*\.(promisor|uploadpack|receivepack|vcs)|extensions\.partialclone|hook\..*\.(command|event))$"
 )
 # What git runs where nothing else is set.
 _USUAL = {
@@ -130,7 +133,7 @@ class Repository:
         """Run git as the person would, with the repository's hooks and filters, and no other program of its own."""
         own = [name for name in await self.programs() if not is_filter(name)]
         settings = {name: value for name, value in _HARMLESS.items() if name not in _FOR_LOOKING}
-        settings |= {name: _USUAL.get(name, _nothing(name)) for name in own}
+        settings |= dict(_without(name) for name in own)
         program = shutil.which("git", path=program_path(os.environ.get("PATH", ""), self.root)) or "git"
         given = {"GIT_NO_LAZY_FETCH": "1", **_as_variables(settings)}
         return await self._runner.run((program, *arguments), self.root, limits.COMMIT_TIME, environment=given)
@@ -171,7 +174,7 @@ def _own_settings(output: bytes) -> dict[str, str]:
 
 def _switched_off(output: bytes) -> dict[str, str]:
     names = (name for name in output.decode(errors="surrogateescape").split("\0") if name)
-    return {**_HARMLESS, **{name: _nothing(name) for name in names}}
+    return {**_HARMLESS, **dict(_without(name) for name in names)}
 
 
 def is_filter(name: str) -> bool:
@@ -179,9 +182,12 @@ def is_filter(name: str) -> bool:
     return name.startswith("filter.") and name.endswith((".clean", ".process"))
 
 
-def _nothing(name: str) -> str:
-    """Return the value with which a setting names nothing."""
-    return "false" if name.endswith(("required", "promisor")) else ""
+def _without(name: str) -> tuple[str, str]:
+    """Return the setting under which another names nothing, or what is usual."""
+    if name.startswith("hook."):
+        # Newer versions of git run such commands beside the hooks in its folder; no empty one is allowed.
+        return f"{name.rpartition('.')[0]}.enabled", "false"
+    return name, _USUAL.get(name, "false" if name.endswith(("required", "promisor")) else "")
 
 
 def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
