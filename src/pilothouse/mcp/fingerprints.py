@@ -34,6 +34,7 @@ _MOMENT = re.compile(
     r"|(?<![\d.])\d{1,6}\.\d{1,6}\.\d{1,6}(?!\.?\d)"
 )
 
+_HASHED_AT_ONCE = 2_047
 _sorted = msgspec.json.Encoder(order="sorted")
 
 
@@ -67,7 +68,13 @@ def fingerprint(tool: JsonObject) -> str:
 
 def digest(value: JsonObject) -> str:
     """Return the same for the same values, whatever the order of their keys."""
-    return hashlib.sha256(_sorted.encode(value)).hexdigest()
+    text = _sorted.encode(value)
+    hashed = hashlib.sha256()
+    # Of more, hashlib lets go of the interpreter and takes it again before the event loop, which waits for it, can wake
+    # up: a list of thousands would keep the loop waiting to its end.
+    for start in range(0, len(text), _HASHED_AT_ONCE):
+        hashed.update(text[start : start + _HASHED_AT_ONCE])
+    return hashed.hexdigest()
 
 
 def differences(before: JsonObject, now: JsonObject) -> tuple[str, ...]:
