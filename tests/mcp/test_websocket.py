@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -222,3 +223,17 @@ async def test_a_closed_door_is_told_as_such(status: int, words: str) -> None:
         assert words in caught.value.message
         assert caught.value.status == status
         assert len(server.requests) == 1
+
+
+async def test_a_goodbye_that_nobody_waits_for_leaves_nothing_running() -> None:
+    async with Socket().running() as server:
+        channel = WebSocketChannel(Target(url=server.url))
+        await channel.open(lambda message: None)
+        closing = asyncio.ensure_future(channel.close())
+        # It has begun, and waits for the server's own goodbye.
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert all(task.cancelling() for task in channel._tasks), "neither reading nor asking for signs goes on"
+        await channel.close()

@@ -93,10 +93,16 @@ class WebSocketChannel:
         socket, self._socket = self._socket, None
         if not self._closed.done():
             self._closed.set_result(None)
-        if socket is not None:
-            await socket.aclose()
         for task in self._tasks[1:]:
             task.cancel()
+        try:
+            if socket is not None:
+                await socket.aclose()
+        except BaseException:
+            # Nobody waits for the goodbye any more, and reading would go on for ever.
+            for task in self._tasks:
+                task.cancel()
+            raise
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _connect(self, url: str) -> WebSocket:
