@@ -397,9 +397,18 @@ async def test_a_repository_that_leads_round_and_round_is_told_in_one_sentence(
         (work / ".git" / "commondir").write_bytes(b"x" * 100_000)
         assert (await builds.fails("get_changed_files")).startswith("BAD_REPOSITORY: ")
         (work / ".git" / "commondir").unlink()
-        os.mkfifo(work / ".git" / "commondir")
         (work / ".git" / "config").write_text("[include]\n\tpath = config\n")
         await builds.call("get_changed_files")
+
+
+@pytest.mark.parametrize("name", ["commondir", "packed-refs", "refs/heads/other", "index"])
+async def test_a_pipe_that_git_would_wait_for_is_told_at_once(home: Path, work: Path, name: str) -> None:
+    make_repository(work)
+    (work / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(work / ".git" / name)
+    async with building(home, work, "none") as builds:
+        said = await builds.fails("get_changed_files")
+    assert said.startswith(f"BAD_REPOSITORY: {work}/.git/{name} is a pipe")
 
 
 # --- the honest ones -----------------------------------------------------------------------------

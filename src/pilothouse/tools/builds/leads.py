@@ -173,9 +173,18 @@ class _Looking:
                         raise _refused(
                             f"{folder} is in a repository of more than {limits.GIT_ENTRIES:,} files of git's"
                         )
+                    if _is_pipe(entry):
+                        raise _refused(f"{entry.path} is a pipe, which git would wait for")
                     yield entry
         except OSError:
             return
+
+
+def _is_pipe(entry: os.DirEntry[str]) -> bool:
+    # Of nearly all, reading the folder has told already what they are.
+    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink():
+        return False
+    return stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode)
 
 
 def _named(place: Layout, settings: Sequence[Setting]) -> Iterator[tuple[str, bool]]:
@@ -242,7 +251,10 @@ def _text(path: str) -> str:
     except (OSError, ValueError):
         return ""
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISFIFO(kind):
+            raise _refused(f"{path} is a pipe, which git would wait for")
+        if not stat.S_ISREG(kind):
             return ""
         content = os.read(descriptor, limits.GIT_POINTER_BYTES + 1)
     except OSError:
