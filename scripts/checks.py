@@ -27,8 +27,8 @@ HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
 FOREIGN = ("conformance", "behaviour", "browser", "mcp")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
-# More than two cores can do at once: many of the small tests wait for a process, a line or a clock.
-MORE_WORKERS = ("-n", "3", "--dist", "loadfile")
+# More than two cores can do at once: many of these tests wait for a process, a line or a clock.
+MORE_WORKERS = ("-n", "4", "--dist", "loadfile")
 
 
 class Outcome(NamedTuple):
@@ -115,7 +115,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("servers of others", foreign.install),
         ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
         suite("conformance"),
-        suite("behaviour", *WORKERS),
+        suite("behaviour", *MORE_WORKERS),
         suite("adversarial", *MORE_WORKERS),
         suite("faults", "-n", "4"),
         suite("browser", *WORKERS),

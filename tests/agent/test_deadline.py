@@ -77,6 +77,7 @@ async def test_a_call_ends_when_its_time_is_over() -> None:
     assert clocked.deadline.allowed == 0.03
 
 
+@pytest.mark.slow
 async def test_a_person_who_keeps_waiting_gives_all_of_the_time_once_more() -> None:
     clocked = Clocked(0.5)
     await passed(3 * TICK)

@@ -104,6 +104,7 @@ def test_every_request_extends_the_one_before_it(story: Story) -> None:
 
 @given(stories(), st.data())
 @settings(max_examples=100)
+@pytest.mark.slow
 def test_a_message_sent_while_another_is_answered_changes_nothing_that_was_said(
     story: Story, data: st.DataObject
 ) -> None:

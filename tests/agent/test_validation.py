@@ -154,6 +154,7 @@ def a_pattern(random: Random, depth: int = 0) -> str:
 
 
 @pytest.mark.case("TOOL-07")
+@pytest.mark.slow
 def test_the_automaton_finds_what_the_usual_engine_finds() -> None:
     random = Random(7)
     for _ in range(3_000):
@@ -172,6 +173,7 @@ async def test_a_schema_that_refers_to_itself_without_end_is_unusable_and_one_th
 
 
 @pytest.mark.case("TOOL-07")
+@pytest.mark.slow
 async def test_ten_thousand_alternatives_are_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CHECKING_SECONDS", 0.3)
     alternatives = [{"properties": {"l": {"items": {"const": n}}}} for n in range(10_000)]

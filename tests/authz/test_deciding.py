@@ -85,6 +85,7 @@ async def test_without_a_working_directory_nothing_is_inside() -> None:
 
 @pytest.mark.case("ATZ-05")
 @given(st.text(st.characters(exclude_characters="/\0"), min_size=1), st.text(st.characters(exclude_characters="/\0")))
+@pytest.mark.slow
 def test_a_neighbour_that_begins_alike_is_outside(name: str, more: str) -> None:
     folder = f"/srv/{name}"
     assert within(folder, folder)

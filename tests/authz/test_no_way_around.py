@@ -71,6 +71,7 @@ def found(call: tuple[ToolOf, Access], mode: Mode, rules: list[Rule], seen: Seen
 
 @pytest.mark.case("AUTHZ-06", "AUTHZ-14", "EXFIL-01")
 @given(st.sampled_from(CALLS), MODES, RULES, SEEN, st.booleans())
+@pytest.mark.slow
 def test_nothing_gets_around_what_must_hold(
     call: tuple[ToolOf, Access], mode: Mode, rules: list[Rule], seen: Seen, generous: bool
 ) -> None:
@@ -92,6 +93,7 @@ def test_nothing_gets_around_what_must_hold(
 
 
 @given(st.sampled_from(CALLS), MODES, RULES, SEEN)
+@pytest.mark.slow
 def test_more_was_allowed_never_means_less_is_asked_than_the_rules_say(
     call: tuple[ToolOf, Access], mode: Mode, rules: list[Rule], seen: Seen
 ) -> None:

@@ -76,6 +76,7 @@ def judged_by(rules: list[Rule], subject: Subject) -> Rule | None:
 
 
 @pytest.mark.case("AUTHZ-06")
+@pytest.mark.slow
 def test_the_strictest_rule_decides_whatever_the_order_and_however_it_is_found() -> None:
     rng = random.Random(6)
     decided = 0
@@ -111,6 +112,7 @@ def ten_thousand() -> list[Rule]:
 
 
 @pytest.mark.case("AUTHZ-06")
+@pytest.mark.slow
 def test_ten_thousand_rules_are_asked_in_a_moment_and_each_of_them_is_heard() -> None:
     rules = RuleSet(ten_thousand())
     asked = {

@@ -28,6 +28,7 @@ def at_work(**data: Any) -> Item:
 
 
 @pytest.mark.case("TMO-11", "PRF-03")
+@pytest.mark.slow
 def test_a_call_of_which_nothing_is_heard_says_so_and_how_to_stop_it() -> None:
     lines, item = CallLines(), at_work()
     lines.begin(item)

@@ -110,6 +110,7 @@ def test_tables_lists_and_quotes_keep_within_a_narrow_terminal(monkeypatch: pyte
     assert "".join(lines).count("several") == 4
 
 
+@pytest.mark.slow
 def test_a_great_answer_is_drawn_in_little_time() -> None:
     text = ("*a " * 5000 + "\n") * 4 + "[" * 20_000 + "`" * 20_000
     assert drawn(text, 50, colours=False).count("a") == 20_000

@@ -57,6 +57,7 @@ def test_a_conversation_goes_on_and_keeps_its_system_prompt(home: Path, script: 
         (("Review this.",), "the diff\n", "Review this.\n\nthe diff"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_piped_in_is_the_message_or_stands_below_it(
     home: Path, script: Script, arguments: tuple[str, ...], stdin: str, said: str
 ) -> None:
@@ -97,6 +98,7 @@ def test_a_signal_cancels_the_run_for_good(home: Path, script: Script, number: i
     assert json.loads(items.lines[-1])["status"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_says_why_and_ends_with_one(home: Path, script: Script) -> None:
     broken = pilothouse(home, "run", "hi", "--model", script("- [{fault: 401}]\n"))
     assert broken.code == 1

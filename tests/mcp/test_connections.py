@@ -54,6 +54,7 @@ def test_the_times_and_numbers_are_those_that_were_promised() -> None:
 
 
 @pytest.mark.case("CON-08", "CON-14", "CON-17")
+@pytest.mark.slow
 async def test_each_try_waits_as_long_as_its_turn_says_give_or_take_a_quarter(
     hosted: Hosted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ async def test_each_try_waits_as_long_as_its_turn_says_give_or_take_a_quarter(
 
 
 @pytest.mark.case("CON-15", "CON-28")
+@pytest.mark.slow
 async def test_a_server_that_was_healthy_for_long_has_all_its_tries_again(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +208,7 @@ async def test_each_call_is_noted_as_the_last_use(hosted: Hosted, scripted: Scri
 
 
 @pytest.mark.case("CON-27")
+@pytest.mark.slow
 async def test_a_server_may_have_its_own_time_without_a_call(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

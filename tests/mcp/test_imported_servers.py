@@ -41,6 +41,7 @@ def file_with_key(tmp_path: Path) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 async def test_a_secret_in_arguments_and_inside_a_larger_text_reaches_the_server_alone(
     hosted: Hosted, tmp_path: Path
 ) -> None:
@@ -62,6 +63,7 @@ async def test_a_secret_in_arguments_and_inside_a_larger_text_reaches_the_server
     assert not [path for path in hosted.home.rglob("*.secret") if "_slot_" in path.name]
 
 
+@pytest.mark.slow
 async def test_what_was_left_open_is_named_and_can_be_entered_later(hosted: Hosted, tmp_path: Path) -> None:
     report = await imported(hosted, file_with_key(tmp_path))
     assert report.servers[0].notes == ("It needs a value for key before it can start.",)

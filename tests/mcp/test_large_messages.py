@@ -106,6 +106,7 @@ async def watching() -> AsyncIterator[list[float]]:
 
 
 @pytest.mark.case("F-07")
+@pytest.mark.slow
 async def test_a_result_of_50_megabytes_holds_nobody_up() -> None:
     async with talking() as talked, watching() as longest:
         assert len(said(await talked.session.call_tool("big", {"bytes": 50 * MB}))) == 50 * MB

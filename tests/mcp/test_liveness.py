@@ -123,6 +123,7 @@ async def test_a_call_ends_at_once_with_the_process_that_worked_on_it(hosted: Ho
 
 
 @pytest.mark.case("TMO-11", "F-22")
+@pytest.mark.slow
 async def test_a_websocket_whose_pings_go_unanswered_stays_open_while_a_call_runs() -> None:
     answered = asyncio.Event()
 

@@ -114,6 +114,7 @@ async def test_a_log_that_cannot_be_written_is_told_once(tmp_path: Path, caplog:
 
 
 @pytest.mark.case("SRV-22")
+@pytest.mark.slow
 async def test_the_log_goes_with_the_server(home: Path, hosted: Hosted, scripted: Scripted) -> None:
     view = await hosted.add(scripted("--say", "Hello"))
     await hosted.until("Scripted", "connected")

@@ -57,6 +57,7 @@ async def test_a_server_that_just_cried_change_is_stopped_at_once_and_without_an
 
 
 @pytest.mark.case("TOOL-12")
+@pytest.mark.slow
 async def test_a_flood_of_log_messages_is_bounded_and_reaches_no_other_server(
     hosted: Hosted, scripted: Scripted
 ) -> None:

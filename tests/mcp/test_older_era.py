@@ -85,6 +85,7 @@ async def test_what_only_reads_is_made_again_at_once(hosted: Hosted, scripted: S
     assert [ask.message for ask in paused.asks] == ["What is your name?"]
 
 
+@pytest.mark.slow
 async def test_it_is_remembered_from_one_start_to_the_next(home: Path, quick: None, scripted: Scripted) -> None:
     async with hosting(home) as first:
         await first.add(scripted("--pushes", "fastmcp"))

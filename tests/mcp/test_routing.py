@@ -131,6 +131,7 @@ class Crowded(Opening):
 
 
 @pytest.mark.case("F-15")
+@pytest.mark.slow
 async def test_of_many_servers_eight_are_started_at_a_time(home: Path) -> None:
     async with hosting(home) as hosted:
         crowded = Crowded()

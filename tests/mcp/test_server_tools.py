@@ -80,6 +80,7 @@ async def test_a_selection_replaces_the_default_and_names_what_it_wants(hosted: 
 
 
 @pytest.mark.case("NAM-06")
+@pytest.mark.slow
 async def test_a_named_server_is_waited_for_and_the_default_never_waits(hosted: Hosted, scripted: Scripted) -> None:
     await hosted.add(scripted("--delay", "0.5", name="Slow"))
     await hosted.add(scripted("--start", "silent", name="Dead"))
@@ -112,6 +113,7 @@ async def test_a_call_that_asks_something_pauses_and_goes_on_with_the_answer(
         assert "Ada" in text(await hosted.call(f"{name}.ask", resumed=resumed))
 
 
+@pytest.mark.slow
 async def test_a_server_that_waits_for_an_answer_is_not_idle(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +294,7 @@ async def test_a_call_that_waits_for_its_server_to_start_says_so(
 
 
 @pytest.mark.case("ERR-15")
+@pytest.mark.slow
 async def test_a_server_that_never_answers_its_calls_is_spared_for_a_while(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

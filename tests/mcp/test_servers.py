@@ -243,6 +243,7 @@ async def test_a_server_that_exits_at_once_is_told_with_its_exit_code_and_last_w
 
 
 @pytest.mark.case("F-14", "CON-15", "CON-28", "ERR-08")
+@pytest.mark.slow
 async def test_a_crash_loop_ends_after_three_restarts_with_few_words(hosted: Hosted, scripted: Scripted) -> None:
     await hosted.add(scripted())
     await hosted.until("Scripted", "connected")
@@ -263,6 +264,7 @@ async def test_a_crash_loop_ends_after_three_restarts_with_few_words(hosted: Hos
 
 
 @pytest.mark.case("CON-26", "CON-27")
+@pytest.mark.slow
 async def test_a_server_that_nobody_calls_is_stopped_and_its_tools_stay(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

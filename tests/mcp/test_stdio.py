@@ -202,6 +202,7 @@ async def _true(value: object) -> bool:
 
 
 @pytest.mark.case("F-11")
+@pytest.mark.slow
 async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "STDIO_WRITE", 0.2)
     monkeypatch.setattr(limits, "PROCESS_GRACE", 0.2)
@@ -296,6 +297,7 @@ async def test_a_line_of_the_log_without_an_end_is_cut() -> None:
 
 
 @pytest.mark.case("F-13", "SPAWN-11")
+@pytest.mark.slow
 async def test_a_server_that_ignores_everything_is_gone_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "PROCESS_GRACE", 0.3)
     async with talking("--ignore-term", "--spawn") as talked:
@@ -441,6 +443,7 @@ async def host_with(folder: Path, *options: str) -> tuple[asyncio.subprocess.Pro
 
 @pytest.mark.case("F-38")
 @pytest.mark.parametrize("how", ["kept", "alone"])
+@pytest.mark.slow
 async def test_servers_of_a_host_that_was_killed_are_gone_at_the_latest_when_the_next_one_starts(
     tmp_path: Path, how: str
 ) -> None:

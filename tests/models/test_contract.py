@@ -150,6 +150,7 @@ async def test_a_chunk_that_makes_no_sense_ends_the_answer_and_keeps_what_was_th
 
 @pytest.mark.case("F-26")
 @pytest.mark.parametrize("status", [429, 529])
+@pytest.mark.slow
 async def test_an_overloaded_model_is_asked_five_times_visibly_then_given_up(make: Make, status: int) -> None:
     events = await answer_of(make(Reply(status=status, headers=(("retry-after", "0.05"),))), said("hi"))
     assert [(event.attempt, event.wait) for event in of(Retrying, events)] == [(n, 0.05) for n in (1, 2, 3, 4)]

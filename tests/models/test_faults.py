@@ -65,6 +65,7 @@ async def test_a_call_cut_in_its_arguments_never_ends(wire: Wire, how: str, endp
 
 @pytest.mark.case("F-29")
 @every_wire
+@pytest.mark.slow
 async def test_a_model_that_says_nothing_at_all_is_asked_again_then_given_up(wire: Wire, endpoint: Endpoint) -> None:
     endpoint.answer(Reply(HELLO, fault=Fault("stall", after=0)))
     events = await answer_of(model_at(wire, endpoint.url, first_byte=0.05), said("hi"))

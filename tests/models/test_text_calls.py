@@ -165,6 +165,7 @@ def test_a_call_is_announced_while_its_arguments_still_arrive() -> None:
     ],
     ids=lambda text: text[:12],
 )
+@pytest.mark.slow
 def test_odd_text_is_read_in_linear_time(text: str) -> None:
     began = time.process_time()
     found_in(text, 16)

@@ -224,6 +224,7 @@ def test_the_name_of_a_compression_cannot_paint_the_terminal() -> None:
     assert caught.value.why.startswith("it compresses its answer as “[31mred” although")
 
 
+@pytest.mark.slow
 async def test_a_bomb_unfolds_in_small_pieces_and_only_as_far_as_it_is_read() -> None:
     bomb = gzip.compress(b"\0" * (64 << 20))
     async with RawServer(answering(packed(b"gzip", bomb))) as server:

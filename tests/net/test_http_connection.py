@@ -379,6 +379,7 @@ async def test_closing_after_a_whole_answer_takes_nothing_from_it() -> None:
         assert await connection.chunk() is None
 
 
+@pytest.mark.slow
 async def test_a_connection_that_is_over_leaves_no_garbage() -> None:
     async with RawServer(answering(whole(b"hello"))) as server:
         async with connected(server) as connection:
@@ -447,6 +448,7 @@ def as_h11_sees_it(answer: bytes) -> Got:
 
 @settings(max_examples=150)
 @given(answer=answers(), data=st.data())
+@pytest.mark.slow
 async def test_any_answer_in_any_slices_is_what_h11_says_it_is(answer: bytes, data: st.DataObject) -> None:
     shown = answer[: data.draw(st.integers(0, len(answer)))] if data.draw(st.booleans()) else answer
     cuts = sorted(data.draw(st.sets(st.integers(0, len(shown)), max_size=6)))

@@ -11,6 +11,7 @@ from pilothouse.net.lines import Lines, json_lines, sse_data
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda part: part.replace(b"x", b"\n")), max_size=20))
+@pytest.mark.slow
 def test_lines_are_the_same_however_the_bytes_are_cut(chunks: list[bytes]) -> None:
     lines = Lines()
     got = [line for chunk in chunks for line in lines.feed(chunk)] + lines.rest()

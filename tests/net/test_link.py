@@ -94,6 +94,7 @@ async def test_headers_that_do_not_come_are_given_up() -> None:
 
 
 @pytest.mark.case("NET-08")
+@pytest.mark.slow
 async def test_a_gzip_bomb_unfolds_in_small_pieces() -> None:
     import gzip
 

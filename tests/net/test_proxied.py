@@ -208,6 +208,7 @@ def test_a_proxy_for_everything_is_the_last_that_is_asked(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("module", ["link", "guarded", "proxied"])
+@pytest.mark.slow
 def test_whatever_sends_with_a_library_keeps_it_from_writing_addresses(module: str) -> None:
     program = f"""
 import logging

@@ -111,6 +111,7 @@ def sent(method: Method = "POST", headers: dict[str, str] | None = None, content
 
 
 @pytest.mark.parametrize("url", ORDINARY, ids=ascii)
+@pytest.mark.slow
 def test_an_address_means_what_another_client_takes_it_for(url: str) -> None:
     with httpx2.Client() as client:
         request = client.build_request("GET", url)

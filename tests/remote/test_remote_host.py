@@ -70,6 +70,7 @@ def test_it_has_every_verb_with_the_same_parameters() -> None:
             assert inspect.signature(getattr(RemoteHost, name)) == inspect.signature(verb), name
 
 
+@pytest.mark.slow
 async def test_both_say_the_same_about_everything(home: Path, tmp_path: Path) -> None:
     async with both(home) as (local, remote):
         made = await remote.create_conversation(ME, NewConversation(title="A talk", settings=ConversationSettings()))
@@ -161,6 +162,7 @@ async def _call_through(remote: RemoteHost, local: HostService, model: str) -> N
         await remote.keep_waiting(ME, call.id)
 
 
+@pytest.mark.slow
 async def test_a_run_is_read_to_its_end_with_what_the_store_keeps(home: Path, tmp_path: Path) -> None:
     model = script(tmp_path, [[{"thinking": "hm"}, {"text": "Grüße, 世界 👋. " * 20, "pieces": 7, "every": 0.001}]])
     async with both(home) as (local, remote):
@@ -176,6 +178,7 @@ async def test_a_run_is_read_to_its_end_with_what_the_store_keeps(home: Path, tm
         assert item.text == "Grüße, 世界 👋. " * 20
 
 
+@pytest.mark.slow
 async def test_a_cancel_and_a_resume_reach_the_run(home: Path, tmp_path: Path) -> None:
     model = script(tmp_path, [[{"text": "Slow. "}, {"wait": 60}]])
     async with both(home) as (_local, remote):
@@ -214,6 +217,7 @@ async def test_problems_come_back_as_they_were(home: Path) -> None:
 
 
 @pytest.mark.parametrize("typed", ["..", "../models", "a/b?x=1#y", "%2e%2e", "c_1\r\nx: y", "ü"])
+@pytest.mark.slow
 async def test_an_id_that_someone_typed_leads_nowhere_else(home: Path, typed: str) -> None:
     assert at("conversations", typed).count("/") == 3
     assert ".." not in at(typed)

@@ -94,6 +94,7 @@ def test_what_only_stands_beside_a_cut_stays(redactor: Redactor) -> None:
         assert redactor.redact(text) == text
 
 
+@pytest.mark.slow
 def test_a_text_that_is_nothing_but_cuts_is_masked_fast(redactor: Redactor) -> None:
     for number in range(50):
         redactor.learn(f"another-secret-{number}-{'x' * 40}")

@@ -20,6 +20,7 @@ NAME = "pilot.example.org"
 
 @pytest.mark.case("TRN-28")
 @pytest.mark.parametrize("wire", ["http", "ws"])
+@pytest.mark.slow
 async def test_a_page_over_https_uses_servers_over_plain_http_and_ws(home: Path, wire: str) -> None:
     options = ServerOptions(home=home, token=TOKEN, allowed_hosts=(NAME,))
     async with (
@@ -54,6 +55,7 @@ def test_the_proxy_of_the_persons_environment_is_used_and_never_for_this_machine
 
 
 @pytest.mark.case("TRN-30")
+@pytest.mark.slow
 async def test_a_request_that_is_blocked_is_logged_but_not_as_often_as_someone_likes(home: Path) -> None:
     evil = {"origin": "https://evil.example", "authorization": f"Bearer {TOKEN}"}
     async with open_host(home) as host, reach(host.api, ServerOptions(home=home, token=TOKEN)) as server:

@@ -58,6 +58,7 @@ async def raw(http: httpx2.AsyncClient, method: str, address: str, **headers: st
         (";,;;q=,=,gzip;q=x;", "gzip"),
     ],
 )
+@pytest.mark.slow
 async def test_a_file_goes_out_in_the_smallest_form_that_the_browser_takes(
     served: httpx2.AsyncClient, accepted: str, coding: str
 ) -> None:

@@ -44,6 +44,7 @@ async def test_an_idempotency_key_may_come_in_the_header_or_in_the_body(server: 
         (b'{"text":"x","images":[{"mediaType":"image/svg+xml","data":""}]}', "image/svg+xml"),
     ],
 )
+@pytest.mark.slow
 async def test_a_wrong_body_is_answered_with_what_is_wrong(server: RunningServer, body: bytes, words: str) -> None:
     conversation = await server.new_conversation()
     answer = await server.http.post(

@@ -67,6 +67,7 @@ async def test_an_image_out_of_a_result_is_shown_in_place(server: RunningServer)
 @pytest.mark.parametrize(
     "media", ["text/html", "image/svg+xml", "application/xhtml+xml", "text/javascript", "", "x\r\ny"]
 )
+@pytest.mark.slow
 async def test_a_file_that_a_browser_could_run_is_only_ever_saved(server: RunningServer, media: str) -> None:
     headers = await _file(server, PartData(media, "page.html", b"<script>alert(1)</script>"))
     assert headers["content-type"] == "application/octet-stream"
@@ -88,6 +89,7 @@ async def test_a_file_that_a_browser_could_run_is_only_ever_saved(server: Runnin
         ("\u202egpj.exe", "_gpj.exe"),
     ],
 )
+@pytest.mark.slow
 async def test_a_files_name_is_a_name_and_nothing_else(server: RunningServer, name: str, saved: str) -> None:
     headers = await _file(server, PartData("application/pdf", name, b"%PDF"))
     assert f'filename="{saved}"' in headers["content-disposition"]

@@ -72,6 +72,7 @@ async def run_call(api: HostService, server: Reach, folder: Path, call: JsonObje
 
 
 @pytest.mark.case("NAM-09")
+@pytest.mark.slow
 async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_kept(home: Path) -> None:
     async with core(home) as (_, server):
         await add(server)
@@ -95,6 +96,7 @@ async def test_a_selection_of_what_does_not_exist_is_refused_before_anything_is_
 
 
 @pytest.mark.case("NAM-06")
+@pytest.mark.slow
 async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> None:
     async with core(home) as (_, server):
         await add(server)
@@ -121,6 +123,7 @@ async def test_a_selection_has_two_names_that_must_not_disagree(home: Path) -> N
 
 
 @pytest.mark.case("NAM-06", "NAM-07", "NAM-11")
+@pytest.mark.slow
 async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_chooses_itself(
     home: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +148,7 @@ async def test_a_conversation_uses_what_is_chosen_for_it_and_a_message_what_it_c
 
 
 @pytest.mark.case("SPAWN-07")
+@pytest.mark.slow
 async def test_only_the_owner_of_the_machine_defines_and_starts_commands(home: Path) -> None:
     async with core(home) as (api, server):
         stranger = await server.stranger(api)
@@ -164,6 +168,7 @@ async def test_only_the_owner_of_the_machine_defines_and_starts_commands(home: P
         assert [(one["name"], one["state"]) for one in listed] == [("mine", "needs_consent")]
 
 
+@pytest.mark.slow
 async def test_every_page_is_told_of_a_change_and_a_new_one_has_it_from_the_start(home: Path) -> None:
     async with core(home) as (_, server), server.socket() as socket, asyncio.timeout(PATIENCE):
         server_id = await add(server)
@@ -182,6 +187,7 @@ async def test_every_page_is_told_of_a_change_and_a_new_one_has_it_from_the_star
 
 
 @pytest.mark.case("CON-06")
+@pytest.mark.slow
 async def test_testing_a_server_connects_it_and_gives_its_tools_or_the_reason(home: Path) -> None:
     async with core(home) as (_, server):
         server_id = await add(server)
@@ -196,6 +202,7 @@ async def test_testing_a_server_connects_it_and_gives_its_tools_or_the_reason(ho
 
 
 @pytest.mark.case("UI-07")
+@pytest.mark.slow
 async def test_a_result_and_its_picture_are_fetched_by_their_owner_only(home: Path, tmp_path: Path) -> None:
     async with core(home) as (api, server):
         await add(server)
@@ -213,6 +220,7 @@ async def test_a_result_and_its_picture_are_fetched_by_their_owner_only(home: Pa
         assert (await server.http.get(path, headers=stranger)).status_code == 404
 
 
+@pytest.mark.slow
 async def test_messages_are_recorded_while_the_person_wants_it(home: Path) -> None:
     async with core(home) as (_, server):
         server_id = await add(server)

@@ -175,6 +175,7 @@ async def program(
 
 @pytest.mark.case("F-37")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.slow
 async def test_a_signal_stops_the_server_cleanly_while_a_stream_is_open(tmp_path: Path, number: signal.Signals) -> None:
     async with program(tmp_path) as (process, output):
         url = (await output.readline()).decode().strip()
@@ -201,6 +202,7 @@ async def test_a_signal_stops_the_server_cleanly_while_a_stream_is_open(tmp_path
 
 
 @pytest.mark.case("F-37")
+@pytest.mark.slow
 async def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
     async with program(tmp_path, "--hang") as (process, output):
         await output.readline()
@@ -210,6 +212,7 @@ async def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
         assert await process.wait() == 130
 
 
+@pytest.mark.slow
 async def test_a_stopped_server_lets_its_port_go(server: RunningServer) -> None:
     assert (await server.http.get("/api/health")).status_code == 200
     server.stop.ask()

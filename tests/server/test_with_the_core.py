@@ -85,6 +85,7 @@ def script(tmp_path: Path) -> Path:
 
 
 @pytest.mark.case("F-39")
+@pytest.mark.slow
 async def test_an_answer_streams_and_a_reload_finds_the_same_one(home: Path, script: Path) -> None:
     async with core(home) as server:
         conversation = await server.new_conversation()
@@ -102,6 +103,7 @@ async def test_an_answer_streams_and_a_reload_finds_the_same_one(home: Path, scr
         assert await ask(server, conversation, script) == run
 
 
+@pytest.mark.slow
 async def test_nothing_that_opens_a_session_is_in_the_data_folder(home: Path) -> None:
     async with core(home) as server:
         browser = await server.sign_in()
@@ -112,6 +114,7 @@ async def test_nothing_that_opens_a_session_is_in_the_data_folder(home: Path) ->
 
 
 @pytest.mark.case("WEB-10")
+@pytest.mark.slow
 async def test_nothing_of_someone_elses_is_there_by_any_route(home: Path, script: Path) -> None:
     async with open_host(home, role="server") as host, reach(host.api, ServerOptions(token=TOKEN)) as server:
         conversation = await server.new_conversation()
@@ -132,6 +135,7 @@ async def test_nothing_of_someone_elses_is_there_by_any_route(home: Path, script
         assert mine
 
 
+@pytest.mark.slow
 async def test_a_model_that_is_not_there_is_refused_for_a_conversation_and_a_gone_one_hinders_no_other_change(
     home: Path, script: Path
 ) -> None:
@@ -160,6 +164,7 @@ def _write_models(home: Path, script: Path, *ids: str) -> None:
     (home / "models.json").write_text(json.dumps({"defaultModelId": ids[0], "models": every}))
 
 
+@pytest.mark.slow
 async def test_the_socket_carries_a_run_from_its_first_event_to_its_last(home: Path, script: Path) -> None:
     async with core(home) as server:
         conversation = await server.new_conversation()
@@ -177,6 +182,7 @@ async def test_the_socket_carries_a_run_from_its_first_event_to_its_last(home: P
             assert "events" in kinds
 
 
+@pytest.mark.slow
 async def test_every_route_answers_honestly_over_the_real_core(home: Path) -> None:
     async with core(home) as server:
         for route in ROUTES:
@@ -187,6 +193,7 @@ async def test_every_route_answers_honestly_over_the_real_core(home: Path) -> No
 
 
 @pytest.mark.case("F-40")
+@pytest.mark.slow
 async def test_a_reader_that_stopped_reading_holds_a_bounded_part_of_the_feed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +219,7 @@ async def test_a_reader_that_stopped_reading_holds_a_bounded_part_of_the_feed(
                 await overrun()
 
 
+@pytest.mark.slow
 async def test_a_search_stops_with_the_client_that_asked_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ async def change(opened: OpenStore, statement: str, **values: object) -> None:
 
 
 @pytest.mark.case("LOG-01", "ATZ-15")
+@pytest.mark.slow
 async def test_the_record_says_what_was_done_by_whose_word_and_how_it_ended(store: Store) -> None:
     conversation = await a_talk(store)
     (done, refused), check = await store.audit(OWNER, conversation.id)
@@ -97,6 +98,7 @@ FIRST_BAD = (5, 8, 6, 10, 1, 8, 8, 11, 0, 5, 5)
 
 @pytest.mark.case("LOG-01")
 @pytest.mark.parametrize(("how", "first_bad"), list(zip(TAMPERED.values(), FIRST_BAD, strict=True)), ids=list(TAMPERED))
+@pytest.mark.slow
 async def test_whoever_changes_the_record_is_found_out_at_the_first_event(
     opened: OpenStore, how: str, first_bad: int
 ) -> None:

@@ -34,6 +34,7 @@ async def a_run(store: Store) -> FileChange:
     )
 
 
+@pytest.mark.slow
 async def test_changes_come_back_as_they_were_kept_oldest_first(store: Store) -> None:
     change = await a_run(store)
     earlier = msgspec.structs.replace(
@@ -54,6 +55,7 @@ async def test_changes_come_back_as_they_were_kept_oldest_first(store: Store) ->
     assert await store.changes(OWNER, run_id=change.run_id) == []
 
 
+@pytest.mark.slow
 async def test_several_are_kept_together_or_not_at_all(store: Store) -> None:
     change = await a_run(store)
     with pytest.raises(PilothouseError):
@@ -61,6 +63,7 @@ async def test_several_are_kept_together_or_not_at_all(store: Store) -> None:
     assert await store.changes(OWNER, run_id=change.run_id) == []
 
 
+@pytest.mark.slow
 async def test_what_belongs_to_someone_else_is_not_there(store: Store) -> None:
     change = await a_run(store)
     await store.keep_changes([KeptChange(change, b"")])
@@ -69,6 +72,7 @@ async def test_what_belongs_to_someone_else_is_not_there(store: Store) -> None:
             await store.changes("stranger", **asked)
 
 
+@pytest.mark.slow
 async def test_old_changes_are_forgotten(store: Store) -> None:
     change = await a_run(store)
     old = msgspec.structs.replace(change, id=new_id("f"), at=change.at - 31 * DAY)

@@ -56,6 +56,7 @@ async def test_a_single_use_is_given_out_once_however_many_want_it(store: Store)
 
 
 @pytest.mark.case("ATZ-08", "AUTHZ-02")
+@pytest.mark.slow
 async def test_two_processes_on_one_database_do_not_both_get_a_single_use(postgres_url: str, tmp_path: Path) -> None:
     opened = [open_store(tmp_path, postgres_url, lambda _id, _events: None) for _ in range(2)]
     try:

@@ -26,6 +26,7 @@ async def refused_key(store: Store, posting: Posting) -> None:
         assert "idempotency key" in refused.value.message
 
 
+@pytest.mark.slow
 async def test_a_key_with_other_words_or_in_another_conversation_is_refused_and_nothing_is_kept(store: Store) -> None:
     here, elsewhere = [await store.add_conversation(a_conversation()) for _ in range(2)]
     first = await store.post_message(a_posting(here.id, "Hello", key="k"))
@@ -37,6 +38,7 @@ async def test_a_key_with_other_words_or_in_another_conversation_is_refused_and_
     assert (await store.post_message(a_posting(elsewhere.id, "Hello", key="another"))).run_id != first.run_id
 
 
+@pytest.mark.slow
 async def test_one_key_used_in_two_conversations_at_once_is_taken_in_one_of_them(
     tmp_path: Path, postgres_url: str
 ) -> None:
@@ -56,6 +58,7 @@ async def test_one_key_used_in_two_conversations_at_once_is_taken_in_one_of_them
             await store.close()
 
 
+@pytest.mark.slow
 async def test_a_receipt_of_an_earlier_version_is_still_one(store: Store, opened: OpenStore) -> None:
     conversation = await store.add_conversation(a_conversation())
     accepted = MessageAccepted(conversation_id=conversation.id, item_id="i_1", run_id="r_1")

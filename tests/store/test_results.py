@@ -67,6 +67,7 @@ async def test_what_nobody_can_be_called_is_not_found(store: Store) -> None:
         assert refused.value.code in ("not_found", "bad_request")
 
 
+@pytest.mark.slow
 async def test_a_result_that_is_kept_again_replaces_the_first(store: Store) -> None:
     call = await a_call(store)
     await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))

@@ -44,6 +44,7 @@ def marked(hit: SearchHit) -> list[str]:
     return [hit.snippet[place.start : place.end] for place in hit.ranges]
 
 
+@pytest.mark.slow
 async def test_what_tools_were_asked_and_what_they_gave_is_found(store: Store) -> None:
     conversation = await store.add_conversation(a_conversation())
     item_id = await called(store, conversation, {"port": "Stavanger", "days": [{"n": 3}]}, "High water at 04:12")
@@ -67,6 +68,7 @@ async def test_a_conversation_is_named_once_with_its_best_hits(store: Store) -> 
     assert [hit.kind for hit in hits if hit.conversation_id == second.id] == ["response", "tool_call"]
 
 
+@pytest.mark.slow
 async def test_one_conversation_full_of_hits_leaves_room_for_the_others(store: Store) -> None:
     crowded = await store.add_conversation(a_conversation())
     await said(store, crowded, *(f"harbour {number}" for number in range(60)))
@@ -98,6 +100,7 @@ async def test_a_query_with_signs_of_every_kind_is_only_words(store: Store) -> N
         assert len(hits) == (1 if "harbour" in query else 0), query
 
 
+@pytest.mark.slow
 async def test_calls_of_before_an_upgrade_are_found_after_it_and_the_start_does_not_wait(
     tmp_path: Path, database_url: str | None, opened: OpenStore, published: Published
 ) -> None:

@@ -32,6 +32,7 @@ def database(tmp_path: Path, database_url: str | None) -> Iterator[Database]:
     made.close()
 
 
+@pytest.mark.slow
 async def test_a_read_that_takes_too_long_is_stopped_and_told(database: Database) -> None:
     for _ in range(THREADS + 1):
         with pytest.raises(PilothouseError, match="Too much"):
@@ -40,6 +41,7 @@ async def test_a_read_that_takes_too_long_is_stopped_and_told(database: Database
         assert await database.slow.run(one, AT_ONCE, "Too much.") == 1
 
 
+@pytest.mark.slow
 async def test_a_read_that_nobody_waits_for_is_stopped(database: Database) -> None:
     begun: list[int] = []
 
@@ -56,6 +58,7 @@ async def test_a_read_that_nobody_waits_for_is_stopped(database: Database) -> No
         assert await database.slow.run(one, AT_ONCE, "Too much.") == 1
 
 
+@pytest.mark.slow
 async def test_slow_reads_keep_no_other_read_waiting(database: Database) -> None:
     reads = [asyncio.ensure_future(database.slow.run(endless, 600, "Too much.")) for _ in range(3 * THREADS)]
     try:

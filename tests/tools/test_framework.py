@@ -133,6 +133,7 @@ async def test_tools_that_work_on_a_folder_are_made_when_there_is_one(host: Open
 
 
 @pytest.mark.case("FWK-12")
+@pytest.mark.slow
 def test_tools_import_nothing_that_they_are_given() -> None:
     foreign = re.compile(r"pilothouse\.(store|runs|agent|models|mcp|server|cli|authz|secrets|wiring|plugins)\b")
     found = [
@@ -291,6 +292,7 @@ async def test_thoughts_are_recorded_and_shown_as_progress(home: Path) -> None:
         assert call.text == "Noted. Now act. Available: todo_operations. Not available: magic."
 
 
+@pytest.mark.slow
 async def test_an_argument_that_no_built_in_tool_knows_is_named(home: Path) -> None:
     turns = [[{"call": "think", "arguments": {"thoughts": "Hm.", "mood": "good"}}], "Done."]
     async with chatting(home, turns) as chat:

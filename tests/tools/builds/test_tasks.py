@@ -161,6 +161,7 @@ async def test_a_task_that_fails_is_told_with_its_exit_code(builds: AtTerminal, 
 
 
 @pytest.mark.case("BLD-03")
+@pytest.mark.slow
 async def test_a_task_in_the_background_is_left_running_and_looked_at(builds: AtTerminal, work: Path) -> None:
     watching = {"label": "watch", "command": "echo started; tail -f /dev/null", "isBackground": True}
     vscode(work, json.dumps({"tasks": [watching]}))

@@ -74,6 +74,7 @@ async def test_what_is_missing_is_said_in_one_sentence(search: Searcher, work: P
 
 
 @pytest.mark.case("FIL-03")
+@pytest.mark.slow
 async def test_a_checker_that_cannot_check_says_why_and_the_others_still_count(search: Searcher, work: Path) -> None:
     plant(work, {"pyproject.toml": "[tool.ruff]\n", "a.py": "import os\n"})
     install(work, "ruff", "echo 'ruff failed: bad setting' >&2; exit 2")
@@ -107,6 +108,7 @@ async def test_only_the_commands_that_were_allowed_are_run(search: Searcher, wor
 
 
 @pytest.mark.case("FIL-03")
+@pytest.mark.slow
 async def test_a_file_whose_name_looks_like_an_option_is_a_file(search: Searcher, work: Path) -> None:
     plant(work, {"ruff.toml": "", "--fix.py": "import os\n"})
     install(work, "ruff")

@@ -250,6 +250,7 @@ async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: P
 
 
 @pytest.mark.case("FIL-09")
+@pytest.mark.slow
 async def test_a_question_during_the_building_is_answered_with_how_far_it_is(
     search: Searcher, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

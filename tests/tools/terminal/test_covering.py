@@ -74,6 +74,7 @@ async def test_after_a_crash_in_the_middle_of_a_secret_the_recording_goes_on_in_
 
 
 @pytest.mark.case("SECRET-01", "SECRET-04")
+@pytest.mark.slow
 async def test_a_real_terminal_that_writes_a_secret_in_two_goes_has_it_covered(
     home: Path, tmp_path: Path, cover: Redactor
 ) -> None:
