@@ -29,6 +29,8 @@ TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 # More than two cores can do at once: many of these tests wait for a process, a line or a clock.
 MORE_WORKERS = ("-n", "4", "--dist", "loadfile")
+# Among these are some that measure the processor's time: one worker more than there are cores does them no harm.
+MEASURING_WORKERS = ("-n", "3", "--dist", "loadfile")
 
 
 class Outcome(NamedTuple):
@@ -116,7 +118,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
         suite("conformance"),
         suite("behaviour", *MORE_WORKERS),
-        suite("adversarial", *MORE_WORKERS),
+        suite("adversarial", *MEASURING_WORKERS),
         suite("faults", "-n", "4"),
         suite("browser", *WORKERS),
     ]
