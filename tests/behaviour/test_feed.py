@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import pytest
 
 from pilothouse.types import limits
-from pilothouse.types.api import ConversationPatch, NoticeFrame
+from pilothouse.types.api import ConversationPatch, ListFrame, NoticeFrame
 from pilothouse.types.feed import Lagged
+from pilothouse.types.host import FeedBatch
 from pilothouse.wiring import open_host
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
 from tests.support.folding import Folded
@@ -133,6 +135,59 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
             async with asyncio.timeout(PATIENCE):
                 while not again.numbers:
                     again.take(await anext(feed))
+
+
+@pytest.mark.case("F-40")
+async def test_readers_that_stop_reading_hold_a_bound_of_bytes_and_then_read_everything_once(home: Path) -> None:
+    text = "A line of a long answer. " * 200_000
+    async with chatting(home, [[{"text": text, "pieces": 40_000, "every": 0.003}]]) as chat, AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(aclosing(await chat.api.events(ME, chat.id, 0))) for _ in range(20)]
+        folded = [Folded() for _ in readers]
+        for reader, what in zip(readers, folded, strict=True):
+            what.take(await anext(reader))
+        # Each waits for the next, gets it, and then looks no more.
+        waiting = [asyncio.ensure_future(anext(reader)) for reader in readers]
+        sent = await chat.send()
+        for batch, what in zip(await asyncio.gather(*waiting), folded, strict=True):
+            what.take(batch)
+        assert (await chat.settled(sent.run_id)).status == "completed"
+        assert _held(readers) <= limits.FEED_BYTES, "what they wait for is the same for all"
+        async with asyncio.timeout(PATIENCE):
+            for reader, what in zip(readers[:2], folded, strict=False):
+                while not what.ended(sent.run_id):
+                    batch = await anext(reader)
+                    assert sum(len(event.json) for event in batch[:-1]) < limits.FEED_BATCH_BYTES
+                    what.take(batch)
+        for what in folded[:2]:
+            assert what.numbers == list(range(1, what.cursor + 1))
+            assert what.list()[-1].text == text
+
+
+def _held(readers: Sequence[AsyncGenerator[FeedBatch, None]]) -> int:
+    """Return how many bytes of events the suspended readers hold, each event counted once."""
+    held: dict[int, int] = {}
+    for reader in readers:
+        place = reader.ag_frame.f_locals["reader"]  # type: ignore[attr-defined]
+        held |= {id(event): len(event.json) for event in place.queue}
+    return sum(held.values())
+
+
+async def test_of_what_waits_for_a_reader_of_the_list_only_the_newest_counts(home: Path) -> None:
+    async with chatting(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
+        first = asyncio.ensure_future(anext(changes))
+        for number in range(50):
+            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title=f"Name {number}"))
+        await first
+
+        async def told() -> bool:
+            frame = await anext(changes)
+            return isinstance(frame, ListFrame) and frame.conversation.title == "Name 49"
+
+        seen = 1
+        async with asyncio.timeout(PATIENCE):
+            while not await told():
+                seen += 1
+        assert seen < 10
 
 
 async def test_the_list_tells_of_new_titles_and_of_what_runs(home: Path) -> None:

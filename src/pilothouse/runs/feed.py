@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal, Protocol
 
+import msgspec
+
 from pilothouse.types import limits
-from pilothouse.types.api import NoticeFrame
+from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame
 from pilothouse.types.events import ItemDelta, event_decoder, utf16_length
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch, ListChange
@@ -25,7 +27,7 @@ class Tail(Protocol):
     """A run's text on its way to the store."""
 
     def unsaved(self) -> Sequence[FeedEvent]:
-        """Return what was sent live and is not in the store yet, as deltas."""
+        """Return what was sent live and is not in the store yet: the same events, so that they cost nothing."""
         ...
 
     def sent(self, item_id: str) -> int:
@@ -33,24 +35,27 @@ class Tail(Protocol):
         ...
 
 
-def live_delta(item_id: str, offset: int, text: str) -> FeedEvent:
+def live_delta(delta: ItemDelta) -> FeedEvent:
     """Return a delta that is sent now and not kept."""
-    delta = ItemDelta(seq=0, at=time.time(), item_id=item_id, offset=offset, text=text)
-    return FeedEvent(0, "item.delta", encode(delta))
+    return FeedEvent(0, "item.delta", encode(msgspec.structs.replace(delta, at=time.time())))
 
 
 class _Reader:
     """One reader's place in the feed."""
 
-    __slots__ = ("behind", "cursor", "kept_only", "lagged", "live", "queue", "ready")
+    __slots__ = ("behind", "cursor", "given", "kept_only", "lagged", "live", "queue", "ready", "waiting")
 
     def __init__(self, cursor: int, kept_only: bool) -> None:
+        # The newest event that it has or that waits for it, and the newest that it has.
         self.cursor = cursor
+        self.given = cursor
         self.kept_only = kept_only
         self.live = False
         self.behind = True
         self.lagged = False
-        self.queue: list[FeedEvent] = []
+        self.queue: deque[FeedEvent] = deque()
+        # How many bytes wait for it.
+        self.waiting = 0
         self.ready = asyncio.Event()
 
     def offer(self, event: FeedEvent) -> None:
@@ -59,18 +64,29 @@ class _Reader:
             return
         if not self.live:
             self.behind = True
-        elif event.seq == 0:
-            self.queue.append(event)
-        elif event.seq == self.cursor + 1:
-            self.cursor = event.seq
-            self.queue.append(event)
+        elif event.seq in (0, self.cursor + 1):
+            self._keep(event)
         elif event.seq > self.cursor:
             self.fall_back()
-        if len(self.queue) > limits.FEED_QUEUE:
-            self.lagged = True
-            # Nobody will read these: a suspended tab must not hold memory.
-            self.queue = []
         self.ready.set()
+
+    def _keep(self, event: FeedEvent) -> None:
+        self.cursor = event.seq or self.cursor
+        self.queue.append(event)
+        self.waiting += len(event.json)
+        # A suspended tab must not hold memory: many events it reads anew as a whole, much text it reads in the store.
+        self.lagged = len(self.queue) > limits.FEED_QUEUE
+        if self.lagged or self.waiting > limits.FEED_BYTES:
+            self.queue.clear()
+            self.waiting = 0
+            self.cursor = self.given
+            self.fall_back()
+
+    def go_live(self, unsaved: Sequence[FeedEvent]) -> None:
+        """Take from now on what is published, after what is on its way to the store."""
+        self.live = True
+        self.queue.extend(unsaved)
+        self.waiting += sum(len(event.json) for event in unsaved)
 
     def fall_back(self) -> None:
         """Catch up from the store again; the cursor is where delivery has come to."""
@@ -90,8 +106,62 @@ class _Reader:
         self.ready.clear()
         if self.lagged:
             raise Lagged
-        batch, self.queue = self.queue, []
+        batch: list[FeedEvent] = []
+        size = 0
+        while self.queue and size < limits.FEED_BATCH_BYTES:
+            batch.append(self.queue.popleft())
+            size += len(batch[-1].json)
+            self.given = batch[-1].seq or self.given
+        self.waiting -= size
         return batch
+
+    def caught_up(self, page: Sequence[FeedEvent]) -> None:
+        """Count what it got from the store."""
+        self.cursor = self.given = page[-1].seq
+
+
+class _Watcher:
+    """One reader of the list: of what waits for it, the newest of each thing counts."""
+
+    __slots__ = ("changes", "lagged", "owner", "ready")
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.lagged = False
+        self.changes: dict[tuple[object, ...], ListChange] = {}
+        self.ready = asyncio.Event()
+
+    def offer(self, change: ListChange) -> None:
+        """Take a change; what it is about is not told as it was before."""
+        about = _about(change)
+        self.changes.pop(about, None)
+        self.changes[about] = change
+        if len(self.changes) > limits.FEED_QUEUE:
+            # Too slow to be told everything: it must look at the whole list again.
+            self.lagged = True
+            self.changes.clear()
+        self.ready.set()
+
+    async def take(self) -> ListChange:
+        """Return the change that has waited longest."""
+        while not self.changes and not self.lagged:
+            self.ready.clear()
+            await self.ready.wait()
+        if self.lagged:
+            raise Lagged
+        return self.changes.pop(next(iter(self.changes)))
+
+
+def _about(change: ListChange) -> tuple[object, ...]:
+    match change:
+        case ListFrame():
+            return ListFrame, change.conversation.id
+        case InputFrame():
+            return InputFrame, change.item_id
+        case NoticeFrame():
+            return NoticeFrame, change.code
+        case _:
+            return (type(change),)
 
 
 class Feed:
@@ -100,7 +170,7 @@ class Feed:
     def __init__(self) -> None:
         self._readers: dict[str, set[_Reader]] = defaultdict(set)
         self._tails: dict[str, Tail] = {}
-        self._lists: dict[asyncio.Queue[ListChange], str] = {}
+        self._watchers: set[_Watcher] = set()
         self._notices: dict[str, NoticeFrame] = {}
         # Called with the conversation of every durable write, to tell other processes.
         self.on_written: Callable[[str], None] = lambda _conversation_id: None
@@ -177,12 +247,8 @@ class Feed:
                 async for page in _missed(records, conversation_id, reader):
                     yield page
                 tail = self._tails.get(conversation_id)
-                reader.live = True
-                if tail is not None and not kept_only and (unsaved := tail.unsaved()):
-                    yield unsaved
-                while reader.live:
-                    yield await reader.take()
-                if reader.queue:
+                reader.go_live(tail.unsaved() if tail is not None and not kept_only else ())
+                while reader.live or reader.queue or reader.lagged:
                     yield await reader.take()
         finally:
             self._readers[conversation_id].discard(reader)
@@ -193,31 +259,25 @@ class Feed:
 
     async def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
         """Yield what changes outside a single conversation."""
-        queue: asyncio.Queue[ListChange] = asyncio.Queue(limits.FEED_QUEUE)
-        self._lists[queue] = owner
+        watcher = _Watcher(owner)
+        self._watchers.add(watcher)
         try:
             for notice in list(self._notices.values()):
                 yield notice
-            while queue in self._lists:
-                yield await queue.get()
-            raise Lagged
+            while True:
+                yield await watcher.take()
         finally:
-            self._lists.pop(queue, None)
+            self._watchers.discard(watcher)
 
     def list_owners(self) -> set[str]:
         """Return the owners who are watching their list."""
-        return set(self._lists.values())
+        return {watcher.owner for watcher in self._watchers}
 
     def tell(self, change: ListChange, owner: str | None = None) -> None:
         """Send a change of the list to its owner, or to everyone."""
-        for queue, watching in list(self._lists.items()):
-            if owner not in (None, watching):
-                continue
-            if queue.full():
-                # Too slow to be told everything: it must look at the whole list again.
-                del self._lists[queue]
-            else:
-                queue.put_nowait(change)
+        for watcher in self._watchers:
+            if owner in (None, watcher.owner):
+                watcher.offer(change)
 
     def notice(self, level: Literal["info", "warning", "error"], code: str, message: str) -> None:
         """Tell everyone about the state of the server; new watchers hear what still holds."""
@@ -236,9 +296,9 @@ async def _missed(records: Records, conversation_id: str, reader: _Reader) -> As
     """Yield what the store has beyond the reader, until nothing new came while asking."""
     while True:
         reader.behind = False
-        page = await records.events(conversation_id, reader.cursor, limits.FEED_PAGE)
+        page = await records.events(conversation_id, reader.cursor, limits.FEED_PAGE, limits.FEED_BATCH_BYTES)
         if page:
-            reader.cursor = page[-1].seq
+            reader.caught_up(page)
             yield page
         elif not reader.behind:
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar, cast
 
@@ -44,7 +45,7 @@ PASSING: frozenset[ErrorCode] = frozenset({"disk_full", "database", "data_locked
 class _Text:
     """The text of one streaming item: what readers have, what the store has, what neither has."""
 
-    __slots__ = ("fresh", "parts", "saved", "saving", "sent", "unsaved")
+    __slots__ = ("fresh", "live", "parts", "saved", "saving", "sent", "unsaved")
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -54,15 +55,28 @@ class _Text:
         # In UTF-16 units, as offsets are.
         self.sent = 0
         self.saved = 0
+        # What was sent and is not saved, with its end: everyone who comes is sent the very same.
+        self.live: deque[tuple[int, FeedEvent]] = deque()
 
-    def send(self) -> str:
+    def send(self, item_id: str) -> list[FeedEvent]:
         """Return the text for readers, and count it as sent."""
         text = "".join(self.fresh)
         self.fresh.clear()
         self.parts.append(text)
         self.unsaved.append(text)
-        self.sent += utf16_length(text)
-        return text
+        sent = []
+        for delta in _deltas(item_id, self.sent, text):
+            self.sent = delta.offset + utf16_length(delta.text)
+            sent.append(live_delta(delta))
+            self.live.append((self.sent, sent[-1]))
+        return sent
+
+    def count_saved(self) -> None:
+        """Count what was being saved as saved."""
+        self.saved += utf16_length(self.saving)
+        self.saving = ""
+        while self.live and self.live[0][0] <= self.saved:
+            self.live.popleft()
 
 
 class _Entry:
@@ -217,8 +231,7 @@ class RunJournal:
         if text is None:
             return []
         self._send(item_id, text)
-        rest = "".join(text.unsaved)
-        return [ItemDelta(item_id=item_id, offset=text.saved, text=rest)] if rest else []
+        return [*_deltas(item_id, text.saved, "".join(text.unsaved))]
 
     def _remember(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -329,8 +342,8 @@ class RunJournal:
 
     def _send(self, item_id: str, text: _Text) -> None:
         if text.fresh:
-            offset = text.sent
-            self._feed.live(self._run.conversation_id, live_delta(item_id, offset, text.send()))
+            for event in text.send(item_id):
+                self._feed.live(self._run.conversation_id, event)
 
     async def _save(self) -> None:
         async with self._lock:
@@ -340,7 +353,7 @@ class RunJournal:
                 if text.unsaved:
                     text.saving = "".join(text.unsaved)
                     text.unsaved.clear()
-                    batch.append(ItemDelta(item_id=item_id, offset=text.saved, text=text.saving))
+                    batch += _deltas(item_id, text.saved, text.saving)
             try:
                 if batch:
                     await self._append(batch, lambda _events: self._count_saved())
@@ -351,8 +364,7 @@ class RunJournal:
 
     def _count_saved(self) -> None:
         for text in self._texts.values():
-            text.saved += utf16_length(text.saving)
-            text.saving = ""
+            text.count_saved()
 
     def _put_back(self) -> None:
         for text in self._texts.values():
@@ -367,8 +379,7 @@ class RunJournal:
 
     def unsaved(self) -> Sequence[FeedEvent]:
         """Return what readers were sent and the store does not have yet."""
-        tails = ((item_id, text.saved, text.saving + "".join(text.unsaved)) for item_id, text in self._texts.items())
-        deltas = [live_delta(item_id, offset, text) for item_id, offset, text in tails if text]
+        deltas = (event for text in self._texts.values() for _, event in text.live)
         return [*deltas, *(_live_note(item_id, data) for item_id, data in self._told.items())]
 
     # --- the end ---
@@ -400,6 +411,16 @@ class RunJournal:
         self._soon.clear()
         self._texts.clear()
         self._feed.drop_tail(self._run.conversation_id, self)
+
+
+def _deltas(item_id: str, offset: int, text: str) -> list[ItemDelta]:
+    """Return text as deltas of which none is long: whoever is sent one has it in memory."""
+    deltas = []
+    for start in range(0, len(text), limits.DELTA_CHARS):
+        piece = text[start : start + limits.DELTA_CHARS]
+        deltas.append(ItemDelta(item_id=item_id, offset=offset, text=piece))
+        offset += utf16_length(piece)
+    return deltas
 
 
 def _live_note(item_id: str, data: JsonObject) -> FeedEvent:

@@ -70,6 +70,8 @@ class Tab:
         self._host = host
         self._owner = owner
         self._readers: dict[str, asyncio.Task[None]] = {}
+        # One frame at a time waits for the network, whatever the tab reads.
+        self._sending = asyncio.Lock()
 
     async def run(self) -> None:
         """Send the list's changes and obey commands until either ends."""
@@ -119,7 +121,8 @@ class Tab:
             async with aclosing(feed):
                 async for batch in feed:
                     if batch:
-                        await self._socket.send_text(events_frame(conversation_id, batch))
+                        async with self._sending:
+                            await self._socket.send_text(events_frame(conversation_id, batch))
         except Lagged:
             await self._send(LaggedFrame(conversation_id))
         except PilothouseError as error:
@@ -146,4 +149,5 @@ class Tab:
 
     async def _send(self, frame: object) -> None:
         with suppress(*GONE):
-            await self._socket.send_text(encode_text(frame))
+            async with self._sending:
+                await self._socket.send_text(encode_text(frame))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from pilothouse.server.problems import internal_problem, problem_response
 from pilothouse.server.routing import AnyRoute, make_call
 from pilothouse.server.sessions import Access, Caller
+from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch
@@ -29,6 +30,11 @@ OPENING = b"retry: 1000\n\n"
 def encode_batch(batch: FeedBatch) -> bytes:
     """Return a batch in the wire format; a live delta has no id, so it never becomes a cursor."""
     return b"".join(map(_encode, batch)) or PING
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Return a body in pieces of which one at a time lies ready for the network: a reader may take none of it."""
+    return (body[start : start + limits.FEED_BATCH_BYTES] for start in range(0, len(body), limits.FEED_BATCH_BYTES))
 
 
 def _encode(event: FeedEvent) -> bytes:
@@ -92,7 +98,8 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": OPENING, "more_body": True})
         try:
             async for batch in self._feed:
-                await send({"type": "http.response.body", "body": encode_batch(batch), "more_body": True})
+                for piece in _pieces(encode_batch(batch)):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
         except Lagged:
             await send({"type": "http.response.body", "body": LAGGED, "more_body": True})
         except Exception as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import msgspec
 import sqlalchemy as sa
 
@@ -15,6 +17,9 @@ from pilothouse.types.runs import ACTIVE, Run, RunStatus
 
 _EVENTS = Statement(
     "SELECT seq, kind, body FROM events WHERE conversation_id = :id AND seq > :after ORDER BY seq LIMIT :limit"
+)
+_SIZES = Statement(
+    "SELECT LENGTH(body) FROM events WHERE conversation_id = :id AND seq > :after ORDER BY seq LIMIT :limit"
 )
 _COMPACTION = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND kind = 'compaction' AND status = 'completed' "
@@ -111,9 +116,17 @@ def with_text(connection: sa.Connection, item: Item) -> Item:
     return msgspec.structs.replace(item, text=item.text + fold.text_so_far(connection, item.id))
 
 
-def events(connection: sa.Connection, conversation_id: str, after: int, limit: int) -> list[FeedEvent]:
-    """Return the durable events after a number."""
-    found = _EVENTS.rows(connection, {"id": conversation_id, "after": after, "limit": limit})
+def events(
+    connection: sa.Connection, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
+) -> list[FeedEvent]:
+    """Return the durable events after a number: so many, or the first of them up to so many bytes, at least one."""
+    place = {"id": conversation_id, "after": after}
+    if most_bytes is not None:
+        sizes = _SIZES.column(connection, place | {"limit": limit})
+        if not sizes:
+            return []
+        limit = sum(before < most_bytes for before in accumulate(sizes[:-1], initial=0))
+    found = _EVENTS.rows(connection, place | {"limit": limit})
     return [FeedEvent(seq, kind, bytes(body)) for seq, kind, body in found]
 
 

@@ -74,9 +74,11 @@ class Store(AuthorityStore):
         """Append events; with a guard, only for the process that holds the run."""
         return await self._writer.write(lambda tx: tx.append(conversation_id, events, guard))
 
-    async def events(self, conversation_id: str, after: int, limit: int) -> list[FeedEvent]:
+    async def events(
+        self, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
+    ) -> list[FeedEvent]:
         """Return the durable events after a number, in order."""
-        return await self._database.read(lambda c: reading.events(c, conversation_id, after, limit))
+        return await self._database.read(lambda c: reading.events(c, conversation_id, after, limit, most_bytes))
 
     async def snapshot(self, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
         """Return a conversation with its newest items, as of one event number."""

@@ -119,8 +119,10 @@ class Records(AuthorityRecords, Protocol):
         """Append events to a conversation's timeline; with a guard, only for the process that holds the run."""
         ...
 
-    async def events(self, conversation_id: str, after: int, limit: int) -> list[FeedEvent]:
-        """Return the durable events after a number, in order."""
+    async def events(
+        self, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
+    ) -> list[FeedEvent]:
+        """Return the durable events after a number, in order, up to so many bytes but at least one."""
         ...
 
     async def snapshot(self, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:

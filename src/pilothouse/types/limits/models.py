@@ -11,8 +11,12 @@ DURABLE_FLUSH = 0.25
 FEED_PING = 15.0
 # Events a reader may lag behind before it is told to reload; a suspended tab must not hold memory.
 FEED_QUEUE = 2_000
+# And bytes; then it reads on in the store, as fast as it can. All readers of a conversation wait for the same bytes.
+FEED_BYTES = 1024 * 1024
 # Events read from the store at a time while a reader catches up.
 FEED_PAGE = 500
+# What a reader is handed at a time, in bytes: each has a copy of its own on its way out.
+FEED_BATCH_BYTES = 64 * 1024
 
 # --- models -------------------------------------------------------------------------------------
 CONNECT_TIMEOUT = 10.0
