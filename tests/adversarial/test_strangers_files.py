@@ -264,7 +264,7 @@ def much_is_set(work: Path) -> None:
 
 def much_is_gone(work: Path) -> None:
     blob = git(work, "hash-object", "-w", "readme.md")
-    index = "".join(f"100644 {blob}\t{number}\n" for number in range(60_000))
+    index = "".join(f"100644 {blob}\t{number}\n" for number in range(120_000))
     subprocess.run(["git", "update-index", "--index-info"], cwd=work, input=index.encode(), check=True, timeout=20)
 
 

@@ -14,7 +14,7 @@ from tests.support.tracing import main_thread, traced
 # What the page may do in one go, by its processor: what other programs take is not its fault.
 STANDSTILL_MS = 1_000
 # And where a text comes piece by piece.
-AT_ONCE_MS = 500
+AT_ONCE_MS = 300
 PATHOLOGICAL = {
     "brackets": "[" * 50_000,
     "emphasis": "*a_ " * 30_000,

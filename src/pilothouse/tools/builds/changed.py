@@ -66,7 +66,7 @@ class GetChangedFiles(BuildOperation):
         against = ("HEAD",) if status.commit else ("--cached",)
         paths = shown[: limits.CHANGED_FILES] if left_out else ["."]
         diff = await repository.ask("diff", *DIFF, NOT_INTO, *against, "--", *paths)
-        return [*note, shortened(diff.decode(errors="replace"))]
+        return [*note, await asyncio.to_thread(lambda: shortened(diff.decode(errors="replace")))]
 
     def _apart(self, repository: Repository, status: Status, context: CallContext) -> tuple[list[str], list[str]]:
         """Return the files to show, by their way from the folder, and those to leave out."""

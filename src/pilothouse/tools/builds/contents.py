@@ -52,25 +52,30 @@ class Contents(msgspec.Struct, frozen=True):
         return shown | ({"moreChanges": self.more} if self.more else {})
 
 
+class _Chosen(msgspec.Struct, frozen=True):
+    """Which of the changed files a commit would contain."""
+
+    status: Status
+    # What git does not know yet, what is staged already, and what is named and not staged.
+    new: tuple[str, ...]
+    staged: tuple[str, ...]
+    unstaged: tuple[str, ...]
+
+
 async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     """Return what is staged together with what is named; raise when that is nothing, or in conflict."""
     said = await repository.ask(*STATUS, ONLY_THEIR_COMMITS)
-    status = await asyncio.to_thread(parse, said, "surrogateescape")
-    _refuse_conflicts(status)
-    base = "HEAD" if status.commit else await repository.line("hash-object", "-t", "tree", os.devnull)
-    new = [file.path for file in status.files if file.unstaged == "?" and _is_named(file.path, named)]
-    staged = [file.path for file in status.files if file.staged and not _is_named(file.path, named)]
-    if len(new) + len(staged) + len(named) > limits.COMMIT_FILES:
-        raise BadArgument(f"That is more than {limits.COMMIT_FILES} files; commit fewer at a time.")
+    chosen = await asyncio.to_thread(_chosen, said, named)
+    base = "HEAD" if chosen.status.commit else await repository.line("hash-object", "-t", "tree", os.devnull)
     found = _Gathered()
-    if staged:
-        await found.add(repository, "--cached", base, "--", *staged)
+    if chosen.staged:
+        await found.add(repository, "--cached", base, "--", *chosen.staged)
     if named:
         await found.add(repository, base, "--", *named)
-    await asyncio.to_thread(found.add_new, repository.root, new)
+    await asyncio.to_thread(found.add_new, repository.root, chosen.new)
     if not found.changes:
-        raise BadArgument(_nothing(status, named), "NOTHING_TO_COMMIT")
-    nested = await asyncio.to_thread(_nested, repository.root, [file.path for file in status.files])
+        raise BadArgument(_nothing(chosen.status, named), "NOTHING_TO_COMMIT")
+    nested = await asyncio.to_thread(_nested, repository.root, chosen.status)
     folder = await repository.hooks_folder()
     hooks = await asyncio.to_thread(_hooks, folder)
     filters = tuple(f"{name} = {value}" for name, value in (await repository.programs()).items() if is_filter(name))
@@ -78,14 +83,25 @@ async def contents(repository: Repository, named: Sequence[str]) -> Contents:
     return Contents(
         changes=tuple(found.changes[: limits.COMMIT_SHOWN]),
         digest=found.hash.hexdigest(),
-        branch=printable(status.branch),
+        branch=printable(chosen.status.branch),
         hooks=tuple(hooks),
         hooks_outside=await asyncio.to_thread(_outside, repository.root, [f"{folder}/{name}" for name in hooks]),
         filters=tuple(map(printable, filters)),
-        unstaged=tuple(_unstaged(status, named)),
+        unstaged=chosen.unstaged,
         nested=nested,
         more=max(0, len(found.changes) - limits.COMMIT_SHOWN),
     )
+
+
+def _chosen(said: bytes, named: Sequence[str]) -> _Chosen:
+    """Read what git says of a repository, however much that is."""
+    status = parse(said, "surrogateescape")
+    _refuse_conflicts(status)
+    new = tuple(file.path for file in status.files if file.unstaged == "?" and _is_named(file.path, named))
+    staged = tuple(file.path for file in status.files if file.staged and not _is_named(file.path, named))
+    if len(new) + len(staged) + len(named) > limits.COMMIT_FILES:
+        raise BadArgument(f"That is more than {limits.COMMIT_FILES} files; commit fewer at a time.")
+    return _Chosen(status, new, staged, tuple(_unstaged(status, named)))
 
 
 class _Gathered:
@@ -144,9 +160,10 @@ def _unstaged(status: Status, named: Sequence[str]) -> Iterator[str]:
             yield from filter(None, (file.path.rstrip("/"), file.source))
 
 
-def _nested(root: str, paths: Sequence[str]) -> tuple[str, ...]:
+def _nested(root: str, status: Status) -> tuple[str, ...]:
     """Return the folders among what changed that are repositories themselves."""
-    found = tuple(path for path in (os.path.join(root, name.rstrip("/")) for name in paths) if _is_repository(path))
+    changed = (os.path.join(root, file.path.rstrip("/")) for file in status.files)
+    found = tuple(path for path in changed if _is_repository(path))
     if len(found) > limits.COMMIT_NESTED:
         raise BadArgument(f"More than {limits.COMMIT_NESTED} repositories within this one changed; commit by hand.")
     return found
