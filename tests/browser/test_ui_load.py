@@ -38,6 +38,9 @@ AGAIN = {
     "formulas": "\\\\(",
     "dollars": "$",
     "tags": "<",
+    "headings": "# a\n",
+    "points": "- a\n",
+    "what begins like a table": "a|b\n|-\n",
 }
 
 

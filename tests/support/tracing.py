@@ -12,6 +12,9 @@ from playwright.async_api import Browser, Page
 Events = list[dict[str, Any]]
 
 
+_TOOLS = "blink.mojom.DevToolsSession"
+
+
 class Tasks(NamedTuple):
     """The main thread's tasks in a trace, in milliseconds."""
 
@@ -36,15 +39,31 @@ async def traced(browser: Browser, page: Page) -> AsyncIterator[Events]:
 def main_thread(events: Events, long: float) -> Tasks:
     """Return the tasks of the page's own main thread, the busiest of the renderers', and how many are `long`."""
     named = {(e["pid"], e["tid"]) for e in events if e.get("args", {}).get("name") == "CrRendererMain"}
-    tasks: dict[tuple[int, int], Events] = {thread: [] for thread in named}
+    threads: dict[tuple[int, int], Events] = {thread: [] for thread in named}
     for event in events:
         thread = (event["pid"], event["tid"])
-        if thread in tasks and event["name"].endswith("RunTask") and "dur" in event:
-            tasks[thread].append(event)
-    busiest = max(tasks.values(), key=lambda some: sum(task["dur"] for task in some))
+        if thread in threads and "dur" in event:
+            threads[thread].append(event)
+    busiest = max((_tasks(thread) for thread in threads.values()), key=lambda some: sum(task["dur"] for task in some))
     return Tasks(
         longest=max(task["dur"] for task in busiest) / 1000,
         longest_cpu=max(task.get("tdur", 0) for task in busiest) / 1000,
         over=sum(task["dur"] > long * 1000 for task in busiest),
         total=len(busiest),
     )
+
+
+def _tasks(thread: Events) -> Events:
+    """Return a thread's tasks without those in which a test looks through the whole page for something.
+
+    A look comes as a message to the developer tools. One that makes something happen is the page's own work again.
+    """
+    asked = [
+        event
+        for event in thread
+        if event.get("args", {}).get("chrome_mojo_event_info", {}).get("mojo_interface_tag") == _TOOLS
+    ]
+    happened = [event["ts"] for event in thread if event["name"] == "EventDispatch"]
+    looks = [event for event in asked if not any(event["ts"] <= at < event["ts"] + event["dur"] for at in happened)]
+    tasks = (event for event in thread if event["name"].endswith("RunTask"))
+    return [task for task in tasks if not any(task["ts"] <= look["ts"] < task["ts"] + task["dur"] for look in looks)]

@@ -3,10 +3,11 @@ import { createElement, memo, startTransition, useDeferredValue, useEffect, useS
 import { grow, isOpenCode, noBlocks, type Blocks } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
 import { Inline } from "./Inline";
+import { endOf } from "./pieces";
 import classes from "./Markdown.module.css";
 
 /** So much is read and drawn at a time; a longer text in the background, piece by piece, so that opening it never blocks. */
-const PIECE_CHARS = 8_000;
+const PIECE = { chars: 8_000, lines: 200 };
 /** Finished blocks are drawn in groups of this many, so that a new token compares groups and not blocks. */
 const GROUP = 24;
 
@@ -116,13 +117,13 @@ function groups({ finished, tail }: Blocks, isStreaming: boolean): GroupProps[] 
 
 /** Return as much of a text as is to be drawn now: a long one comes piece by piece. */
 function useReadAhead(text: string): { shown: string; isWhole: boolean } {
-  const [reach, setReach] = useState(PIECE_CHARS);
+  const [reach, setReach] = useState(() => endOf(text, 0, PIECE));
   const isWhole = reach >= text.length;
-  const shown = useDeferredValue(isWhole ? text : text.slice(0, reach), text.length > PIECE_CHARS ? "" : text);
+  const shown = useDeferredValue(isWhole ? text : text.slice(0, reach), isWhole ? text : "");
   const isDrawn = shown.length >= reach;
   useEffect(() => {
-    if (isDrawn && !isWhole) startTransition(() => setReach(reach + PIECE_CHARS));
-  }, [isDrawn, isWhole, reach]);
+    if (isDrawn && !isWhole) startTransition(() => setReach(endOf(text, reach, PIECE)));
+  }, [isDrawn, isWhole, reach, text]);
   return { shown, isWhole };
 }
 
