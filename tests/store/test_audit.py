@@ -18,6 +18,7 @@ from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta, ItemU
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject, plain
 from pilothouse.types.ports import ToolError
+from tests.store.older import BEFORE_PACKING
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 
 DECISION = Decision(
@@ -178,6 +179,7 @@ async def test_events_of_an_older_version_are_sealed_when_it_is_upgraded(opened:
     conversation = await a_talk(opened.store)
     _, before = await opened.store.audit(OWNER, conversation.id)
     for statement in (
+        *BEFORE_PACKING,
         "ALTER TABLE events DROP COLUMN chain",
         *(f"DROP TABLE {table}" for table in ("grants", "file_changes", "todos", "search_backlog")),
         "UPDATE alembic_version SET version_num = '0002'",

@@ -18,6 +18,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.items import ItemKind
 from tests.store.conftest import Published
+from tests.store.older import BEFORE_PACKING
 from tests.support.records import OWNER, a_conversation, an_item
 
 
@@ -112,6 +113,7 @@ async def test_calls_of_before_an_upgrade_are_found_after_it_and_the_start_does_
     with opened.database.engine.execution_options(writes=True).begin() as connection:
         for statement in (
             "DELETE FROM search_texts",
+            *BEFORE_PACKING,
             "DROP TABLE search_backlog",
             "UPDATE alembic_version SET version_num = '0003'",
         ):

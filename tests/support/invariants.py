@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.agent.history import history
-from pilothouse.store import audit, rows, schema
+from pilothouse.store import audit, packing, rows, schema
 from pilothouse.store.database import make_engine
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.events import (
@@ -46,13 +46,10 @@ def check(engine_or_url: str, *, at_rest: bool = True) -> None:
 
 def check_conversation(connection: sa.Connection, conversation_id: str, last_seq: int, *, at_rest: bool) -> None:
     """Check one conversation's timeline and everything folded from it."""
-    table = schema.events
-    found = connection.execute(
-        sa.select(table.c.seq, table.c.body).where(table.c.conversation_id == conversation_id).order_by(table.c.seq)
-    ).all()
-    numbers = [seq for seq, _ in found]
+    found = list(packing.events_after(connection, conversation_id, -1))
+    numbers = [event.seq for event in found]
     assert numbers == list(range(1, last_seq + 1)), f"numbers of {conversation_id} have gaps: {numbers}"
-    events = [event_decoder.decode(body) for _, body in found]
+    events = [event_decoder.decode(event.body) for event in found]
     assert [event.seq for event in events] == numbers
     items = fold_events(events)
     assert _kept_items(connection, conversation_id) == [_as_kept(item) for item in items]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import chain, rows
+from pilothouse.store import chain, packed_range, packing, rows
+from pilothouse.store.packed_range import Kept
+from pilothouse.store.packing import as_bytes
 from pilothouse.store.statements import Statement
-from pilothouse.types import limits
 from pilothouse.types.authority import AuditCheck, AuditEntry, Decision
 from pilothouse.types.errors import BadField
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated, event_decoder
@@ -19,10 +20,6 @@ from pilothouse.types.folding import changed
 from pilothouse.types.items import Item
 from pilothouse.types.json import convert
 
-_EVENTS = Statement(
-    "SELECT seq, kind, item_id, body, chain FROM events WHERE conversation_id = :id AND seq > :after "
-    "ORDER BY seq LIMIT :limit"
-)
 _CONVERSATIONS = Statement("SELECT id FROM conversations WHERE owner = :owner ORDER BY updated_at DESC, id")
 _ABOUT_CALLS = frozenset({"item.created", "item.updated", "item.completed"})
 
@@ -37,48 +34,49 @@ def report(
 ) -> tuple[list[AuditEntry], AuditCheck]:
     """Return the calls of a conversation in order, and whether its events are whole; of all, or of the first ones."""
     conversation = rows.owned_conversation(connection, owner, conversation_id, deleted=True)
-    check = _Check(conversation_id)
     calls: dict[str, Item] = {}
     last = conversation.last_seq if until is None else min(until, conversation.last_seq)
-    for row in _rows(connection, conversation_id):
-        if until is not None and row[0] > until:
+    check = _Check(conversation_id, sys.maxsize if until is None else until)
+    for row in packing.rows_after(connection, conversation_id, -1):
+        for event in check.take(row):
+            if event.kind in _ABOUT_CALLS:
+                # What someone else wrote may be no event at all; that it is not ours was found before.
+                with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                    _fold(calls, event_decoder.decode(event.body))
+        if until is not None and row[0] >= until:
             break
-        check.take(row)
-        if row[1] in _ABOUT_CALLS:
-            # What someone else wrote may be no event at all; that it is not ours was found before.
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                _fold(calls, event_decoder.decode(_bytes(row[3])))
     return [_entry(call) for call in calls.values()], check.result(last)
 
 
-def _rows(connection: sa.Connection, conversation_id: str) -> Iterator[tuple[Any, ...]]:
-    after = -1
-    while True:
-        values = {"id": conversation_id, "after": after, "limit": limits.AUDIT_BATCH}
-        found = _EVENTS.rows(connection, values)
-        yield from found
-        if len(found) < limits.AUDIT_BATCH:
-            return
-        after = found[-1][0]
-
-
 class _Check:
-    """Follows the seals from the first event on."""
+    """Follows the seals from the first event on, up to a number."""
 
-    def __init__(self, conversation_id: str) -> None:
+    def __init__(self, conversation_id: str, until: int) -> None:
         self._id = conversation_id
+        self._until = until
         self._seal = chain.beginning(conversation_id)
         self._events = 0
         self._first_bad: int | None = None
 
-    def take(self, row: tuple[Any, ...]) -> None:
-        """Look at the next event."""
+    def take(self, row: tuple[Any, ...]) -> list[Kept]:
+        """Look at the next row, and return the events that it holds."""
         seq, kind, item_id, body, seal = row
-        self._events += 1
-        wanted = chain.link(self._seal, (seq, str(kind), item_id, _bytes(body)))
-        if self._first_bad is None and (seq != self._events or _bytes(seal) != wanted):
-            self._first_bad = min(int(seq), self._events)
-        self._seal = wanted
+        before, events = self._seal, [Kept(int(seq), str(kind), item_id, as_bytes(body))]
+        if kind == packed_range.KIND:
+            with suppress(packed_range.NotPacked):
+                before, events = packed_range.unpacked(events[0].body)
+        first = self._events + 1
+        numbers = [event.seq for event in events]
+        fits = before == self._seal and numbers == list(range(first, int(seq) + 1))
+        newest = self._seal
+        for event in events:
+            newest = chain.link(newest, event)
+            if event.seq <= self._until:
+                self._events += 1
+                self._seal = newest
+        if self._first_bad is None and (not fits or as_bytes(seal) != newest):
+            self._first_bad = min([first, *numbers])
+        return [event for event in events if event.seq <= self._until]
 
     def result(self, last_seq: int) -> AuditCheck:
         """Return what was found, once all were looked at."""
@@ -91,11 +89,6 @@ class _Check:
             head=self._seal.hex(),
             first_bad=self._first_bad,
         )
-
-
-def _bytes(kept: object) -> bytes:
-    """Return what a column holds: SQLite keeps whatever it was given, also where bytes belong."""
-    return bytes(kept) if isinstance(kept, bytes | bytearray | memoryview) else str(kept).encode(errors="replace")
 
 
 def _fold(calls: dict[str, Item], event: Event) -> None:

@@ -153,7 +153,9 @@ def mark_item(tx: Transaction, owner: str, item_id: str, data: JsonObject) -> It
 def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
     table = schema.conversations
-    gone = [row.id for row in tx.connection.execute(sa.select(table.c.id).where(table.c.deleted_at < deleted_before))]
+    # Held, so that nobody packs what is in them meanwhile.
+    wanted = sa.select(table.c.id).where(table.c.deleted_at < deleted_before).with_for_update()
+    gone = list(tx.connection.execute(wanted).scalars())
     for part in schema.PARTS_OF_CONVERSATIONS:
         tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
     tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))

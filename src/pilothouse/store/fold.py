@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import rows, search
+from pilothouse.store import packing, rows, search
 from pilothouse.store.statements import Statement
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import (
@@ -23,7 +23,7 @@ from pilothouse.types.events import (
 from pilothouse.types.folding import changed
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import encode
-from pilothouse.types.runs import Run
+from pilothouse.types.runs import ACTIVE, Run
 
 _DELTAS = Statement("SELECT body FROM events WHERE item_id = :id AND kind = 'item.delta' ORDER BY seq")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
@@ -132,3 +132,5 @@ def _put_run(connection: sa.Connection, run: Run) -> None:
         fixed = {"conversation_id": run.conversation_id, "owner": run.owner, "created_at": run.created_at}
         _ADD_RUN.run(connection, values | fixed)
     _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})
+    if run.status not in ACTIVE:
+        packing.note(connection, run.conversation_id)

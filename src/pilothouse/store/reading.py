@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import islice
 
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import fold, rows, schema, todos
+from pilothouse.store import fold, packing, rows, schema, todos
 from pilothouse.store.statements import Statement
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
 from pilothouse.types.errors import PilothouseError
@@ -15,12 +15,6 @@ from pilothouse.types.feed import FeedEvent
 from pilothouse.types.items import Item
 from pilothouse.types.runs import ACTIVE, Run, RunStatus
 
-_EVENTS = Statement(
-    "SELECT seq, kind, body FROM events WHERE conversation_id = :id AND seq > :after ORDER BY seq LIMIT :limit"
-)
-_SIZES = Statement(
-    "SELECT LENGTH(body) FROM events WHERE conversation_id = :id AND seq > :after ORDER BY seq LIMIT :limit"
-)
 _COMPACTION = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND kind = 'compaction' AND status = 'completed' "
     "ORDER BY position DESC LIMIT 1"
@@ -120,14 +114,14 @@ def events(
     connection: sa.Connection, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
 ) -> list[FeedEvent]:
     """Return the durable events after a number: so many, or the first of them up to so many bytes, at least one."""
-    place = {"id": conversation_id, "after": after}
-    if most_bytes is not None:
-        sizes = _SIZES.column(connection, place | {"limit": limit})
-        if not sizes:
-            return []
-        limit = sum(before < most_bytes for before in accumulate(sizes[:-1], initial=0))
-    found = _EVENTS.rows(connection, place | {"limit": limit})
-    return [FeedEvent(seq, kind, bytes(body)) for seq, kind, body in found]
+    found: list[FeedEvent] = []
+    total = 0
+    for event in islice(packing.events_after(connection, conversation_id, after), limit):
+        found.append(FeedEvent(event.seq, event.kind, event.body))
+        total += len(event.body)
+        if most_bytes is not None and total >= most_bytes:
+            break
+    return found
 
 
 def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...], conversation_id: str | None) -> list[Run]:

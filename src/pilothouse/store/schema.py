@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 metadata = sa.MetaData()
+_DELTAS = sa.text("kind = 'item.delta'")
 
 conversations = sa.Table(
     "conversations",
@@ -28,13 +29,15 @@ events = sa.Table(
     metadata,
     sa.Column("conversation_id", sa.String(40), primary_key=True),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    # `packed` for a range of events that became one record, in the place of its last; see `packing`.
     sa.Column("kind", sa.String(24), nullable=False),
     sa.Column("item_id", sa.String(40)),
-    # The event's JSON exactly as readers get it.
+    # The event's JSON exactly as readers get it, or the record.
     sa.Column("body", sa.LargeBinary, nullable=False),
     # The seal over this event and the seal before it; see `chain`. Only a row that nobody sealed has none.
     sa.Column("chain", sa.LargeBinary),
-    sa.Index("events_of_item", "item_id", "kind", "seq"),
+    # Only the text of an item that streams is looked for here; what has ended is packed.
+    sa.Index("deltas_of_item", "item_id", "seq", sqlite_where=_DELTAS, postgresql_where=_DELTAS),
 )
 
 items = sa.Table(
@@ -181,5 +184,24 @@ search_backlog = sa.Table(
     sa.Column("position", sa.BigInteger, nullable=False),
 )
 
+# Conversations with events that can be packed: up to which one they were gone through, if this has begun.
+packing_backlog = sa.Table(
+    "packing_backlog",
+    metadata,
+    sa.Column("conversation_id", sa.String(40), primary_key=True),
+    sa.Column("seq", sa.BigInteger),
+)
+
 # Everything that goes when a conversation goes for good.
-PARTS_OF_CONVERSATIONS = (events, items, results, runs, search_texts, search_backlog, grants, file_changes, todos)
+PARTS_OF_CONVERSATIONS = (
+    events,
+    items,
+    results,
+    runs,
+    search_texts,
+    search_backlog,
+    packing_backlog,
+    grants,
+    file_changes,
+    todos,
+)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from pilothouse.store import backlog, changes, changes_kept, reading, receipts, results, rows, schema, search, todos
+from pilothouse.store import (
+    backlog,
+    changes,
+    changes_kept,
+    packing,
+    reading,
+    receipts,
+    results,
+    rows,
+    schema,
+    search,
+    todos,
+)
 from pilothouse.store.authority import AuthorityStore
 from pilothouse.store.database import Database
 from pilothouse.store.writer import Publish, Writer
@@ -112,6 +125,15 @@ class Store(AuthorityStore):
     async def catch_up(self) -> bool:
         """Make a part of what is not findable yet findable; tell whether there may be more."""
         return await self._database.write(backlog.catch_up)
+
+    async def pack(self) -> bool:
+        """Make a part of what finished runs wrote smaller; tell whether there may be more."""
+        planned = await self._database.read(packing.plan)
+        if planned is None:
+            return False
+        with contextlib.suppress(packing.Overtaken):
+            await self._database.write(lambda c: packing.carry_out(c, planned))
+        return True
 
     # --- whole results ---
 

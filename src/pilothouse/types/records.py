@@ -220,6 +220,10 @@ class Records(AuthorityRecords, Protocol):
         """Make a part of what is not findable yet findable; tell whether there may be more."""
         ...
 
+    async def pack(self) -> bool:
+        """Make a part of what finished runs wrote smaller, unseen by readers; tell whether there may be more."""
+        ...
+
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
         ...

@@ -385,6 +385,7 @@ async def _keep_tidy(stack: AsyncExitStack, records: Records) -> None:
     await records.tidy()
     stack.push_async_callback(_ended, asyncio.create_task(_tidying(records), name="tidying"))
     stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records), name="catching-up"))
+    stack.push_async_callback(_ended, asyncio.create_task(_packing(records), name="packing"))
 
 
 async def _tidying(records: Records) -> None:
@@ -406,6 +407,18 @@ async def _catching_up(records: Records) -> None:
             await asyncio.sleep(limits.CATCH_UP_PAUSE)
     except PilothouseError as error:
         _log.warning("older calls cannot be searched yet: %s", error.message)
+
+
+async def _packing(records: Records) -> None:
+    """Make what finished runs wrote smaller, a little at a time, as long as the host is open."""
+    more = False
+    while True:
+        await asyncio.sleep(limits.CATCH_UP_PAUSE if more else limits.PACK_EVERY)
+        try:
+            more = await records.pack()
+        except PilothouseError as error:
+            more = False
+            _log.info("what finished runs wrote was not packed: %s", error.message)
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

@@ -58,8 +58,7 @@ REPLAYED_CALLS = 2_000
 REPLAYED_SHOWN = 200
 # Questions that a list of everything that waits has at the most.
 PENDING_SHOWN = 2_000
-# Events that an audit looks at in one step, and calls that one report has: more is asked for by conversation.
-AUDIT_BATCH = 1_000
+# Calls that one report of an audit has: more is asked for by conversation.
 AUDIT_ENTRIES = 20_000
 # How long it is believed that a folder named in a rule is no link, or where it points.
 LINKS_BELIEVED = 1.0

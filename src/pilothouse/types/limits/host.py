@@ -69,6 +69,17 @@ SEARCH_HITS_EACH = 3
 CATCH_UP_ITEMS = 100
 # Between two of those, so that work which is older than today never slows today's down.
 CATCH_UP_PAUSE = 0.05
+# Events, and bytes of them, that become one record when the run that wrote them is over: who reads one of them
+# unpacks all.
+PACKED_EVENTS = 1_000
+PACKED_BYTES = 256 * 1024
+# The most that such a record may unpack to: twice what is ever put in, for the numbers between the texts.
+UNPACKED_BYTES = 2 * PACKED_BYTES
+# Rows of packed events that are read at once: each may unpack to PACKED_BYTES.
+PACKED_ROWS = 64
+# How long after its start, and how often, a server looks for what can be packed: those who read an answer as it ends
+# come first.
+PACK_EVERY = 30.0
 # Conversations that the page lists before the person scrolls.
 LIST_PAGE = 60
 SEARCH_CHARS = 500

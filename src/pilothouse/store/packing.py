@@ -1,0 +1,190 @@
+"""Packs the events of finished runs, range by range, beside everything else that the database does.
+
+A range becomes one row: in the place of its last event, with that event's seal, so that whatever is appended is sealed
+to it as before. Nothing is lost: before a range is replaced, every event is rebuilt from the record and compared, and
+its seals are followed. A range that does not come out the same is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from pilothouse.store import chain, packed_range, schema
+from pilothouse.store.packed_range import Kept
+from pilothouse.store.statements import Statement
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+
+_NEXT = Statement(
+    "SELECT b.conversation_id, b.seq, c.last_seq FROM packing_backlog b JOIN conversations c "
+    "ON c.id = b.conversation_id WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = b.conversation_id "
+    "AND r.status IN ('queued', 'running', 'waiting')) ORDER BY b.conversation_id DESC LIMIT 1"
+)
+_LAST_PACKED = Statement(
+    "SELECT seq FROM events WHERE conversation_id = :id AND kind = 'packed' ORDER BY seq DESC LIMIT 1"
+)
+_FIRST_OPEN = Statement(
+    "SELECT min(position) FROM items WHERE conversation_id = :id AND position > :after "
+    "AND status IN ('streaming', 'waiting')"
+)
+_SIZES = Statement(
+    "SELECT seq, kind, length(body) FROM events WHERE conversation_id = :id AND seq > :after AND seq < :before "
+    "ORDER BY seq LIMIT :limit"
+)
+_EVENTS = Statement(
+    "SELECT seq, kind, item_id, body, chain FROM events WHERE conversation_id = :id AND seq >= :first "
+    "AND seq <= :last ORDER BY seq"
+)
+_SEAL = Statement("SELECT chain FROM events WHERE conversation_id = :id AND seq = :seq")
+_LAST_SEQ = Statement("SELECT last_seq FROM conversations WHERE id = :id")
+_REMOVE = Statement("DELETE FROM events WHERE conversation_id = :id AND seq >= :first AND seq <= :last")
+_ADD = Statement(
+    "INSERT INTO events (conversation_id, seq, kind, item_id, body, chain) "
+    "VALUES (:id, :last, 'packed', NULL, :body, :chain)"
+)
+_DUE = Statement("INSERT INTO packing_backlog (conversation_id, seq) VALUES (:id, NULL) ON CONFLICT DO NOTHING")
+_GO_ON = Statement("UPDATE packing_backlog SET seq = :seq WHERE conversation_id = :id")
+_DONE = Statement("DELETE FROM packing_backlog WHERE conversation_id = :id")
+_ROW_SIZES = Statement(
+    "SELECT seq, length(body) FROM events WHERE conversation_id = :id AND seq > :after ORDER BY seq LIMIT :limit"
+)
+
+
+class Plan(NamedTuple):
+    """What is to be done in one short transaction."""
+
+    conversation_id: str
+    # How far the conversation is gone through, whether that is all that can be, and its newest event at that time.
+    seq: int
+    is_last: bool
+    last_seq: int
+    # The events that a record replaces, if any do: the first and last number, the record and the last seal.
+    replace: tuple[int, int, bytes, bytes] | None = None
+
+
+def note(connection: sa.Connection, conversation_id: str) -> None:
+    """Remember that a run is over, and that its events can be packed."""
+    _DUE.run(connection, {"id": conversation_id})
+
+
+def plan(connection: sa.Connection) -> Plan | None:
+    """Return the next range that can be packed; None when nothing is left."""
+    found = _NEXT.rows(connection, {})
+    if not found:
+        return None
+    conversation_id, after, last_seq = found[0]
+    if after is None:
+        after = _LAST_PACKED.first(connection, {"id": conversation_id}) or 0
+    about = {"id": conversation_id, "after": after}
+    before = _FIRST_OPEN.first(connection, about) or last_seq + 1
+    sizes = _SIZES.rows(connection, about | {"before": before, "limit": limits.PACKED_EVENTS})
+    if not sizes:
+        return Plan(conversation_id, after, True, last_seq)
+    first, last = _range(sizes)
+    planned = Plan(conversation_id, last, last + 1 >= before, last_seq)
+    if first == last:
+        return planned
+    rows = _EVENTS.rows(connection, {"id": conversation_id, "first": first, "last": last})
+    return planned._replace(replace=_record(connection, conversation_id, rows))
+
+
+def _range(sizes: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
+    """Return the first and the last of the events that fit into one record, all next to each other."""
+    first = last = int(sizes[0][0])
+    if sizes[0][1] == packed_range.KIND:
+        return first, last
+    total = int(sizes[0][2])
+    for seq, kind, size in sizes[1:]:
+        total += size
+        if seq != last + 1 or kind == packed_range.KIND or total > limits.PACKED_BYTES:
+            break
+        last = int(seq)
+    return first, last
+
+
+def _record(
+    connection: sa.Connection, conversation_id: str, rows: Sequence[tuple[Any, ...]]
+) -> tuple[int, int, bytes, bytes] | None:
+    """Return the record of a range, if all of it can be rebuilt and was sealed as it is."""
+    events = [Kept(int(seq), str(kind), item_id, as_bytes(body)) for seq, kind, item_id, body, _ in rows]
+    first, last = events[0].seq, events[-1].seq
+    if first == 1:
+        before: bytes | None = chain.beginning(conversation_id)
+    else:
+        before = _SEAL.first(connection, {"id": conversation_id, "seq": first - 1})
+    if before is None:
+        return None
+    seal = bytes(before)
+    for event, row in zip(events, rows, strict=True):
+        seal = chain.link(seal, event)
+        if row[4] is None or as_bytes(row[4]) != seal:
+            return None
+    body = packed_range.packed(events, bytes(before))
+    is_smaller = len(body) < sum(len(event.body) for event in events)
+    if not is_smaller or packed_range.unpacked(body) != (bytes(before), events):
+        return None
+    return first, last, body, seal
+
+
+def carry_out(connection: sa.Connection, planned: Plan) -> None:
+    """Replace the range, unless someone else has meanwhile, and note how far this conversation is."""
+    about: dict[str, object] = {"id": planned.conversation_id}
+    if connection.dialect.name != "sqlite":
+        # Whoever deletes the conversation or ends a run in it holds its row; so do we, and before any other.
+        table = schema.conversations
+        connection.execute(sa.select(table.c.id).where(table.c.id == planned.conversation_id).with_for_update())
+    if planned.replace is not None:
+        first, last, body, seal = planned.replace
+        if _REMOVE.run(connection, about | {"first": first, "last": last}) != last - first + 1:
+            raise Overtaken
+        _ADD.run(connection, about | {"last": last, "body": body, "chain": seal})
+    # What a run wrote since is looked at in the next step.
+    if planned.is_last and _LAST_SEQ.first(connection, about) in (None, planned.last_seq):
+        _DONE.run(connection, about)
+    else:
+        _GO_ON.run(connection, about | {"seq": planned.seq})
+
+
+class Overtaken(Exception):
+    """Another process packed the same events first; what this one did is taken back."""
+
+
+def rows_after(connection: sa.Connection, conversation_id: str, after: int) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a conversation's events after a number, in order, packed ones as they are."""
+    place: dict[str, object] = {"id": conversation_id}
+    while sizes := _ROW_SIZES.rows(connection, place | {"after": after, "limit": limits.PACKED_ROWS}):
+        # The first of them, and as many more as memory easily takes.
+        totals = accumulate(size for _, size in sizes)
+        few = [seq for (seq, _), total in zip(sizes, totals, strict=True) if total <= limits.PACKED_BYTES]
+        last = few[-1] if few else sizes[0][0]
+        yield from _EVENTS.rows(connection, place | {"first": sizes[0][0], "last": last})
+        after = last
+
+
+def events_after(connection: sa.Connection, conversation_id: str, after: int) -> Iterator[Kept]:
+    """Return the events after a number, in order, each as it was written."""
+    for seq, kind, item_id, body, _ in rows_after(connection, conversation_id, after):
+        if kind == packed_range.KIND:
+            yield from (event for event in _unpacked(seq, bytes(body)) if event.seq > after)
+        else:
+            yield Kept(seq, kind, item_id, bytes(body))
+
+
+def _unpacked(seq: int, body: bytes) -> list[Kept]:
+    try:
+        return packed_range.unpacked(body)[1]
+    except packed_range.NotPacked:
+        raise PilothouseError(
+            "database_corrupt",
+            f"The record of this conversation is damaged before its event {seq}.",
+            fix="Restore the database from a backup; `pilothouse audit verify` says which conversations are whole.",
+        ) from None
+
+
+def as_bytes(kept: object) -> bytes:
+    """Return what a column holds: SQLite keeps whatever it was given, also where bytes belong."""
+    return bytes(kept) if isinstance(kept, bytes | bytearray | memoryview) else str(kept).encode(errors="replace")

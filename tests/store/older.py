@@ -1,0 +1,11 @@
+"""Databases as earlier versions left them: what takes the newest schema back to an older one."""
+
+from __future__ import annotations
+
+# To 0004, before events were packed.
+BEFORE_PACKING = (
+    "DROP TABLE packing_backlog",
+    "DROP INDEX deltas_of_item",
+    "CREATE INDEX events_of_item ON events (item_id, kind, seq)",
+    "UPDATE alembic_version SET version_num = '0004'",
+)
