@@ -22,6 +22,7 @@ from pilothouse.net.client import close_clients
 from pilothouse.runs.address import read_address, write_address
 from pilothouse.server.listening import listen
 from pilothouse.server.tls import read_tls
+from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.origins import host_shown
 from tests.server.running import BEARER, RunningServer, run_server
@@ -85,6 +86,10 @@ def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None
     weak = str(SelfSigned(tmp_path, days=3, key=rsa.generate_private_key(65537, 1024)).path)
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("nothing")
+    pipe, huge = tmp_path / "pipe.pem", tmp_path / "huge.pem"
+    os.mkfifo(pipe)
+    huge.touch()
+    os.truncate(huge, limits.TLS_FILE_BYTES + 1)
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
     cases = {
         (good, None): "--tls-key names no file",
@@ -94,6 +99,7 @@ def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None
         (weak, weak): "is too weak for browsers",
         (str(tmp_path / "none.pem"), good): "cannot be read: No such file or directory",
         (good, str(tmp_path)): "cannot be read: Is a directory",
+        **{(str(file), good): "is no file of a certificate" for file in ("/dev/zero", pipe, huge)},
         (str(nonsense), good): "holds no certificate",
         (good, str(nonsense)): "holds no private key",
         (good, _key(tmp_path / "other.pem")): "does not belong to the certificate",

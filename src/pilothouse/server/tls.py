@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import errno
+import os
 import ssl
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
 
@@ -57,10 +61,16 @@ def _reason(error: Exception, certificate: str, key: str) -> tuple[str, str]:
 
 def _check_readable(file: str) -> None:
     try:
-        with Path(file).open("rb"):
-            return
+        found = Path(file).stat()
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        # Not opened before that is known: a pipe would be waited for, and a device read for ever.
+        if stat.S_ISREG(found.st_mode) and found.st_size <= limits.TLS_FILE_BYTES:
+            with Path(file).open("rb"):
+                return
     except OSError as error:
         raise _unusable(f"{file} cannot be read: {error.strerror}", "Check the path and its permissions.") from None
+    raise _unusable(f"{file} is no file of a certificate or a key", "Give a certificate and its key, each in PEM.")
 
 
 def _checked(file: str) -> str:

@@ -148,6 +148,8 @@ TOKEN_DIFFERENT = 8
 ONE_TIME_CODE_SECONDS = 600.0
 # Links that nobody opened yet; more than a person makes in ten minutes.
 OPEN_CODES = 32
+# A certificate with all that belong to it, or a key; no file of either is near this.
+TLS_FILE_BYTES = 1_000_000
 SESSION_DAYS = 90
 DEFAULT_PORT = 7420
 # Ports tried after the default one when it is taken.
