@@ -91,7 +91,7 @@ def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None
     huge.touch()
     os.truncate(huge, limits.TLS_FILE_BYTES + 1)
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    cases = {
+    cases: dict[tuple[str | None, str | None], str] = {
         (good, None): "--tls-key names no file",
         (None, good): "--tls-cert names no file",
         # Variables that were not set: whoever wanted TLS must not get plain HTTP.
@@ -121,7 +121,7 @@ def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None
 def test_serving_the_network_in_the_clear_is_said_and_serving_this_machine_says_nothing(tmp_path: Path) -> None:
     network = ("--host", "0.0.0.0", "--expose-to-network")
     own = str(SelfSigned(tmp_path).path)
-    cases = {
+    cases: dict[tuple[str | None, str | None], str] = {
         (): False,
         network: True,
         (*network, "--tls-cert", own, "--tls-key", own): False,
