@@ -121,7 +121,7 @@ def test_files_that_make_no_tls_are_told_in_one_sentence(tmp_path: Path) -> None
 def test_serving_the_network_in_the_clear_is_said_and_serving_this_machine_says_nothing(tmp_path: Path) -> None:
     network = ("--host", "0.0.0.0", "--expose-to-network")
     own = str(SelfSigned(tmp_path).path)
-    cases: dict[tuple[str | None, str | None], str] = {
+    cases = {
         (): False,
         network: True,
         (*network, "--tls-cert", own, "--tls-key", own): False,
