@@ -85,7 +85,7 @@ async def test_the_socket_needs_the_token_too(server: RunningServer) -> None:
 @pytest.mark.case("WEB-01")
 async def test_health_answers_anyone_and_says_only_that_it_is_up(server: RunningServer) -> None:
     assert (await server.http.get("/api/health")).json() == {"status": "up"}
-    assert [route.path for route in HTTP_ROUTES if route.public] == ["/api/health", "/api/session"]
+    assert [route.path for route in HTTP_ROUTES if route.public] == ["/api/health", "/api/ready", "/api/session"]
 
 
 @pytest.mark.case("WEB-01")

@@ -55,6 +55,7 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
     """Implements HostApi; `calls` counts what reached it, so that a refusal can prove it did nothing."""
 
     def __init__(self) -> None:
+        self.unready: PilothouseError | None = None
         MemoryServers.__init__(self)
         MemoryTodos.__init__(self)
         MemoryAuthority.__init__(self)
@@ -359,6 +360,10 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
         token = secrets.token_urlsafe(32)
         self.tokens[token + holder] = owner
         return token
+
+    async def ready(self) -> None:
+        if self.unready is not None:
+            raise self.unready
 
     async def session_owner(self, token: str) -> str | None:
         return self.tokens.get(token)

@@ -29,7 +29,8 @@ class EventReader:
                     self._data = value
                 case b"" if self._kind:
                     events.append(self._event())
-        return events
+        # What is said about the whole server is no event of the conversation.
+        return [event for event in events if event.kind != "notice"]
 
     def _event(self) -> FeedEvent:
         if self._kind == "lagged":

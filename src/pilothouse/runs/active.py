@@ -16,8 +16,9 @@ from pilothouse.agent.loop import Loop, Outcome
 from pilothouse.agent.preparing import CallSetting
 from pilothouse.agent.reminders import Several
 from pilothouse.runs.feed import Feed
-from pilothouse.runs.journal import RunJournal, patiently, store_is_well, wait_for_store
+from pilothouse.runs.journal import RunJournal
 from pilothouse.runs.modes import Modes
+from pilothouse.runs.patience import patiently, store_is_well, wait_for_store
 from pilothouse.runs.planning import most_tools, offered, plan, selection_of, tools_left_out, used_tools
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError, told

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 
 from pilothouse.runs import titles
 from pilothouse.runs.active import ActiveRun, Parts
-from pilothouse.runs.journal import PASSING, patiently, wait_for_store
+from pilothouse.runs.patience import patiently, wait_for_store
 from pilothouse.types import limits
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.runs import Run
 

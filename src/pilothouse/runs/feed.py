@@ -14,8 +14,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from pilothouse.runs.patience import store_is_well, wait_for_store
 from pilothouse.types import limits
 from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame
+from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.events import ItemDelta, event_decoder, utf16_length
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch, ListChange
@@ -244,7 +246,7 @@ class Feed:
         self._readers[conversation_id].add(reader)
         try:
             while True:
-                async for page in _missed(records, conversation_id, reader):
+                async for page in self._missed(records, conversation_id, reader):
                     yield page
                 tail = self._tails.get(conversation_id)
                 reader.go_live(tail.unsaved() if tail is not None and not kept_only else ())
@@ -254,6 +256,30 @@ class Feed:
             self._readers[conversation_id].discard(reader)
             if not self._readers[conversation_id]:
                 del self._readers[conversation_id]
+
+    async def _missed(self, records: Records, conversation_id: str, reader: _Reader) -> AsyncGenerator[FeedBatch, None]:
+        """Yield what the store has beyond the reader, until nothing came while asking; wait out one that is away."""
+        waited = False
+        while True:
+            reader.behind = False
+            try:
+                page = await records.events(conversation_id, reader.cursor, limits.FEED_PAGE, limits.FEED_BATCH_BYTES)
+            except PilothouseError as error:
+                if error.code not in PASSING:
+                    raise
+                waited = True
+                await wait_for_store(self, error)
+                # A reader that has left is noticed by that.
+                yield ()
+                continue
+            if waited:
+                store_is_well(self)
+                waited = False
+            if page:
+                reader.caught_up(page)
+                yield page
+            elif not reader.behind:
+                return
 
     # --- the list ---
 
@@ -270,8 +296,8 @@ class Feed:
             self._watchers.discard(watcher)
 
     def list_owners(self) -> set[str]:
-        """Return the owners who are watching their list."""
-        return {watcher.owner for watcher in self._watchers}
+        """Return the owners who are watching their list; who owns nothing hears of the whole server only."""
+        return {watcher.owner for watcher in self._watchers} - {""}
 
     def tell(self, change: ListChange, owner: str | None = None) -> None:
         """Send a change of the list to its owner, or to everyone."""
@@ -290,15 +316,3 @@ class Feed:
         else:
             self._notices[code] = frame
         self.tell(frame)
-
-
-async def _missed(records: Records, conversation_id: str, reader: _Reader) -> AsyncGenerator[FeedBatch, None]:
-    """Yield what the store has beyond the reader, until nothing new came while asking."""
-    while True:
-        reader.behind = False
-        page = await records.events(conversation_id, reader.cursor, limits.FEED_PAGE, limits.FEED_BATCH_BYTES)
-        if page:
-            reader.caught_up(page)
-            yield page
-        elif not reader.behind:
-            return

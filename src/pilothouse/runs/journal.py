@@ -10,14 +10,15 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 
 from pilothouse.runs.feed import Feed, live_delta
+from pilothouse.runs.patience import patiently, store_is_well, wait_for_store
 from pilothouse.types import limits
-from pilothouse.types.errors import ErrorCode, PilothouseError
+from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.events import (
     Event,
     ItemCompleted,
@@ -36,10 +37,7 @@ from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Records
 from pilothouse.types.runs import Run
 
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
-# What goes away by itself or when a person acts; anything else is a fault of the program.
-PASSING: frozenset[ErrorCode] = frozenset({"disk_full", "database", "data_locked"})
 
 
 class _Text:
@@ -432,25 +430,3 @@ def _same(kept: Event, draft: Event) -> bool:
     if isinstance(kept, ItemCreated) and isinstance(draft, ItemCreated):
         return kept.item.id == draft.item.id
     return msgspec.structs.replace(kept, seq=0, at=0.0) == msgspec.structs.replace(draft, seq=0, at=0.0)
-
-
-async def wait_for_store(feed: Feed, error: PilothouseError) -> None:
-    """Tell everyone why nothing moves, and wait a moment."""
-    feed.notice("error", "store", f"{error.message} Everything is paused. {error.fix}")
-    await asyncio.sleep(limits.STORE_RETRY)
-
-
-async def patiently(feed: Feed, ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask something of the store until it can answer."""
-    while True:
-        try:
-            return await ask()
-        except PilothouseError as error:
-            if error.code not in PASSING:
-                raise
-            await wait_for_store(feed, error)
-
-
-def store_is_well(feed: Feed) -> None:
-    """Take the notice back, if there was one."""
-    feed.notice("info", "store", "Saving works again.")

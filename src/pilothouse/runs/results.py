@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.runs.feed import Feed
-from pilothouse.runs.journal import patiently
+from pilothouse.runs.patience import patiently
 from pilothouse.types.api import FullResult, PartData, ResultPart
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item

@@ -24,6 +24,7 @@ from pilothouse.runs.index_commands import IndexCommands
 from pilothouse.runs.model_commands import ModelCommands
 from pilothouse.runs.modes import Modes, harmless
 from pilothouse.runs.notifications import Notifier
+from pilothouse.runs.readiness import Readiness
 from pilothouse.runs.server_commands import ServerCommands
 from pilothouse.runs.terminal_commands import TerminalCommands
 from pilothouse.runs.todo_commands import TodoCommands
@@ -91,6 +92,7 @@ class HostService(
         self._admins = admins
         self._modes = modes
         self._tasks: set[asyncio.Task[None]] = set()
+        self._readiness = Readiness(records, feed)
         self.notifications = Notifier()
         self.notifications.subscribe(self._notified)
         feed.on_listed = self._list_changed
@@ -380,9 +382,14 @@ class HostService(
             else:
                 self._feed.tell(change(conversation), owner)
 
+    async def ready(self) -> None:
+        """Return if something could be kept right now; raise why not."""
+        await self._readiness.check()
+
     async def close(self) -> None:
         """Wait for what is on its way to the pages."""
         await self.stop_telling()
+        await self._readiness.close()
         if self._tasks:
             await asyncio.wait(self._tasks)
 

@@ -37,6 +37,7 @@ from pilothouse.types.api import (
     NewMessage,
     PageState,
     PartData,
+    Readiness,
     SearchResult,
     SessionRequest,
     SignedIn,
@@ -94,6 +95,12 @@ async def health(call: Call[None, NoQuery]) -> Reply:
     challenge = call.headers.get(CHALLENGE, "")
     proof = {PROOF: call.access.proof(challenge)} if challenge else {}
     return Reply(Health(status="degraded" if was_blocked() else "up"), {START: call.access.start, **proof})
+
+
+async def ready(call: Call[None, NoQuery]) -> Readiness:
+    """Answer that the database takes what is given to it, after trying."""
+    await call.host.ready()
+    return Readiness()
 
 
 async def begin_session(call: Call[SessionRequest, NoQuery]) -> Reply:
@@ -248,6 +255,14 @@ async def openapi(call: Call[None, NoQuery]) -> JsonObject:
 
 _SERVER: tuple[AnyRoute, ...] = (
     Route(method="GET", path="/api/health", handler=health, reply=Health, public=True, summary="Is the server up?"),
+    Route(
+        method="GET",
+        path="/api/ready",
+        handler=ready,
+        reply=Readiness,
+        public=True,
+        summary="Would a message be kept right now? Asks the database.",
+    ),
     Route(method="GET", path="/api/openapi.json", handler=openapi, reply=JsonObject, summary="This document."),
     Route(
         method="POST",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing, suppress
 
 import msgspec
@@ -15,7 +15,7 @@ from pilothouse.server.problems import internal_problem
 from pilothouse.server.sessions import Access, Caller
 from pilothouse.types import limits
 from pilothouse.types.api import LaggedFrame, ProblemFrame, SocketCommand, Subscribe
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.feed import Lagged
 from pilothouse.types.host import FeedBatch, HostApi
 from pilothouse.types.json import encode, encode_text
@@ -117,7 +117,7 @@ class Tab:
 
     async def _send_events(self, conversation_id: str, after: int) -> None:
         try:
-            feed = await self._host.events(self._owner, conversation_id, after)
+            feed = await self._open(conversation_id, after)
             async with aclosing(feed):
                 async for batch in feed:
                     if batch:
@@ -132,6 +132,16 @@ class Tab:
         except Exception as error:
             internal_problem(log, self._socket.scope, error)
             await self._problem(conversation_id, PilothouseError("internal", "The events could not be read."))
+
+    async def _open(self, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
+        """Open a conversation's feed, as soon as the database answers: a notice says why that takes so long."""
+        while True:
+            try:
+                return await self._host.events(self._owner, conversation_id, after)
+            except PilothouseError as error:
+                if error.code not in PASSING:
+                    raise
+            await asyncio.sleep(limits.STORE_RETRY)
 
     async def _send_list(self) -> None:
         changes = self._host.list_changes(self._owner)

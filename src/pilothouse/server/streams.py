@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,11 +13,13 @@ from starlette.types import Receive, Scope, Send
 
 from pilothouse.server.problems import internal_problem, problem_response
 from pilothouse.server.routing import AnyRoute, make_call
-from pilothouse.server.sessions import Access, Caller
+from pilothouse.server.sessions import NOBODY, Access, Caller
 from pilothouse.types import limits
+from pilothouse.types.api import NoticeFrame
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent, Lagged
-from pilothouse.types.host import FeedBatch
+from pilothouse.types.host import FeedBatch, ListChange
+from pilothouse.types.json import encode
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ def events_endpoint(route: AnyRoute) -> Callable[[Request], Awaitable[Response]]
             return problem_response(error)
         except Exception as error:
             return internal_problem(log, request.scope, error)
-        return EventStream(feed, call.access, call.caller)
+        return EventStream(feed, call.host.list_changes(NOBODY.owner), call.access, call.caller)
 
     return answer
 
@@ -74,36 +76,57 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, feed: AsyncGenerator[FeedBatch, None], access: Access, caller: Caller) -> None:
+    def __init__(
+        self,
+        feed: AsyncGenerator[FeedBatch, None],
+        changes: AsyncGenerator[ListChange, None],
+        access: Access,
+        caller: Caller,
+    ) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._feed = feed
+        self._changes = changes
         self._access = access
         self._caller = caller
+        # A batch may go out in pieces, and nothing else in between.
+        self._sending = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream as ASGI."""
-        async with aclosing(self._feed):
+        async with aclosing(self._feed), aclosing(self._changes):
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             pump = asyncio.ensure_future(self._pump(send))
             watch = asyncio.ensure_future(_cancel_when_gone(receive, pump))
+            telling = asyncio.ensure_future(self._tell(send))
             try:
                 with self._access.streaming(self._caller, pump):
                     await asyncio.wait({pump})
             finally:
-                await _finish(pump, watch)
+                await _finish(pump, watch, telling)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pump(self, send: Send) -> None:
         await send({"type": "http.response.body", "body": OPENING, "more_body": True})
         try:
             async for batch in self._feed:
-                for piece in _pieces(encode_batch(batch)):
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await self._send(send, encode_batch(batch))
         except Lagged:
             await send({"type": "http.response.body", "body": LAGGED, "more_body": True})
         except Exception as error:
             internal_problem(log, {"method": "GET", "path": "events"}, error)
+
+    async def _tell(self, send: Send) -> None:
+        """Say what keeps the whole server from going on, and when that is over."""
+        with suppress(Lagged):
+            async for change in self._changes:
+                if isinstance(change, NoticeFrame) and change.code == "store":
+                    await self._send(send, b"event: notice\ndata: %s\n\n" % encode(change))
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        async with self._sending:
+            for piece in _pieces(body):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
 async def _cancel_when_gone(receive: Receive, pump: asyncio.Future[None]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import reading, receipts, rows, schema, search
+from pilothouse.store import postgres, reading, receipts, rows, schema, search
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -152,6 +152,7 @@ def mark_item(tx: Transaction, owner: str, item_id: str, data: JsonObject) -> It
 
 def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
+    postgres.take_time(tx.connection, limits.DATABASE_TIDYING)
     table = schema.conversations
     # Held, so that nobody packs what is in them meanwhile.
     wanted = sa.select(table.c.id).where(table.c.deleted_at < deleted_before).with_for_update()

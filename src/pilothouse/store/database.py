@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event as sa_event
 
+from pilothouse.store import postgres
 from pilothouse.store.faults import DATABASE_ERRORS, first_line, translate
+from pilothouse.store.lines import Lines, hanging
 from pilothouse.store.slow_reads import THREADS, SlowReads
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -42,21 +45,7 @@ def make_engine(url: str) -> sa.Engine:
         sa_event.listen(engine, "connect", _sqlite_pragmas)
         sa_event.listen(engine, "begin", _sqlite_begin)
         return engine
-    return sa.create_engine(_psycopg_url(url), pool_size=READERS + THREADS + 2, pool_pre_ping=True)
-
-
-def _psycopg_url(url: str) -> sa.URL:
-    try:
-        parsed = sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):
-        parsed = None
-    if parsed is None or not parsed.drivername.startswith(("postgresql", "postgres")):
-        raise PilothouseError(
-            "database",
-            "The database URL is not one Pilothouse can use.",
-            fix="Set PILOTHOUSE_DATABASE_URL to postgresql://user:password@host:5432/name, or unset it for SQLite.",
-        )
-    return parsed.set(drivername="postgresql+psycopg")
+    return postgres.make_engine(url, READERS + THREADS + 2)
 
 
 def _sqlite_pragmas(connection: object, _record: object) -> None:
@@ -78,9 +67,12 @@ def _sqlite_begin(connection: sa.Connection) -> None:
 class Database:
     """An engine with its threads."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, lines: Lines | None = None) -> None:
         self.engine = make_engine(url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._lines = lines or Lines()
+        if not self.is_sqlite:
+            sa_event.listen(self.engine, "connect", self._lines.add, insert=True)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self.slow = SlowReads(self.read_now)
@@ -93,11 +85,16 @@ class Database:
 
     def read_now(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in this thread."""
+        self._lines.check()
         try:
             with self._reading() as connection:
                 return query(connection)
         except DATABASE_ERRORS as error:
-            raise translate(error) from error
+            raise self.told(error) from error
+
+    def told(self, error: Exception) -> PilothouseError:
+        """Return the sentence for a failure; that of a connection that was cut is why it was."""
+        return hanging() if self._lines.silent else translate(error)
 
     def _reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
         if self.is_sqlite:
@@ -129,11 +126,12 @@ class Database:
 
     def write_now(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work in this thread, in one transaction."""
+        self._lines.check()
         try:
             with self.engine.execution_options(writes=True).begin() as connection:
                 return work(connection)
         except DATABASE_ERRORS as error:
-            raise translate(error) from error
+            raise self.told(error) from error
 
     def check(self) -> None:
         """Connect once; raise a sentence that says what is wrong with the address or the file."""
@@ -151,9 +149,19 @@ class Database:
             ) from error
 
     def close(self) -> None:
-        """End the threads and connections; work already given to them finishes first."""
+        """End the threads and connections; work already given to them finishes first, if the database answers."""
+        ending = threading.Thread(target=self._end_threads, name="store-ending", daemon=True)
+        ending.start()
+        ending.join(None if self.is_sqlite else limits.DATABASE_CLOSE)
+        while ending.is_alive():
+            # Again and again: what is cut may be followed by something that waited behind it.
+            self._lines.silent = True
+            self._lines.cut()
+            ending.join(limits.STORE_RETRY)
+        self._drop_kept()
+        self.engine.dispose()
+
+    def _end_threads(self) -> None:
         self._writer.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         self.slow.close()
-        self._drop_kept()
-        self.engine.dispose()

@@ -20,6 +20,8 @@ _PASSING = (
 )
 # PostgreSQL takes none in a text: neither to keep it nor to look for it.
 _NUL = "nul (0x00)"
+# What PostgreSQL gave up or ended, by the class or the code of its error: it may well work the next time.
+_GIVEN_UP = ("08", "40", "53", "57", "25P03", "55P03")
 _LOCKED = ("database is locked", "database table is locked")
 
 
@@ -50,10 +52,15 @@ def translate(error: Exception) -> PilothouseError:
             "The database cannot be written.",
             fix="Check that the data folder is writable and the disk healthy.",
         )
-    if isinstance(error, _PASSING):
+    if isinstance(error, _PASSING) or _given_up(error):
         return PilothouseError("database", f"The database failed: {first_line(error)}", fix="Try again in a moment.")
     # A statement the database refuses will be refused again; waiting does not help.
     return PilothouseError("internal", "The database refused a change.", fix="The log has the details.")
+
+
+def _given_up(error: Exception) -> bool:
+    state = getattr(getattr(error, "orig", None) or error, "sqlstate", None)
+    return isinstance(state, str) and state.startswith(_GIVEN_UP)
 
 
 def first_line(error: Exception) -> str:

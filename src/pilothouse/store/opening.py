@@ -8,6 +8,7 @@ from pathlib import Path
 from pilothouse.store import upgrade
 from pilothouse.store.database import Database, sqlite_file, sqlite_url
 from pilothouse.store.faults import translate
+from pilothouse.store.lines import Lines
 from pilothouse.store.lock import FolderLock
 from pilothouse.store.store import Store
 from pilothouse.store.writer import Publish
@@ -37,8 +38,8 @@ def _close_to_others(path: Path) -> None:
         raise translate(error) from error
 
 
-def open_store(folder: Path, database_url: str | None, publish: Publish) -> OpenStore:
-    """Open the embedded database in a folder, or the one at a URL."""
+def open_store(folder: Path, database_url: str | None, publish: Publish, lines: Lines | None = None) -> OpenStore:
+    """Open the embedded database in a folder, or the one at a URL; `lines` will know of its connections."""
     lock = None
     if database_url is None:
         # With PostgreSQL several processes share the data on purpose.
@@ -48,7 +49,7 @@ def open_store(folder: Path, database_url: str | None, publish: Publish) -> Open
     try:
         if database_url is None:
             _close_to_others(sqlite_file(folder))
-        database = Database(database_url or sqlite_url(folder))
+        database = Database(database_url or sqlite_url(folder), lines)
         upgrade.prepare(database, folder / "backups")
     except BaseException:
         if database is not None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from pilothouse.store import schema, search
+from pilothouse.store import postgres, schema, search
 from pilothouse.store.database import Database
-from pilothouse.store.faults import DATABASE_ERRORS, translate
+from pilothouse.store.faults import DATABASE_ERRORS
+from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
 # The newest migration in `migrations/versions`; a test holds the two together.
@@ -27,6 +28,7 @@ def prepare(database: Database, backups: Path) -> None:
     database.check()
     try:
         with database.engine.execution_options(writes=True).begin() as connection:
+            postgres.take_time(connection, limits.DATABASE_UPGRADE, locks=True)
             if not database.is_sqlite:
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:id)"), {"id": _MIGRATION_LOCK})
             version = current_version(connection)
@@ -38,7 +40,7 @@ def prepare(database: Database, backups: Path) -> None:
                     back_up(Path(str(database.engine.url.database)), backups, version)
                 _migrate(connection)
     except DATABASE_ERRORS as error:
-        raise translate(error) from error
+        raise database.told(error) from error
 
 
 def current_version(connection: sa.Connection) -> str | None:

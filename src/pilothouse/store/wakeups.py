@@ -12,6 +12,8 @@ from collections.abc import Callable
 import msgspec
 import psycopg
 
+from pilothouse.store.lines import Lines
+from pilothouse.store.postgres import line_to
 from pilothouse.types import limits
 
 _log = logging.getLogger(__name__)
@@ -24,8 +26,9 @@ _ids = msgspec.json.Decoder(list[str])
 class Wakeups:
     """One connection that listens and tells."""
 
-    def __init__(self, url: str, woken: Callable[[str], None], missed: Callable[[], None]) -> None:
-        self._url = url.replace("postgresql+psycopg://", "postgresql://")
+    def __init__(self, url: str, lines: Lines, woken: Callable[[str], None], missed: Callable[[], None]) -> None:
+        self._line = line_to(url)
+        self._lines = lines
         self._woken = woken
         self._missed = missed
         self._changed: set[str] = set()
@@ -51,10 +54,15 @@ class Wakeups:
         self._changed.add(conversation_id)
         self._kick.set()
 
+    async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
+        connection = await psycopg.AsyncConnection.connect(self._line, autocommit=True)
+        self._lines.add(connection)
+        return connection
+
     async def _listen(self) -> None:
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+                async with await self._connect() as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
                     self._missed()
                     async for note in connection.notifies():
@@ -68,7 +76,7 @@ class Wakeups:
     async def _tell(self) -> None:
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+                async with await self._connect() as connection:
                     await self._tell_on(connection)
             except psycopg.Error as error:
                 _log.warning("telling others of changes failed: %s", type(error).__name__)

@@ -31,6 +31,12 @@ class Health(Frozen, frozen=True):
     status: Literal["up", "degraded"] = "up"
 
 
+class Readiness(Frozen, frozen=True):
+    """Says that a message would be kept right now; who cannot keep one answers 503 instead, and why."""
+
+    status: Literal["ready"] = "ready"
+
+
 class Problem(Frozen, frozen=True):
     """The body of every error answer."""
 

@@ -70,6 +70,9 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     "server_failed": 502,
 }
 
+# What goes away by itself or when a person acts; whoever can waits for that.
+PASSING: frozenset[ErrorCode] = frozenset({"disk_full", "database", "data_locked"})
+
 # Codes where the person typed something the command cannot take: exit 2, like any usage error.
 USAGE_CODES: frozenset[ErrorCode] = frozenset(
     {"bad_request", "unknown_model", "unknown_server", "bad_script", "too_large", "not_found"}

@@ -339,8 +339,15 @@ class Sessions(Protocol):
 class Watching(Protocol):
     """What happens outside a single conversation."""
 
+    async def ready(self) -> None:
+        """Return if something could be kept right now; raise why not."""
+        ...
+
     def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
-        """Yield changes of the list of conversations, of the models, and notices about the server."""
+        """Yield changes of the list of conversations, of the models, and notices about the server.
+
+        Whoever owns nothing (an empty name) gets what concerns everyone.
+        """
         ...
 
 

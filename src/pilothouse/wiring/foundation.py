@@ -11,6 +11,7 @@ from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home
+from pilothouse.store.lines import Lines
 from pilothouse.store.opening import OpenStore
 
 
@@ -27,3 +28,5 @@ class Foundation(msgspec.Struct, frozen=True):
     helper: Helper
     # Keeps what nobody may read, or write in our place.
     sealer: Sealer
+    # The connections to a database elsewhere.
+    lines: Lines

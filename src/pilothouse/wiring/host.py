@@ -29,6 +29,7 @@ from pilothouse.runs.active import Parts
 from pilothouse.runs.admins import Admins
 from pilothouse.runs.engine import DirectEngine, Executor
 from pilothouse.runs.feed import Feed
+from pilothouse.runs.patience import store_is_away, store_is_well
 from pilothouse.runs.recovery import ONE_SHOT, Recovery
 from pilothouse.runs.results import PatientKeeper
 from pilothouse.runs.service import HostService
@@ -40,6 +41,7 @@ from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
 from pilothouse.settings.watch import watch
+from pilothouse.store.lines import Lines, hanging
 from pilothouse.store.opening import open_store
 from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.types import limits
@@ -184,7 +186,7 @@ async def open_host(
         servers.changed = service.servers_changed
         stack.push_async_callback(service.close)
         if url is not None:
-            await _share(stack, url, feed, todos)
+            await _share(stack, url, base, todos)
         recovery = Recovery(parts.records, engine, process, parts.resume)
         await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
@@ -205,7 +207,8 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
     redactor = Redactor()
     stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
     feed = Feed()
-    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish)
+    lines = await _watch_database(stack, url, feed)
+    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, lines)
     stack.push_async_callback(opened.close)
     config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
@@ -213,7 +216,7 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets))
+    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), lines)
 
 
 async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
@@ -328,9 +331,31 @@ def _models(base: Foundation, plugins: Plugins) -> ModelCatalogue:
     )
 
 
-async def _share(stack: AsyncExitStack, url: str, feed: Feed, todos: TodoLists) -> None:
+async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) -> Lines:
+    """Notice when a database elsewhere hangs, and tell everyone; from before the first of it is asked."""
+    lines = Lines()
+    if url is None:
+        return lines
+    from pilothouse.store.pulse import Pulse
+
+    def changed() -> None:
+        if lines.silent:
+            store_is_away(feed, hanging())
+        else:
+            store_is_well(feed)
+            feed.wake_all()
+
+    pulse = Pulse(url, lines, changed)
+    pulse.begin()
+    stack.push_async_callback(pulse.end)
+    return lines
+
+
+async def _share(stack: AsyncExitStack, url: str, base: Foundation, todos: TodoLists) -> None:
     """Hear from other processes on the same database, and tell them."""
     from pilothouse.store.wakeups import Wakeups
+
+    feed = base.feed
 
     def woken(conversation_id: str) -> None:
         todos.forget(conversation_id)
@@ -341,7 +366,7 @@ async def _share(stack: AsyncExitStack, url: str, feed: Feed, todos: TodoLists) 
         todos.forget()
         feed.wake_all()
 
-    wakeups = Wakeups(url, woken, missed)
+    wakeups = Wakeups(url, base.lines, woken, missed)
     feed.on_written = wakeups.changed
     wakeups.begin()
     stack.push_async_callback(wakeups.end)

@@ -1,0 +1,95 @@
+"""PostgreSQL: connections with a limit for everything, whichever of them the person did not set otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from sqlalchemy import event as sa_event
+
+from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
+
+if TYPE_CHECKING:
+    from psycopg.abc import ConnParam
+
+# For libpq; times are in seconds save the last one.
+_LINE: dict[str, ConnParam] = {
+    "connect_timeout": limits.DATABASE_CONNECT,
+    "keepalives": 1,
+    "keepalives_idle": limits.DATABASE_KEEPALIVE,
+    "keepalives_interval": limits.DATABASE_KEEPALIVE_EVERY,
+    "keepalives_count": limits.DATABASE_KEEPALIVE_TRIES,
+    "tcp_user_timeout": 1000
+    * (limits.DATABASE_KEEPALIVE + limits.DATABASE_KEEPALIVE_EVERY * limits.DATABASE_KEEPALIVE_TRIES),
+    "application_name": "pilothouse",
+}
+_SESSION = {
+    "lock_timeout": limits.DATABASE_LOCK,
+    "statement_timeout": limits.DATABASE_STATEMENT,
+    "idle_in_transaction_session_timeout": limits.DATABASE_IDLE,
+}
+
+# Not as options of the connection, which poolers refuse; and what the URL, the role, the database or the server's own
+# file says stays as it is.
+_LIMIT = (
+    "SELECT set_config(s.name, v.value, false) FROM pg_settings s "
+    "JOIN unnest(%s::text[], %s::text[]) AS v(name, value) ON v.name = s.name WHERE s.source = 'default'"
+)
+
+
+def parsed(url: str) -> sa.URL:
+    """Return a URL for our driver; raise a sentence for what is none."""
+    try:
+        read = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        read = None
+    if read is None or not read.drivername.startswith(("postgresql", "postgres")):
+        raise PilothouseError(
+            "database",
+            "The database URL is not one Pilothouse can use.",
+            fix="Set PILOTHOUSE_DATABASE_URL to postgresql://user:password@host:5432/name, or unset it for SQLite.",
+        )
+    return read.set(drivername="postgresql+psycopg")
+
+
+def _line_options(url: sa.URL) -> dict[str, ConnParam]:
+    """Return the limits of a connection that its URL does not set."""
+    return {name: value for name, value in _LINE.items() if name not in url.query}
+
+
+def line_to(url: str) -> str:
+    """Return what the driver takes to open a connection by itself."""
+    # Imported only here: SQLite needs none of it.
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415
+
+    return make_conninfo(url.replace("postgresql+psycopg://", "postgresql://"), **_line_options(parsed(url)))
+
+
+def make_engine(url: str, pool_size: int) -> sa.Engine:
+    """Return an engine whose connections have all limits."""
+    where = parsed(url)
+    engine = sa.create_engine(where, pool_size=pool_size, pool_pre_ping=True, connect_args=_line_options(where))
+    sa_event.listen(engine, "connect", _limit)
+    return engine
+
+
+def _limit(connection: object, _record: object) -> None:
+    values = [_milliseconds(seconds) for seconds in _SESSION.values()]
+    connection.execute(_LIMIT, (list(_SESSION), values))  # type: ignore[attr-defined]
+    # What a transaction sets ends with it, unless it is kept.
+    connection.commit()  # type: ignore[attr-defined]
+
+
+def take_time(connection: sa.Connection, seconds: float, *, locks: bool = False) -> None:
+    """Let the statements of this transaction take longer than those of the daily work; `locks` too."""
+    if connection.dialect.name == "sqlite":
+        return
+    for name in _SESSION if locks else ("statement_timeout",):
+        connection.execute(
+            sa.text("SELECT set_config(:name, :value, true)"), {"name": name, "value": _milliseconds(seconds)}
+        )
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(int(seconds * 1000))
