@@ -73,6 +73,12 @@ async def test_a_full_disk_pauses_the_run_and_freeing_space_lets_it_finish(
             assert refused.status_code == 507
             assert refused.json()["message"] == "The disk is full, so nothing new can be saved."
             assert (await server.http.get(f"/api/conversations/{chat.id}", headers=BEARER)).status_code == 200
+            assert (await server.http.get("/api/health")).json() == {"status": "up"}
+            unready = await server.http.get("/api/ready")
+            assert (unready.status_code, unready.json()["message"]) == (
+                503,
+                "The disk is full, so nothing new can be saved.",
+            )
         well = asyncio.ensure_future(notice(chat, "info"))
         pages.free()
         assert (await chat.settled(sent.run_id)).status == "completed"

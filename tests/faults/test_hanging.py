@@ -20,7 +20,7 @@ from tests.support import invariants
 from tests.support.stalling import stalling
 from tests.support.waiting import until
 
-ANSWER = "".join(f"word{n} " for n in range(80))
+ANSWER = "".join(f"word{n} " for n in range(40))
 # What a server needs to see that its database hangs, and then some for a busy machine.
 NOTICED_WITHIN = 40.0
 ENDED_WITHIN = 45.0
@@ -52,7 +52,7 @@ finally:
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     made = tmp_path / "slow.yaml"
-    made.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.05\n', encoding="utf-8")
+    made.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.04\n', encoding="utf-8")
     return made
 
 

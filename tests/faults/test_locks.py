@@ -71,8 +71,12 @@ async def test_a_held_database_is_waited_for_and_then_told_about(home: Path, mon
             assert refused.value.code == "data_locked"
             assert refused.value.message == "Another program holds the database."
             assert len(await chat.items("user_message")) == 1
+            with pytest.raises(PilothouseError, match="Another program holds the database"):
+                await chat.api.ready()
         assert (await chat.settled(sent.run_id)).status == "completed"
         assert await chat.texts("response") == ["a b c d e f"]
+        monkeypatch.setattr(limits, "READY_FRESH", 0.0)
+        await chat.api.ready()
 
 
 @pytest.mark.case("F-44")

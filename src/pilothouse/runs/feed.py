@@ -316,3 +316,8 @@ class Feed:
         else:
             self._notices[code] = frame
         self.tell(frame)
+
+    def trouble(self, code: str) -> str:
+        """Return what everyone was told under a code, as long as it holds; else nothing."""
+        frame = self._notices.get(code)
+        return frame.message if frame is not None else ""

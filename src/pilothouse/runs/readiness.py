@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from pilothouse.runs.patience import Telling, store_is_well
+from pilothouse.runs.feed import Feed
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.records import Records
@@ -13,17 +13,19 @@ from pilothouse.types.records import Records
 # What is written for it, in the place of a process.
 _NAME = "ready"
 _FIX = "Try again in a moment; the log has the details."
-# Anyone may ask, so neither addresses nor files are told.
-_WHY = {
-    "disk_full": "The disk is full, so nothing new can be saved.",
-    "data_locked": "Another program holds the database.",
-}
+# Anyone may ask, so neither addresses nor files are told: only these, word for word.
+_WHY = (
+    "The disk is full, so nothing new can be saved.",
+    "Another program holds the database.",
+    "The database does not answer.",
+)
+_SILENT = _WHY[-1]
 
 
 class Readiness:
     """Writes a small thing, as any message would be; one at a time and not too often, whoever asks."""
 
-    def __init__(self, records: Records, feed: Telling) -> None:
+    def __init__(self, records: Records, feed: Feed) -> None:
         self._records = records
         self._feed = feed
         self._asking: asyncio.Task[str] | None = None
@@ -36,7 +38,7 @@ class Readiness:
             self._asked = time.monotonic()
             asking = self._asking = asyncio.create_task(self._ask(), name="readiness")
         await asyncio.wait([asking], timeout=limits.READY_PATIENCE)
-        why = asking.result() if asking.done() else "The database does not answer."
+        why = asking.result() if asking.done() else _SILENT
         if why:
             raise PilothouseError("database", why, fix=_FIX)
 
@@ -44,12 +46,17 @@ class Readiness:
         try:
             await self._records.beat(_NAME)
         except PilothouseError as error:
-            return _WHY.get(error.code, "The database does not work at the moment.")
-        store_is_well(self._feed)
-        return ""
+            return _public(error.message)
+        # So little may still find a place on a full disk; whoever waits with more has said so.
+        trouble = self._feed.trouble("store")
+        return _public(trouble) if trouble else ""
 
     async def close(self) -> None:
         """Ask no longer."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.wait([self._asking])
+
+
+def _public(message: str) -> str:
+    return next((why for why in _WHY if message.startswith(why)), "The database does not work at the moment.")

@@ -73,6 +73,8 @@ class Database:
         self._lines = lines or Lines()
         if not self.is_sqlite:
             sa_event.listen(self.engine, "connect", self._lines.add, insert=True)
+            # Whose connection was cut would open another one, and wait for that.
+            sa_event.listen(self.engine, "do_connect", lambda *_how: self._lines.check())
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self.slow = SlowReads(self.read_now)

@@ -20,7 +20,7 @@ DATABASE_KEEPALIVE_TRIES = 3
 # The database is asked this often whether it is there.
 PULSE_EVERY = 2.0
 # It answers within milliseconds. After this on an old connection, and again on a new one, it is taken to hang.
-PULSE_PATIENCE = 5.0
+PULSE_PATIENCE = 4.0
 # When a program ends, its threads have this long to finish; then their connections are cut.
 DATABASE_CLOSE = 3.0
 # A balancer's own patience is a few seconds; who asks more often than READY_FRESH gets the same answer.

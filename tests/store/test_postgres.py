@@ -1,0 +1,161 @@
+"""Connections to PostgreSQL: limits for everything, and an end for who waits in vain."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+
+import pytest
+import sqlalchemy as sa
+
+from pilothouse.store import postgres
+from pilothouse.store.database import Database
+from pilothouse.store.lines import Lines
+from pilothouse.types import limits
+from pilothouse.types.errors import PASSING, PilothouseError
+
+SESSION = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[Database]:
+    made = Database(postgres_url)
+    yield made
+    made.close()
+
+
+def shown(connection: sa.Connection) -> list[str]:
+    return [str(connection.execute(sa.text(f"SHOW {name}")).scalar()) for name in SESSION]
+
+
+def line(connection: sa.Connection) -> dict[str, str]:
+    return dict(connection.connection.driver_connection.info.get_parameters())  # type: ignore[union-attr]
+
+
+def test_every_connection_has_a_limit_for_everything(database: Database) -> None:
+    for _ in range(2):
+        assert database.read_now(shown) == ["10s", "30s", "5s"]
+        assert database.write_now(shown) == ["10s", "30s", "5s"]
+    options = database.read_now(line)
+    assert {name: options[name] for name in ("connect_timeout", "keepalives_idle", "tcp_user_timeout")} == {
+        "connect_timeout": "5",
+        "keepalives_idle": "10",
+        "tcp_user_timeout": "19000",
+    }
+
+
+def test_who_waits_for_a_row_waits_longer_than_a_stopped_process_may_hold_it() -> None:
+    assert limits.DATABASE_IDLE < limits.DATABASE_LOCK < limits.DATABASE_STATEMENT
+
+
+def test_what_the_person_set_stays_as_it_is(postgres_url: str, database: Database) -> None:
+    name = postgres_url.rpartition("/")[2]
+    database.write_now(lambda c: c.execute(sa.text(f'ALTER DATABASE "{name}" SET lock_timeout = 7000')) and None)
+    set_there = Database(f"{postgres_url}?connect_timeout=9&options=-c%20statement_timeout%3D0")
+    try:
+        assert set_there.read_now(shown) == ["7s", "0", "5s"]
+        assert set_there.read_now(line)["connect_timeout"] == "9"
+    finally:
+        set_there.close()
+
+
+def test_work_that_takes_long_has_a_limit_of_its_own_and_the_next_has_the_usual_one(database: Database) -> None:
+    def long(connection: sa.Connection) -> list[str]:
+        postgres.take_time(connection, 60)
+        return shown(connection)
+
+    def longer(connection: sa.Connection) -> list[str]:
+        postgres.take_time(connection, 60, locks=True)
+        return shown(connection)
+
+    assert database.write_now(long) == ["10s", "1min", "5s"]
+    assert database.write_now(longer) == ["1min", "1min", "1min"]
+    assert database.write_now(shown) == ["10s", "30s", "5s"]
+
+
+def hold(connection: sa.Connection, held: threading.Event, over: threading.Event) -> None:
+    """Hold a row, and do nothing for a while."""
+    connection.execute(sa.text("SELECT id FROM rows FOR UPDATE"))
+    held.set()
+    over.wait(1)
+    connection.execute(sa.text("SELECT 1"))
+
+
+@contextmanager
+def held_elsewhere(database: Database) -> Iterator[None]:
+    held, over = threading.Event(), threading.Event()
+    holding = threading.Thread(target=database.write_now, args=(lambda c: hold(c, held, over),))
+    holding.start()
+    held.wait(10)
+    yield
+    over.set()
+    holding.join(10)
+
+
+def sleep(connection: sa.Connection) -> None:
+    connection.execute(sa.text("SELECT pg_sleep(5)"))
+
+
+def take(connection: sa.Connection) -> None:
+    connection.execute(sa.text("SELECT id FROM rows FOR UPDATE"))
+
+
+def idle(connection: sa.Connection) -> None:
+    hold(connection, threading.Event(), threading.Event())
+
+
+@pytest.mark.parametrize(("kind", "work"), [*zip(SESSION, (take, sleep, idle), strict=True)])
+def test_what_a_limit_ended_is_told_as_something_that_passes(
+    database: Database, kind: str, work: Callable[[sa.Connection], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(postgres._SESSION, kind, 0.1)
+    database.write_now(lambda c: c.execute(sa.text("CREATE TABLE rows AS SELECT 1 AS id")) and None)
+    with held_elsewhere(database) if work is take else nullcontext(), pytest.raises(PilothouseError) as refused:
+        database.write_now(work)
+    assert refused.value.code in PASSING
+    assert database.write_now(lambda c: c.execute(sa.text("SELECT 2")).scalar()) == 2
+
+
+async def test_who_waits_when_the_connections_are_cut_is_told_at_once_and_nobody_begins_to_wait(
+    postgres_url: str,
+) -> None:
+    lines = Lines()
+    database = Database(postgres_url, lines)
+    begun = threading.Event()
+
+    def wait(connection: sa.Connection) -> None:
+        begun.set()
+        connection.execute(sa.text("SELECT pg_sleep(25)"))
+
+    try:
+        waiting = asyncio.ensure_future(database.read(wait))
+        await asyncio.to_thread(begun.wait, 10)
+        lines.silent = True
+        while not waiting.done():
+            lines.cut()
+            await asyncio.wait([waiting], timeout=0.05)
+        for asked in (waiting, database.read(shown), database.write(shown)):
+            with pytest.raises(PilothouseError, match="The database does not answer"):
+                await asked
+        lines.silent = False
+        assert await database.read(shown) == ["10s", "30s", "5s"]
+    finally:
+        database.close()
+
+
+def test_closing_does_not_wait_for_a_database_that_hangs(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "DATABASE_CLOSE", 0.05)
+    monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
+    database = Database(postgres_url)
+    begun = threading.Event()
+
+    def wait(connection: sa.Connection) -> None:
+        begun.set()
+        connection.execute(sa.text("SELECT pg_sleep(25)"))
+
+    waiting = database._readers.submit(database.read_now, wait)
+    begun.wait(10)
+    database.close()
+    assert isinstance(waiting.exception(0), PilothouseError)
