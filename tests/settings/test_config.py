@@ -118,6 +118,14 @@ async def test_how_long_answers_may_go_on_at_a_stop_has_bounds(
     assert service.config.drain_seconds == 0
 
 
+@pytest.mark.parametrize("characters", ["0", "999", "256000001", '"all"'])
+async def test_how_long_an_answer_may_get_has_bounds(home: Path, service: ConfigService, characters: str) -> None:
+    usual = service.config.longest_answer
+    (home / "config.json").write_text(f'{{"version": "1.0", "longest_answer": {characters}}}')
+    assert service.view().problem is not None
+    assert service.config.longest_answer == usual
+
+
 async def test_a_file_with_a_setting_of_an_earlier_version_is_read_and_kept(home: Path, service: ConfigService) -> None:
     raw = json.loads((home / "config.json").read_text())
     assert "global_hotkey" not in raw

@@ -41,6 +41,8 @@ class Plan(msgspec.Struct, frozen=True):
     thinking: bool | None
     tool_calls: ToolCalls = "auto"
     native_tools: NativeTools = NativeTools()
+    # Where an answer ends that does not end by itself, in characters.
+    longest_answer: int = limits.ANSWER_CHARS
     # Gives the bytes of pictures and sounds in results.
     fetch: Fetch = no_media
 
@@ -151,6 +153,7 @@ class Loop:
             thinking=plan.thinking,
             call_style=self._call_style,
             native_tools=plan.native_tools,
+            longest_answer=plan.longest_answer,
         )
 
     def _items(self) -> Sequence[Item]:

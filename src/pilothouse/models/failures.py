@@ -136,6 +136,9 @@ class Teller:
             return Setback(Failed("model_unreachable", message, True), tries=2, why=f"cannot reach {self.place}")
         if error.problem == "silent":
             return self.stalled(error.why)
+        if error.problem == "large":
+            # Whoever sends so much without an end does it again.
+            return self._final("answer_too_long", f"The answer of {self.place} was ended: {error.why}.")
         return self.broken(error.why)
 
     def stalled(self, why: str) -> Setback:

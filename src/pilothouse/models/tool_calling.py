@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from pilothouse.models.answer import Answer
+from pilothouse.models.bounded import Bounded
 from pilothouse.models.constrained import SaidOrCalled, constrained
 from pilothouse.models.lowering import in_text
 from pilothouse.models.native_tools import lacking
@@ -53,7 +54,7 @@ class ToolCalling:
     """A model that calls tools in the way that a request says."""
 
     def __init__(self, model: Model, config: ModelConfig, rounds: int) -> None:
-        self.model = model
+        self.model: Model = Bounded(model)
         self._config = config
         # How often a model that is held to a schema may call before it must say something.
         self._rounds = rounds

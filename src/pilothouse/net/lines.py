@@ -27,7 +27,7 @@ class Lines:
             self._parts.append(rest)
             self._size += len(rest)
             if self._size > self._limit:
-                raise NetError("broken", f"it sent a line of more than {self._limit // 1024} KB")
+                raise NetError("large", f"it sent a line of more than {self._limit // 1024} KB")
         return lines
 
     def rest(self) -> list[bytes]:

@@ -20,6 +20,7 @@ from pilothouse.runs.journal import RunJournal
 from pilothouse.runs.modes import Modes
 from pilothouse.runs.patience import patiently, store_is_well, wait_for_store
 from pilothouse.runs.planning import most_tools, offered, plan, selection_of, tools_left_out, used_tools
+from pilothouse.types import limits
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError, told
 from pilothouse.types.events import ConversationUpdated, Event, ItemCreated, ItemUpdated, RunUpdated, event_decoder
@@ -58,6 +59,8 @@ class Parts(msgspec.Struct, frozen=True):
     modes: Modes = msgspec.field(default_factory=Modes)
     # What the person set about the times of tools.
     timeouts: Callable[[], ToolTimeouts] = ToolTimeouts
+    # Where an answer ends that does not end by itself, in characters.
+    longest_answer: Callable[[], int] = lambda: limits.ANSWER_CHARS
     # Whether what the end of a program stopped goes on by itself.
     resume: Callable[[], Resume] = lambda: "auto"
     # What every model is reminded of.
@@ -171,7 +174,9 @@ class ActiveRun:
         for wish in self._early:
             self._heed(wish)
         work = msgspec.structs.replace(
-            plan(run, conversation, opened, toolset, refused_tools=refused), fetch=self._result_bytes
+            plan(run, conversation, opened, toolset, refused_tools=refused),
+            fetch=self._result_bytes,
+            longest_answer=parts.longest_answer(),
         )
         loop = Loop(work, journal, self._calls, self._reminders)
         try:

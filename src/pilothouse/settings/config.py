@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +35,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     resume_after_restart: Resume = "auto"
     # How long answers may go on when a server is asked to stop, before they are given back.
     drain_seconds: float = 0.0
+    # Where an answer ends that does not end by itself, in characters.
+    longest_answer: int = limits.ANSWER_CHARS
     # Whether Enter alone sends a message in the page; otherwise it breaks the line.
     enter_sends: bool = True
     tool_timeouts: ToolTimeouts = ToolTimeouts()
@@ -49,6 +52,23 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         return next(found, ConversationSettings())
 
 
+# The numbers that a person may set: the least, the most, and what they are told about any other.
+_BOUNDS: dict[str, tuple[float, float, str]] = {
+    "local_servers": (1, limits.SERVERS_ALLOWED, "How many local servers may run at once is a number from {} to {}."),
+    "drain_seconds": (
+        0,
+        limits.DRAIN_MOST,
+        "How long answers may go on when a server stops is from {} to {:g} seconds.",
+    ),
+    "longest_answer": (
+        limits.ANSWER_CHARS_FEWEST,
+        limits.ANSWER_CHARS_MOST,
+        "The longest answer has from {:,} to {:,} characters.",
+    ),
+    "most_added_iterations": (0, math.inf, "How many rounds may be added is a number from {} on."),
+}
+
+
 def parse_config(raw: JsonObject) -> Config:
     """Return the content of `config.json`; raise a BadField for what does not fit."""
     config = convert(raw, Config)
@@ -57,14 +77,15 @@ def parse_config(raw: JsonObject) -> Config:
         raise BadField(("version",), message)
     _check_timeouts(config.tool_timeouts)
     _check_terminal(config.terminal)
-    if config.local_servers is not None and not 1 <= config.local_servers <= limits.SERVERS_ALLOWED:
-        message = f"How many local servers may run at once is a number from 1 to {limits.SERVERS_ALLOWED}."
-        raise BadField(("local_servers",), message)
-    if not 0 <= config.drain_seconds <= limits.DRAIN_MOST:
-        message = f"How long answers may go on when a server stops is from 0 to {limits.DRAIN_MOST:g} seconds."
-        raise BadField(("drain_seconds",), message)
-    if config.most_added_iterations < 0:
-        raise BadField(("most_added_iterations",), "How many rounds may be added is a number from 0 on.")
+    for name, (fewest, most, message) in _BOUNDS.items():
+        number = getattr(config, name)
+        if number is not None and not fewest <= number <= most:
+            raise BadField((name,), message.format(fewest, most))
+    _check_profiles(config)
+    return config
+
+
+def _check_profiles(config: Config) -> None:
     seen: set[str] = set()
     for index, profile in enumerate(config.profiles):
         if not profile.id or not profile.name.strip():
@@ -78,7 +99,6 @@ def parse_config(raw: JsonObject) -> Config:
         seen.add(profile.id)
     if config.active_profile is not None and config.active_profile not in seen:
         raise BadField(("active_profile",), f"The active profile “{config.active_profile}” is not in the list.")
-    return config
 
 
 def _check_timeouts(timeouts: ToolTimeouts) -> None:

@@ -26,6 +26,7 @@ ErrorCode = Literal[
     "model_stalled",
     "stream_broken",
     "context_too_long",
+    "answer_too_long",
     "tools_unsupported",
     "bad_script",
     "bad_config",

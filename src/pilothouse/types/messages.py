@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import CallStyle
 from pilothouse.types.selection import NativeTools
@@ -112,3 +113,5 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     call_style: CallStyle = "native"
     # The provider's own tools; what is None here is as the model's configuration has it.
     native_tools: NativeTools = NativeTools()
+    # Where an answer ends that does not end by itself, in characters.
+    longest_answer: int = limits.ANSWER_CHARS

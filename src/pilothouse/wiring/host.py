@@ -162,6 +162,7 @@ async def open_host(
         parts = msgspec.structs.replace(
             _parts(base, models, servers, plugins, authority),
             timeouts=lambda: config.config.tool_timeouts,
+            longest_answer=lambda: config.config.longest_answer,
             release=servers.release,
             resume=lambda: config.config.resume_after_restart,
             reminders=Several(plugins.reminders()),

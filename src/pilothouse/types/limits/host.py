@@ -11,6 +11,8 @@ CANCEL_GRACE = 1.5
 # Arguments of one call; a file that a model writes is far smaller. Of lists and objects less: they take long to read.
 ARGUMENT_BYTES = 1024 * 1024
 ARGUMENT_STRUCTURE_BYTES = 512 * 1024
+# A model that has written so many is not going to stop; up to here it is told that they were too long.
+ARGUMENT_BYTES_MOST = 4 * ARGUMENT_BYTES
 # Arguments up to this size are checked on the spot; larger ones must not hold up the others.
 CHECKED_AT_ONCE = 64 * 1024
 # How long arguments are checked against their schema before the call is refused.

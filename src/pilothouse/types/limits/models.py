@@ -34,6 +34,12 @@ STREAM_ATTEMPTS = 3
 STREAM_LINE_BYTES = 16 * 1024 * 1024
 # Longer lines may not be in more than JSON_PIECES pieces.
 STREAM_LINE_AT_ONCE = 512 * 1024
+# An answer with its thinking and calls, in characters: a hundred times what providers let a model say at once. What a
+# model that never stops has said by then is kept, searched and shown.
+ANSWER_CHARS = 32_000_000
+# A person may set more or less, between these.
+ANSWER_CHARS_FEWEST = 1_000
+ANSWER_CHARS_MOST = 256_000_000
 # The longest piece of an answer that is passed on at once; whoever looks at it holds up the others meanwhile.
 DELTA_CHARS = 64 * 1024
 # A speed says something only of an answer that came in pieces, over a while, and was more than a few words.
