@@ -2250,7 +2250,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "answer_too_long" | "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -2261,7 +2261,7 @@ export interface components {
          */
         ProblemFrame: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "answer_too_long" | "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             conversationId: string | null;
             message: string;
             /** @enum {unknown} */
@@ -2447,7 +2447,7 @@ export interface components {
          */
         RunError: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "answer_too_long" | "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;

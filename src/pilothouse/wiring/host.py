@@ -50,7 +50,7 @@ from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import JsonStore, ToolSource
+from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import Records
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.wiring.authority import Authority
@@ -159,14 +159,7 @@ async def open_host(
         built_in = BuiltIns(plugins)
         servers = Servers(base, built_in.fitting, LateEncloser(hands), learn=not brief)
         stack.push_async_callback(servers.close)
-        parts = msgspec.structs.replace(
-            _parts(base, models, servers, plugins, authority),
-            timeouts=lambda: config.config.tool_timeouts,
-            longest_answer=lambda: config.config.longest_answer,
-            release=servers.release,
-            resume=lambda: config.config.resume_after_restart,
-            reminders=Several(plugins.reminders()),
-        )
+        parts = _parts(base, models, servers, plugins, authority)
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process, titles=not brief)
         engine = DirectEngine(executor, lambda: config.config.drain_seconds)
@@ -290,18 +283,21 @@ def embedded_is_installed() -> bool:
     return embedded_available()
 
 
-def _parts(
-    base: Foundation, models: ModelCatalogue, toolbox: ToolSource, plugins: Plugins, authority: Authority
-) -> Parts:
-    store, maskers = base.opened.store, plugins.maskers()
+def _parts(base: Foundation, models: ModelCatalogue, servers: Servers, plugins: Plugins, authority: Authority) -> Parts:
+    store, maskers, config = base.opened.store, plugins.maskers(), base.config
     redactor = MaskerChain(base.redactor, maskers) if maskers else base.redactor
     return Parts(
         records=store,
         feed=base.feed,
         models=models,
-        toolbox=toolbox,
+        toolbox=servers,
         authorizer=authority.authorizer,
         results=Pipeline(redactor, PatientKeeper(store, base.feed), base.sealer),
+        timeouts=lambda: config.config.tool_timeouts,
+        longest_answer=lambda: config.config.longest_answer,
+        resume=lambda: config.config.resume_after_restart,
+        reminders=Several(plugins.reminders()),
+        release=servers.release,
     )
 
 
