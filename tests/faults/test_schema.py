@@ -120,13 +120,13 @@ def shapes(url: str, make: Callable[[sa.Connection], None]) -> object:
 @pytest.mark.case("F-45")
 def test_migrating_from_nothing_gives_the_same_as_creating(tmp_path: Path) -> None:
     created = shapes(f"sqlite:///{tmp_path / 'a.db'}", upgrade.create)
-    assert created == shapes(f"sqlite:///{tmp_path / 'b.db'}", upgrade._migrate)
+    assert created == shapes(f"sqlite:///{tmp_path / 'b.db'}", upgrade.migrate)
 
 
 @pytest.mark.case("F-45")
 def test_migrating_from_nothing_gives_the_same_on_postgresql(postgres_url: str) -> None:
     made = []
-    for make in (upgrade.create, upgrade._migrate):
+    for make in (upgrade.create, upgrade.migrate):
         made.append(shapes(postgres_url, make))
         engine = database.make_engine(postgres_url)
         with engine.begin() as connection:

@@ -185,7 +185,7 @@ async def test_events_of_an_older_version_are_sealed_when_it_is_upgraded(opened:
         "UPDATE alembic_version SET version_num = '0002'",
     ):
         await change(opened, statement)
-    await asyncio.to_thread(lambda: opened.database.write_now(upgrade._migrate))
+    await asyncio.to_thread(lambda: opened.database.write_now(upgrade.migrate))
     _, after = await opened.store.audit(OWNER, conversation.id)
     assert after == before
     assert after.sound

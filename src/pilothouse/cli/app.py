@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pilothouse import __version__
 from pilothouse.cli.authority_app import audit_app, grants_app, policy_app
-from pilothouse.cli.command import perform
+from pilothouse.cli.command import leave, perform
 from pilothouse.cli.conversations_app import conversations_app
 from pilothouse.cli.form_options import with_form
 from pilothouse.cli.mcp_app import mcp_app
@@ -17,6 +18,11 @@ from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, TlsCer
 from pilothouse.cli.plugins_app import plugins_app
 from pilothouse.cli.talk_form import FORM, TalkForm
 from pilothouse.cli.terminals_app import terminals_app
+
+BackupFile = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="Where to; a folder gets a new file.", show_default=False)
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")]
 
 app = new_app(
     "An agent host that you own: any model, everything visible, nothing lost.\n\n"
@@ -177,6 +183,36 @@ def undo(
     from pilothouse.cli import changes as command
 
     perform(lambda: command.undo(of, as_json=json))
+
+
+@app.command()
+def backup(file: BackupFile = None, replace: Replace = False, json: AsJson = False) -> None:
+    """Write everything into one file, beside a running server.
+
+    It holds the conversations with all their parts, the settings, the models and the rules, and prints the file's
+    name. By default that is a new one in the folder `backups` of the data folder.
+    """
+    from pilothouse.cli import backups as command
+
+    leave(lambda: command.backup(file, replace=replace, as_json=json))
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `pilothouse backup` wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In the place of what is there, which is kept aside.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Bring back what a backup holds, verified.
+
+    Into the data folder, or into PostgreSQL where that is set up, whichever of the two it came from. No server may be
+    running on it. A file that is damaged changes nothing.
+    """
+    from pilothouse.cli import backups as command
+
+    leave(lambda: command.restore(file, replace=replace, as_json=json))
 
 
 @app.command()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from pilothouse.cli.tables import counted
 from pilothouse.cli.terminal import messages, output
 from pilothouse.connection import connect_host
 from pilothouse.types.authority import AuditCheck, AuditReport
@@ -38,7 +39,7 @@ async def verify(conversation_id: str | None, against: Path | None) -> int:
         return 1
     events = sum(check.events for check in report.checks)
     output().line(
-        f"{_counted(len(report.checks), 'conversation')}, {_counted(events, 'event')}: all as they were written."
+        f"{counted(len(report.checks), 'conversation')}, {counted(events, 'event')}: all as they were written."
     )
     return 0
 
@@ -64,7 +65,3 @@ def _checks_in(file: Path) -> tuple[AuditCheck, ...]:
         raise PilothouseError(
             "bad_request", f"{file} is not a record that was exported.", fix="Make one: pilothouse audit export"
         ) from None
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

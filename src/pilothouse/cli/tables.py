@@ -60,3 +60,8 @@ def cut(text: str, columns: int) -> str:
     while text and width(text) >= columns:
         text = text[:-1]
     return text + "…"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with what it counts, in the plural where it must be."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -29,6 +29,18 @@ def conversations(connection: sa.Connection, owner: str) -> list[str]:
     return [str(each) for each in _CONVERSATIONS.column(connection, {"owner": owner})]
 
 
+def unsound(connection: sa.Connection) -> list[str]:
+    """Return the conversations whose events are not as they were written, of all owners."""
+    found = []
+    for conversation_id, last in connection.execute(sa.text("SELECT id, last_seq FROM conversations")).all():
+        check = _Check(conversation_id, sys.maxsize)
+        for row in packing.rows_after(connection, conversation_id, -1):
+            check.take(row)
+        if not check.result(last).sound:
+            found.append(str(conversation_id))
+    return found
+
+
 def report(
     connection: sa.Connection, owner: str, conversation_id: str, until: int | None = None
 ) -> tuple[list[AuditEntry], AuditCheck]:

@@ -29,7 +29,7 @@ class OpenStore:
             self._lock.release()
 
 
-def _close_to_others(path: Path) -> None:
+def close_to_others(path: Path) -> None:
     """Let only the owner read the file, from its first byte on; SQLite's other files take its mode over."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -48,7 +48,7 @@ def open_store(folder: Path, database_url: str | None, publish: Publish, lines: 
     database = None
     try:
         if database_url is None:
-            _close_to_others(sqlite_file(folder))
+            close_to_others(sqlite_file(folder))
         database = Database(database_url or sqlite_url(folder), lines)
         upgrade.prepare(database, folder / "backups")
     except BaseException:

@@ -205,3 +205,20 @@ PARTS_OF_CONVERSATIONS = (
     file_changes,
     todos,
 )
+
+# What is made from other tables, or means nothing in another place or at another time: no copy has these.
+DERIVED = (search_texts, search_backlog)
+OF_THE_MOMENT = (processes, sessions)
+# What a conversation may do and has done on this machine, and what is to be done about it: not for other machines.
+OF_THE_MACHINE = (grants, file_changes, packing_backlog)
+
+
+def kept() -> list[sa.Table]:
+    """Return the tables that a copy of everything has: all that are not said to be left out."""
+    return [table for table in metadata.sorted_tables if table not in (*DERIVED, *OF_THE_MOMENT)]
+
+
+def kept_of_conversations() -> list[sa.Table]:
+    """Return the tables that a copy of conversations has, beside the one of conversations itself."""
+    left_out = (*DERIVED, *OF_THE_MOMENT, *OF_THE_MACHINE)
+    return [table for table in PARTS_OF_CONVERSATIONS if table not in left_out]

@@ -38,7 +38,7 @@ def prepare(database: Database, backups: Path) -> None:
                 _refuse_unknown(version)
                 if database.is_sqlite:
                     back_up(Path(str(database.engine.url.database)), backups, version)
-                _migrate(connection)
+                migrate(connection)
     except DATABASE_ERRORS as error:
         raise database.told(error) from error
 
@@ -83,7 +83,8 @@ def back_up(source: Path, backups: Path, version: str) -> Path:
     return target
 
 
-def _migrate(connection: sa.Connection) -> None:
+def migrate(connection: sa.Connection, to: str = "head") -> None:
+    """Bring a database, also an empty one, to a version of the schema."""
     # Imported only here: a start that migrates nothing does not pay for it.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -91,4 +92,4 @@ def _migrate(connection: sa.Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)

@@ -91,6 +91,17 @@ SEARCH_SECONDS = 10.0
 STOP_READING = 5.0
 # The most that one request for a page of a list gets.
 PAGE_ITEMS = 500
+# Rows of a copy that are in memory at once; one may hold a result of many megabytes.
+COPIED_ROWS = 10
+# One line of a copy: the largest result, each of its characters written as an escape.
+COPY_LINE_BYTES = 128 * 1024 * 1024
+# Rows, and characters in them, that are put in together when a copy is read.
+LOADED_ROWS = 500
+LOADED_CHARS = 4 * 1024 * 1024
+# What reading a copy leaves free on the disk: it may say more than anyone has room for.
+LOADING_LEAVES_FREE = 128 * 1024 * 1024
+# A process on a shared database that said nothing for this long has ended.
+SHARED_QUIET = 30.0
 
 # --- several processes --------------------------------------------------------------------------
 # Changes are gathered this long before other processes are told; far below what a reader notices.

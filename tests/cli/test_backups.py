@@ -1,0 +1,52 @@
+"""`pilothouse backup` and `pilothouse restore`, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Script, assert_told
+from tests.support.commands import pilothouse
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_backup_says_what_it_holds_and_comes_back_in_another_place(
+    home: Path, script: Script, tmp_path: Path
+) -> None:
+    assert_told(pilothouse(home, "backup"), 2, "There is nothing in")
+    assert pilothouse(home, "run", "Why is the sky blue?", "--model", script("- ok")).code == 0
+    made = pilothouse(home, "backup", str(tmp_path / "copy.jsonl.gz"))
+    assert (made.code, made.lines) == (0, [str(tmp_path / "copy.jsonl.gz")])
+    assert "1 conversation, " in made.err
+    assert f"pilothouse restore {made.lines[0]}" in made.err
+    assert "Not in it: keys" in made.err
+    assert_told(pilothouse(home, "backup", made.lines[0]), 1, "is there already", "--replace")
+    assert pilothouse(home, "backup", "--replace", made.lines[0]).code == 0
+    assert_told(pilothouse(home, "restore", made.lines[0]), 1, "There is data in", "--replace")
+    other = tmp_path / "other"
+    done = pilothouse(other, "restore", made.lines[0])
+    assert "1 conversation and config.json" in done.out
+    found = pilothouse(other, "conversations", "search", "sky", "--json")
+    assert len(json.loads(found.out)["hits"]) > 0
+    assert "1 conversation," in pilothouse(other, "audit", "verify").out
+
+
+def test_a_restore_says_where_it_kept_what_was_there_and_takes_a_database_file_too(
+    home: Path, script: Script, tmp_path: Path
+) -> None:
+    assert pilothouse(home, "run", "The first", "--model", script("- ok")).code == 0
+    first = shutil.copy(home / "pilothouse.db", tmp_path / "before-an-upgrade.db")
+    assert pilothouse(home, "run", "The second", "--model", script("- ok")).code == 0
+    done = pilothouse(home, "restore", "--replace", str(first))
+    assert done.lines == ["1 conversation: restored and verified."]
+    (aside,) = (home / "backups").glob("replaced-*")
+    assert str(aside) in "".join(done.err.split("\n"))
+    assert (aside / "pilothouse.db").is_file()
+    listed = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    assert [one["title"] for one in listed] == ["The first"]
+    again = pilothouse(home, "restore", "--replace", str(aside / "pilothouse.db"))
+    assert again.lines == ["2 conversations: restored and verified."]

@@ -1,0 +1,83 @@
+"""A conversation that has a row in every table there is."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import sqlalchemy as sa
+
+from pilothouse.store import schema
+from pilothouse.store.database import Database
+from pilothouse.store.opening import OpenStore
+from pilothouse.types.authority import Grant, Pattern
+from pilothouse.types.changes import FileChange, KeptChange
+from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
+from pilothouse.types.ids import new_id
+from pilothouse.types.ports import KeptResult, Part
+from pilothouse.types.todos import Todo, TodoList
+from tests.support.records import OWNER, a_conversation, a_posting, an_item
+
+# Text of all kinds, and bytes that are none.
+WORDS = "Grüße, \x00 \u2028 \U0001f600 “quoted” \\ backslash"
+BYTES = bytes(range(256))
+
+
+async def a_conversation_with_everything(opened: OpenStore) -> str:
+    """Keep one, with words that can be found, a call and its result, a permission, a changed file and todos."""
+    store = opened.store
+    conversation = await store.add_conversation(a_conversation())
+    posting = a_posting(conversation.id, "An albatross.", key=new_id("u"))
+    await store.post_message(posting)
+    answer = an_item(conversation.id, run_id=posting.run.id)
+    call = an_item(conversation.id, "tool_call", run_id=posting.run.id, data={"tool": "t", "arguments": {"a": WORDS}})
+    await store.append(conversation.id, [ItemCreated(item=answer), ItemCreated(item=call)], None)
+    await store.append(conversation.id, [ItemDelta(item_id=answer.id, offset=0, text="A pelican.")], None)
+    ends = [ItemCompleted(item_id=item.id, status="completed") for item in (answer, call)]
+    await store.append(conversation.id, ends, None)
+    parts = (Part(kind="text", text=WORDS), Part(kind="image", data=BYTES, media_type="image/png", name="picture"))
+    await store.keep_result(KeptResult(call.id, conversation.id, parts, cut=True))
+    now = time.time()
+    grant = Grant(
+        id=new_id("g"),
+        owner=OWNER,
+        conversation_id=conversation.id,
+        pattern=Pattern(tool="file_operations.create_file"),
+        created_at=now,
+        expires_at=now + 300,
+        single_use=False,
+        question_id="i_1",
+    )
+    await store.add_grant(grant)
+    change = FileChange(
+        id=new_id("f"),
+        conversation_id=conversation.id,
+        run_id=posting.run.id,
+        item_id=call.id,
+        path="/project/ä.txt",
+        before="1" * 64,
+        after=None,
+        mode=0o100644,
+        at=now,
+    )
+    await store.keep_changes([KeptChange(change, BYTES)])
+    assert await store.keep_todos(conversation.id, TodoList((Todo(1, "Fly"),), now), instead_of=0.0)
+    await store.change_run(posting.run.id, lambda run: msgspec.structs.replace(run, status="completed"))
+    await store.beat("p_1")
+    await store.add_session(new_id("s"), OWNER, now + 300)
+    return conversation.id
+
+
+def held(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    """Return every row of every table that a copy should have."""
+
+    def query(connection: sa.Connection) -> dict[str, list[tuple[object, ...]]]:
+        return {
+            table.name: [
+                tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
+                for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns))
+            ]
+            for table in schema.kept()
+        }
+
+    return database.read_now(query)
