@@ -24,8 +24,10 @@ async def test_what_was_kept_is_found_however_much_others_wrote_meanwhile(
     where, store, append = bench.run.conversation_id, bench.store, bench.store.append
     lost: list[int] = []
 
-    async def answer_lost(conversation_id: str, events: Sequence[Event], guard: Guard | None) -> Sequence[Event]:
-        done = await append(conversation_id, events, guard)
+    async def answer_lost(
+        conversation_id: str, events: Sequence[Event], guard: Guard | None, *, promised: bool
+    ) -> Sequence[Event]:
+        done = await append(conversation_id, events, guard, promised=promised)
         if not lost:
             lost.append(done[-1].seq)
             raise PilothouseError("database", "The connection broke.")
@@ -46,12 +48,16 @@ class Appends:
 
     def __init__(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         self.batches: list[list[Event]] = []
+        self.promised: list[bool] = []
         self._append = bench.store.append
         monkeypatch.setattr(bench.store, "append", self._counted)
 
-    async def _counted(self, conversation_id: str, events: Sequence[Event], guard: Guard | None) -> Sequence[Event]:
+    async def _counted(
+        self, conversation_id: str, events: Sequence[Event], guard: Guard | None, *, promised: bool
+    ) -> Sequence[Event]:
         self.batches.append(list(events))
-        return await self._append(conversation_id, events, guard)
+        self.promised.append(promised)
+        return await self._append(conversation_id, events, guard, promised=promised)
 
 
 async def test_what_many_write_at_one_moment_is_one_transaction(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +68,19 @@ async def test_what_many_write_at_one_moment_is_one_transaction(bench: Bench, mo
             group.create_task(bench.journal.write(ItemUpdated(item_id=call.id, status="streaming")))
     assert [len(batch) for batch in appends.batches] == [16]
     assert {bench.item(call.id).status for call in calls} == {"streaming"}
+
+
+@pytest.mark.parametrize("promised", [True, False])
+async def test_one_promise_makes_a_promise_of_all_that_is_written_with_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, promised: bool
+) -> None:
+    calls = [await bench.wish("echo", {}, f"call_{number}") for number in range(3)]
+    appends = Appends(bench, monkeypatch)
+    async with asyncio.TaskGroup() as group:
+        for call in calls:
+            event = ItemUpdated(item_id=call.id, status="streaming")
+            group.create_task(bench.journal.write(event, promised=promised and call is calls[1]))
+    assert appends.promised == [promised]
 
 
 async def test_an_item_that_nobody_has_seen_begins_as_what_it_has_become(

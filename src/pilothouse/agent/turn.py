@@ -226,7 +226,8 @@ class TurnWriter:
             phase = _phase("args_received", call.item.data["phases"])
             events.append(ItemUpdated(item_id=call.item.id, status="waiting", data=call.data | phase))
         events += [ItemCreated(item=notice) for notice in self._notices()]
-        await self._journal.write(*events)
+        # What follows from it is a promise: the run's end, a question, or the intent of a call.
+        await self._journal.write(*events, promised=False)
         return None
 
     async def broke_off(self, failure: stream.Failed) -> None:
@@ -240,7 +241,7 @@ class TurnWriter:
             data = {"cutOff": True, "error": {"code": "CUT_OFF", "message": failure.message, "retryable": True}}
             events.append(ItemCompleted(item_id=call.item.id, status="failed", data=data | _phase("failed")))
         if events:
-            await self._journal.write(*events)
+            await self._journal.write(*events, promised=False)
 
     # --- parts ---
 
@@ -250,7 +251,7 @@ class TurnWriter:
     async def _write(self, event: Event) -> None:
         if not (isinstance(event, ItemCreated) and event.item.kind == "notice"):
             self._begin()
-        await self._journal.write(event)
+        await self._journal.write(event, promised=False)
 
     def _begin(self) -> None:
         if self._first_token is None:
@@ -259,7 +260,7 @@ class TurnWriter:
     async def _end_thinking(self) -> None:
         events = [*self._end_retry(), *self._thinking_end("completed")]
         if events:
-            await self._journal.write(*events)
+            await self._journal.write(*events, promised=False)
 
     def _thinking_end(self, status: ItemStatus, *, cut_off: bool = False) -> list[Event]:
         if self._thinking is None:

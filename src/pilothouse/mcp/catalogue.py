@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import time
 from collections import Counter
@@ -16,7 +15,7 @@ import msgspec
 from pilothouse.mcp.entries import command_of, connecting, seconds_of
 from pilothouse.mcp.fingerprints import about, definition, differences, digest, fingerprint, same_words
 from pilothouse.mcp.names import qualified_name, wire_name
-from pilothouse.types import limits
+from pilothouse.types import lasting, limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import AboutChange, Era, ServerEntry, ServerTool, ToolState, Wire
 
@@ -169,7 +168,7 @@ class Catalogue:
         if each is None or each.reason or each.fingerprint != wanted:
             return False
         approved = {**kept.approved, name: Approved(each.fingerprint, definition(each.tool))}
-        self._keep(entry.id, msgspec.structs.replace(kept, approved=approved))
+        self._keep(entry.id, msgspec.structs.replace(kept, approved=approved), durable=True)
         return True
 
     def about_change(self, entry: ServerEntry) -> AboutChange | None:
@@ -191,7 +190,7 @@ class Catalogue:
         if kept.about is None or digest(kept.about.now) != wanted:
             return False
         said = About(kept.about.now, kept.about.now) if accept else msgspec.structs.replace(kept.about, refused=wanted)
-        self._keep(entry.id, msgspec.structs.replace(kept, about=said))
+        self._keep(entry.id, msgspec.structs.replace(kept, about=said), durable=True)
         return True
 
     def forget(self, server_id: str) -> None:
@@ -231,15 +230,13 @@ class Catalogue:
             return Kept()
         return kept if kept.checks == CHECKS else _taken_over(kept)
 
-    def _keep(self, server_id: str, kept: Kept) -> None:
+    def _keep(self, server_id: str, kept: Kept, *, durable: bool = False) -> None:
+        """Keep a list; what the person decided about it is on disk then."""
         self._kept[server_id] = kept
-        path = self._path(server_id)
-        temporary = path.with_name(f".{path.name}.new")
         # A list that cannot be kept is asked for again at the next start.
         with contextlib.suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_bytes(msgspec.json.encode(kept))
-            os.replace(temporary, path)
+            lasting.make_folder(self._folder)
+            lasting.replace(self._path(server_id), msgspec.json.encode(kept), durable=durable)
 
     def _path(self, server_id: str) -> Path:
         plain = re.sub(r"[^A-Za-z0-9_-]", "-", server_id)[:64]

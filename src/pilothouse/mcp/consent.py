@@ -19,6 +19,7 @@ from pilothouse.mcp.moving import moving
 from pilothouse.mcp.named_files import CommandLine
 from pilothouse.mcp.programs import OF_THE_SYSTEM, FileFacts, facts_of, find_program, whole_path
 from pilothouse.mcp.recognising import Recognising, keys_in, readable
+from pilothouse.types import lasting
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import Consent, ServerEntry
@@ -190,11 +191,7 @@ class Consents:
             return self._records
 
     def _save(self, records: dict[str, _Record]) -> None:
-        temporary = self._file.with_name(f".{self._file.name}.new")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(records))
-        os.replace(temporary, self._file)
+        lasting.replace(self._file, msgspec.json.encode(records))
         self._records, self._stamp = records, None
 
     def _seal(self, server_id: str, agreed: Agreed) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.plugins.discovery import Found
+from pilothouse.types import lasting
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.sealing import Sealing
 
@@ -73,12 +73,8 @@ class Enabling:
         with self._guard:
             kept = {each: text for each, text in self._load().items() if each != name}
             kept |= {name: sealed} if sealed else {}
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary = self._file.with_name(f".{self._file.name}.new")
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(kept))
-            os.replace(temporary, self._file)
+            lasting.make_folder(self._file.parent)
+            lasting.replace(self._file, msgspec.json.encode(kept))
 
     def _load(self) -> dict[str, str]:
         try:

@@ -1,7 +1,8 @@
 """A run's pen: it keeps the run's view of the conversation and writes to the timeline.
 
-Streaming text goes to readers every LIVE_FLUSH seconds and to the store every DURABLE_FLUSH seconds. While
-the store cannot take anything (a full disk), writing waits: the run is paused, and nothing is lost.
+Streaming text goes to readers every LIVE_FLUSH seconds and to the store every DURABLE_FLUSH seconds; it is on
+disk with the next thing that is promised, at the latest with the end of the run. While the store cannot take
+anything (a full disk), writing waits: the run is paused, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -80,10 +81,11 @@ class _Text:
 class _Entry:
     """Events that wait to be written, and what came of it."""
 
-    __slots__ = ("error", "events", "written")
+    __slots__ = ("error", "events", "promised", "written")
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], promised: bool) -> None:
         self.events = events
+        self.promised = promised
         self.written = False
         self.error: Exception | None = None
 
@@ -148,9 +150,9 @@ class RunJournal:
 
     # --- durable writing ---
 
-    async def write(self, *events: Event) -> None:
+    async def write(self, *events: Event, promised: bool = True) -> None:
         """Append events in one transaction, after whatever text their items still hold back."""
-        entry = _Entry(events)
+        entry = _Entry(events, promised)
         self._waiting.append(entry)
         try:
             async with self._lock:
@@ -177,7 +179,7 @@ class RunJournal:
         try:
             batch = self._batch(entries)
             if batch:
-                await self._append(batch, kept)
+                await self._append(batch, kept, promised=any(entry.promised for entry in entries))
             else:
                 lost = None
         except Exception as error:
@@ -219,7 +221,7 @@ class RunJournal:
 
     async def _write_created(self) -> None:
         try:
-            await self.write()
+            await self.write(promised=False)
         except PilothouseError as error:
             # Whoever writes next is told the same.
             _log.warning("an item of run %s was not created: %s", self._run.id, error.message)
@@ -252,10 +254,13 @@ class RunJournal:
             item = self._items[event.item_id]
             self._items[item.id] = msgspec.structs.replace(item, text=item.text + event.text)
 
-    async def _append(self, events: Sequence[Event], kept: Callable[[Sequence[Event]], None]) -> None:
+    async def _append(
+        self, events: Sequence[Event], kept: Callable[[Sequence[Event]], None], *, promised: bool
+    ) -> None:
         """Append, waiting out a store that is away; `kept` is called exactly if the events were kept."""
         while True:
-            attempt = asyncio.ensure_future(self._records.append(self._run.conversation_id, events, self._guard))
+            appending = self._records.append(self._run.conversation_id, events, self._guard, promised=promised)
+            attempt = asyncio.ensure_future(appending)
             try:
                 await asyncio.shield(attempt)
             except asyncio.CancelledError:
@@ -354,7 +359,7 @@ class RunJournal:
                     batch += _deltas(item_id, text.saved, text.saving)
             try:
                 if batch:
-                    await self._append(batch, lambda _events: self._count_saved())
+                    await self._append(batch, lambda _events: self._count_saved(), promised=False)
             except PilothouseError as error:
                 _log.warning("text of run %s was not saved: %s", self._run.id, error.message)
             finally:

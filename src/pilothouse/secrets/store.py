@@ -8,7 +8,6 @@ import errno
 import os
 import re
 import secrets
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import msgspec
 
 from pilothouse.secrets.master_key import master_key, master_key_path
 from pilothouse.secrets.system_keyring import SystemKeyring, find_keyring
+from pilothouse.types import lasting
 from pilothouse.types.errors import PilothouseError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -67,14 +67,14 @@ class SecretStore:
         self._learn(value)
         file = self._file(name)
         with self._guard, _disk_errors(self._folder):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lasting.make_folder(self._folder)
             keyring = self._keyring()
             if keyring is not None:
                 entry = _Entry(origin, "keyring", self._slot(name))
                 keyring.set(entry.slot, msgspec.json.encode(_Kept(origin, value)).decode())
             else:
                 entry = self._seal(name, value, origin)
-            _write(file, msgspec.json.encode(entry))
+            lasting.replace(file, msgspec.json.encode(entry))
 
     def get(self, name: str, origin: str) -> str | None:
         """Return the secret if it exists and belongs to this origin; raise `key_moved` if to another."""
@@ -111,6 +111,7 @@ class SecretStore:
                 with contextlib.suppress(PilothouseError):
                     keyring.delete(entry.slot)
             self._file(name).unlink(missing_ok=True)
+            lasting.sync_names(self._folder)
 
     def origin_of(self, name: str) -> str | None:
         """Return the origin a secret is bound to, None when there is no such secret; never asks a keyring."""
@@ -212,17 +213,3 @@ def _disk_errors(folder: Path) -> Iterator[None]:
         reason = (error.strerror or str(error)).lower()
         message = f"The key could not be kept in {folder}: {reason}."
         raise PilothouseError("data_folder", message, fix="Check that you may write there.") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

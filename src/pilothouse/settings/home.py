@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from pilothouse.types import lasting
 from pilothouse.types.errors import PilothouseError
 
 FOLDERS = ("secrets", "logs", "cache")
@@ -70,7 +71,7 @@ def open_home(path: Path | None = None) -> Home:
     path = path or home_path()
     try:
         for folder in (path, *(path / name for name in FOLDERS)):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lasting.make_folder(folder)
         notices = tuple(_close_to_others(path)) if POSIX else ()
         # The only honest test for a full, read-only or foreign disk is to write.
         with tempfile.TemporaryFile(dir=path):

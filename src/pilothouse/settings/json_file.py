@@ -7,7 +7,6 @@ import copy
 import errno
 import json
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from pilothouse.settings.lock import locked
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject
+from pilothouse.types.lasting import replace
 from pilothouse.types.models import FileProblem
 
 T = TypeVar("T")
@@ -195,32 +195,6 @@ def write_failure(path: Path, error: OSError) -> PilothouseError:
     reason = (error.strerror or str(error)).lower()
     fix = "Check that you may write in that folder."
     return PilothouseError("data_folder", f"{path} could not be written: {reason}.", fix=fix)
-
-
-def replace(path: Path, data: bytes, *, durable: bool = True, unless: Callable[[], bool] = lambda: False) -> bool:
-    """Write a file so that a reader, or a crash, finds the old content or the new, and only we can read it.
-
-    Return False, with nothing changed, when `unless` says so at the last moment.
-    """
-    # A person who keeps the file elsewhere, by a link, keeps it there.
-    path = path.resolve()
-    # mkstemp makes it with mode 600; in the same folder, so that replacing is one step.
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        if unless():
-            os.unlink(temporary)
-            return False
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    return True
 
 
 def _encode(raw: JsonObject) -> bytes:

@@ -26,7 +26,8 @@ class AuthorityStore:
 
     async def use_grant(self, grant_id: str, at: float) -> bool:
         """Count one use; False when the grant does not stand any more."""
-        return await self._database.write(lambda c: grants.use(c, grant_id, at))
+        # The intent of the call, which is a promise, comes after it and takes it along.
+        return await self._database.write(lambda c: grants.use(c, grant_id, at), promised=False)
 
     async def revoke_grant(self, owner: str, grant_id: str) -> None:
         """Withdraw a grant; raise `not_found` for one that never was."""

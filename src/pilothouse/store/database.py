@@ -2,6 +2,9 @@
 
 One writer thread gathers whatever is waiting into one transaction (group commit); a few reader threads
 answer everything else. A reader that is cancelled leaves its query to finish in its thread.
+
+What is written is on disk when its caller hears of it. Only what says that it is no promise is left to the
+system to write: a power cut may take it, with nothing that was written after it.
 """
 
 from __future__ import annotations
@@ -53,7 +56,9 @@ def _sqlite_pragmas(connection: object, _record: object) -> None:
     connection.isolation_level = None  # type: ignore[attr-defined]
     cursor = connection.cursor()  # type: ignore[attr-defined]
     cursor.execute(f"PRAGMA busy_timeout={int(limits.BUSY_TIMEOUT * 1000)}")
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-16000"):
+    # FULL: a commit is on disk when it returns. On macOS only a full fsync empties the drive's own cache.
+    lasting = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
+    for pragma in (*lasting, "foreign_keys=ON", "cache_size=-16000"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
@@ -78,8 +83,9 @@ class Database:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self.slow = SlowReads(self.read_now)
-        # The writer thread's connection to SQLite.
+        # The writer thread's connection to SQLite, and whether its commits wait for the disk.
         self._kept: sa.Connection | None = None
+        self._waits_for_disk = True
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in a reader thread, in one consistent view of the data."""
@@ -104,26 +110,40 @@ class Database:
         # One snapshot for all statements of a read: items and the number they are as of must agree.
         return self.engine.execution_options(isolation_level="REPEATABLE READ").begin()
 
-    async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Run work in the writer thread, in one transaction."""
-        write = self._write_kept if self.is_sqlite else self.write_now
-        return await asyncio.get_running_loop().run_in_executor(self._writer, write, work)
+    async def write(self, work: Callable[[sa.Connection], T], *, promised: bool = True) -> T:
+        """Run work in the writer thread, in one transaction; unless it is no promise, it is then on disk."""
+        loop = asyncio.get_running_loop()
+        if self.is_sqlite:
+            return await loop.run_in_executor(self._writer, self._write_kept, work, promised)
+        # When PostgreSQL's commits are on disk is its administrator's setting.
+        return await loop.run_in_executor(self._writer, self.write_now, work)
 
-    def _write_kept(self, work: Callable[[sa.Connection], T]) -> T:
+    def _write_kept(self, work: Callable[[sa.Connection], T], promised: bool) -> T:
         """Run work in the writer thread on its own connection, which costs less than taking one each time."""
         try:
-            if self._kept is None:
-                self._kept = self.engine.connect().execution_options(writes=True)
-            with self._kept.begin():
-                return work(self._kept)
+            connection = self._writing(promised)
+            with connection.begin():
+                return work(connection)
         except DATABASE_ERRORS as error:
             self._drop_kept()
             raise translate(error) from error
+
+    def _writing(self, promised: bool) -> sa.Connection:
+        if self._kept is None:
+            self._kept = self.engine.connect().execution_options(writes=True)
+            self._waits_for_disk = True
+        if promised is not self._waits_for_disk:
+            # The log is one file: a commit that waits for the disk takes along all that did not.
+            self._kept.connection.cursor().execute(f"PRAGMA synchronous={'FULL' if promised else 'NORMAL'}")
+            self._waits_for_disk = promised
+        return self._kept
 
     def _drop_kept(self) -> None:
         if self._kept is not None:
             kept, self._kept = self._kept, None
             with contextlib.suppress(*DATABASE_ERRORS):
+                # Not for others: it may not wait for the disk.
+                kept.invalidate()
                 kept.close()
 
     def write_now(self, work: Callable[[sa.Connection], T]) -> T:

@@ -83,9 +83,11 @@ class Store(AuthorityStore):
 
     # --- the timeline ---
 
-    async def append(self, conversation_id: str, events: Sequence[Event], guard: Guard | None) -> Sequence[Event]:
+    async def append(
+        self, conversation_id: str, events: Sequence[Event], guard: Guard | None, *, promised: bool = True
+    ) -> Sequence[Event]:
         """Append events; with a guard, only for the process that holds the run."""
-        return await self._writer.write(lambda tx: tx.append(conversation_id, events, guard))
+        return await self._writer.write(lambda tx: tx.append(conversation_id, events, guard), promised=promised)
 
     async def events(
         self, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
@@ -124,7 +126,8 @@ class Store(AuthorityStore):
 
     async def catch_up(self) -> bool:
         """Make a part of what is not findable yet findable; tell whether there may be more."""
-        return await self._database.write(backlog.catch_up)
+        # What a power cut takes of it is found again as missing.
+        return await self._database.write(backlog.catch_up, promised=False)
 
     async def pack(self) -> bool:
         """Make a part of what finished runs wrote smaller; tell whether there may be more."""
@@ -139,8 +142,9 @@ class Store(AuthorityStore):
 
     async def keep_result(self, result: KeptResult) -> None:
         """Keep the whole result of a call, instead of any that was kept for it before."""
-        # Not in a group: what is this large would only hold the others up.
-        await self._database.write(lambda c: results.keep(c, result))
+        # Not in a group: what is this large would only hold the others up. The end of the call, which is a
+        # promise, comes after it and takes it along.
+        await self._database.write(lambda c: results.keep(c, result), promised=False)
 
     async def result(self, owner: str, item_id: str) -> FullResult | None:
         """Return what was kept of a call's result."""
@@ -201,7 +205,11 @@ class Store(AuthorityStore):
 
     async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
         """Take the next queued run of a conversation for this process."""
-        return await self._writer.write(lambda tx: changes.claim_next(tx, conversation_id, process, perhaps_held))
+        # A claim that a power cut takes leaves the run in the queue, and whoever had it is gone. What it does
+        # that must not be done twice, it promises first.
+        return await self._writer.write(
+            lambda tx: changes.claim_next(tx, conversation_id, process, perhaps_held), promised=False
+        )
 
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
         """Change a run by a pure function of what it is now."""
@@ -230,7 +238,8 @@ class Store(AuthorityStore):
             if changed.rowcount == 0:
                 connection.execute(sa.insert(table).values(id=process, seen_at=now))
 
-        await self._database.write(work)
+        # After a power cut nobody lives.
+        await self._database.write(work, promised=False)
 
     async def holders(self) -> dict[str, float | None]:
         """Return the processes that hold runs at work, and when each last said that it lives."""

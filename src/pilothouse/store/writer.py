@@ -2,6 +2,7 @@
 
 A unit of work is a function of a transaction. Units of a group run one after the other; if one fails,
 the group is rolled back and each unit runs again on its own, so a refused unit never takes others down.
+One promise among them is enough for the whole group to be on disk before anyone hears of it.
 """
 
 from __future__ import annotations
@@ -117,16 +118,19 @@ class Transaction:
 
 
 Unit = Callable[[Transaction], T]
+# What came of the units of a group, and the events to publish.
+_Written = tuple[list[object], list[tuple[str, list[FeedEvent]]]]
 
 
 class _Waiting(Generic[T]):
     """A unit in the queue and who waits for it."""
 
-    __slots__ = ("future", "unit")
+    __slots__ = ("future", "promised", "unit")
 
-    def __init__(self, unit: Unit[T], future: asyncio.Future[T]) -> None:
+    def __init__(self, unit: Unit[T], future: asyncio.Future[T], promised: bool) -> None:
         self.unit = unit
         self.future = future
+        self.promised = promised
 
 
 class Writer:
@@ -138,10 +142,10 @@ class Writer:
         self._queue: list[_Waiting[object]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def write(self, unit: Unit[T]) -> T:
-        """Run a unit in the next group; return when it is durable and published."""
+    async def write(self, unit: Unit[T], *, promised: bool = True) -> T:
+        """Run a unit in the next group; return when it is on disk, unless it is no promise, and published."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(unit, future))  # type: ignore[arg-type]
+        self._queue.append(_Waiting(unit, future, promised))  # type: ignore[arg-type]
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._drain(), name="store-writer")
         return await future
@@ -155,7 +159,7 @@ class Writer:
         while self._queue:
             group, self._queue = self._queue[: limits.GROUP_COMMIT], self._queue[limits.GROUP_COMMIT :]
             try:
-                outcomes, published = await self._database.write(lambda c, g=group: self._run_all(c, g))  # type: ignore[misc]
+                outcomes, published = await self._commit(group)
             except Exception as error:
                 if len(group) > 1:
                     await self._one_by_one(group)
@@ -167,16 +171,18 @@ class Writer:
     async def _one_by_one(self, group: list[_Waiting[object]]) -> None:
         for waiting in group:
             try:
-                outcomes, published = await self._database.write(lambda c, w=waiting: self._run_all(c, [w]))  # type: ignore[misc]
+                outcomes, published = await self._commit([waiting])
             except Exception as error:
                 self._fail(waiting, error)
             else:
                 self._deliver([waiting], outcomes, published)
 
+    async def _commit(self, group: list[_Waiting[object]]) -> _Written:
+        promised = any(waiting.promised for waiting in group)
+        return await self._database.write(lambda connection: self._run_all(connection, group), promised=promised)
+
     @staticmethod
-    def _run_all(
-        connection: sa.Connection, group: list[_Waiting[object]]
-    ) -> tuple[list[object], list[tuple[str, list[FeedEvent]]]]:
+    def _run_all(connection: sa.Connection, group: list[_Waiting[object]]) -> _Written:
         transaction = Transaction(connection)
         outcomes = [waiting.unit(transaction) for waiting in group]
         transaction.flush()

@@ -370,8 +370,11 @@ class Journal(Protocol):
         """Make an item of this run; it exists once it is written."""
         ...
 
-    async def write(self, *events: Event) -> None:
-        """Append events in one transaction, after whatever text their items still hold back."""
+    async def write(self, *events: Event, promised: bool = True) -> None:
+        """Append events in one transaction, after whatever text their items still hold back.
+
+        They are on disk then, unless they are no promise: what the model would only be asked for again.
+        """
         ...
 
     def soon(self, item: Item) -> None:

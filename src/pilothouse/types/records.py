@@ -91,7 +91,11 @@ class AuthorityRecords(Protocol):
 
 
 class Records(AuthorityRecords, Protocol):
-    """The database, as one set of verbs. Every write is durable and published when its call returns."""
+    """The database, as one set of verbs. Every write is kept and published when its call returns.
+
+    What is promised is on disk by then. A power cut can take the rest, from some moment on: what a run does again,
+    or what the next promise takes along.
+    """
 
     async def add_conversation(self, conversation: Conversation) -> Conversation:
         """Keep a new conversation."""
@@ -115,7 +119,9 @@ class Records(AuthorityRecords, Protocol):
         """Remove for good what was deleted before this time; return how many conversations went."""
         ...
 
-    async def append(self, conversation_id: str, events: Sequence[Event], guard: Guard | None) -> Sequence[Event]:
+    async def append(
+        self, conversation_id: str, events: Sequence[Event], guard: Guard | None, *, promised: bool = True
+    ) -> Sequence[Event]:
         """Append events to a conversation's timeline; with a guard, only for the process that holds the run."""
         ...
 

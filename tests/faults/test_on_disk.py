@@ -1,0 +1,112 @@
+"""What is promised is on disk before anyone hears of it, and one fsync is enough for all who wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.serving import Server, serving
+from tests.support.synced import Disk
+
+AT_ONCE = 50
+PIECES = 2_000
+
+
+@pytest.fixture
+def disk(synced_library: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
+    """The disk of the servers that this test starts."""
+    disk = Disk(synced_library, home, tmp_path / "disk")
+    for name, value in disk.environment.items():
+        monkeypatch.setenv(name, value)
+    return disk
+
+
+@pytest.fixture
+def server(disk: Disk, home: Path) -> Iterator[Server]:
+    with serving(home) as server:
+        yield server
+
+
+def scripted(folder: Path, *turns: Any) -> str:
+    """Write a script and return its model."""
+    path = folder / "script.json"
+    path.write_text(json.dumps({"turns": turns}))
+    return f"scripted:{path}"
+
+
+def begin(server: Server, **settings: Any) -> str:
+    return str(server.post("/api/conversations", {"settings": settings}, 201)["id"])
+
+
+def send(server: Server, conversation: str, model: str, **more: Any) -> str:
+    body = {"text": "Go", "modelId": model, **more}
+    return str(server.post(f"/api/conversations/{conversation}/messages", body, 202)["runId"])
+
+
+@pytest.mark.case("F-47")
+def test_what_is_told_to_be_kept_was_synced_before(disk: Disk, server: Server, tmp_path: Path) -> None:
+    # The model says nothing until the end of the test: only the promise itself can have been synced.
+    held = scripted(tmp_path, [{"wait": 60, "until": str(tmp_path / "go")}, {"text": "Yes."}])
+    before = disk.log_syncs
+    conversation = begin(server)
+    created = disk.log_syncs
+    assert created > before
+    send(server, conversation, held)
+    accepted = disk.log_syncs
+    assert accepted > created
+    assert server.client.patch(f"/api/conversations/{conversation}", json={"title": "Mine"}).status_code == 200
+    renamed = disk.log_syncs
+    assert renamed > accepted
+    other = begin(server)
+    before = disk.log_syncs
+    assert server.client.delete(f"/api/conversations/{other}").status_code in (200, 204)
+    assert disk.log_syncs > before
+    (tmp_path / "go").touch()
+
+
+def test_fifty_messages_at_once_share_a_few_fsyncs(disk: Disk, server: Server, tmp_path: Path) -> None:
+    held = scripted(tmp_path, [{"wait": 60, "until": str(tmp_path / "go")}, {"text": "Yes."}])
+    conversations = [begin(server) for _ in range(AT_ONCE)]
+    # A slow disk, which is what a group is for: whoever comes while it works shares the next turn.
+    disk.slow_down(0.5)
+    before = disk.log_syncs
+    with ThreadPoolExecutor(AT_ONCE) as senders:
+        runs = list(senders.map(lambda one: send(server, one, held), conversations))
+    taken = disk.log_syncs - before
+    assert len(set(runs)) == AT_ONCE
+    assert 1 <= taken <= AT_ONCE // 5, f"{taken} fsyncs for {AT_ONCE} messages"
+    disk.slow_down(0)
+    (tmp_path / "go").touch()
+
+
+def test_a_streamed_answer_costs_few_fsyncs_however_many_its_pieces(disk: Disk, server: Server, tmp_path: Path) -> None:
+    model = scripted(tmp_path, [{"text": "word " * PIECES, "pieces": 5, "every": 0.001}])
+    conversation = begin(server, modelId=model)
+    before = disk.log_syncs
+    run = send(server, conversation, model)
+    server.wait_for_run(run, "completed")
+    # The message and the end of the run, and room for a checkpoint; the text was saved four times a second.
+    assert disk.log_syncs - before <= 4
+    items = server.get(f"/api/conversations/{conversation}")["items"]
+    assert items[-1]["text"] == "word " * PIECES
+
+
+@pytest.mark.parametrize("calls", [1, 8])
+def test_a_round_waits_for_the_disk_before_its_calls_and_after_them(
+    disk: Disk, server: Server, tmp_path: Path, calls: int
+) -> None:
+    rounds = 3
+    asked = [{"call": "think", "arguments": {"thoughts": "hm"}} for _ in range(calls)]
+    model = scripted(tmp_path, *([asked] * rounds), "Done.")
+    conversation = begin(server, modelId=model)
+    disk.slow_down(0.05)
+    before = disk.log_syncs
+    server.wait_for_run(send(server, conversation, model), "completed")
+    taken = disk.log_syncs - before
+    # The message and the end; of each round the intents together, the first result, and those that came meanwhile.
+    assert taken <= 2 + rounds * (2 if calls == 1 else 3), f"{taken} fsyncs for {rounds} rounds of {calls} calls"
