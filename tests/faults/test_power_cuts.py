@@ -141,6 +141,7 @@ def test_an_answer_to_a_question_is_not_asked_for_again(place: Place) -> None:
 def test_a_call_that_has_begun_to_work_is_known_and_not_made_again(place: Place) -> None:
     work = place.folder / "work"
     work.mkdir()
+    ran = work / "ran.txt"
     command = "echo once >> ran.txt; while [ ! -e go ]; do sleep 0.05; done"
     arguments = {"operation": "run_command", "command": command}
     model = place.model([{"call": "terminal_operations", "arguments": arguments}], "Done.")
@@ -149,13 +150,13 @@ def test_a_call_that_has_begun_to_work_is_known_and_not_made_again(place: Place)
         path = f"/api/conversations/{created['id']}"
         message = {"text": "Go", "modelId": model, "allow": ["terminal_operations.*"]}
         run = server.post(f"{path}/messages", message, 202)["runId"]
-        until((work / "ran.txt").exists, "the command to have its effect")
+        until(lambda: ran.exists() and ran.read_text() == "once\n", "the command to have its effect")
     (work / "go").touch()
     with serving(place.home) as server:
         server.wait_for_run(run, "completed")
         (call,) = [item for item in server.get(path)["items"] if item["kind"] == "tool_call"]
         assert call["status"] == "unknown"
-    assert (work / "ran.txt").read_text() == "once\n"
+    assert ran.read_text() == "once\n"
 
 
 @pytest.mark.case("F-47")

@@ -371,10 +371,7 @@ class Journal(Protocol):
         ...
 
     async def write(self, *events: Event, promised: bool = True) -> None:
-        """Append events in one transaction, after whatever text their items still hold back.
-
-        They are on disk then, unless they are no promise: what the model would only be asked for again.
-        """
+        """Append events, and the text that their items hold back; a promise is on disk then, the rest soon."""
         ...
 
     def soon(self, item: Item) -> None:
