@@ -180,6 +180,10 @@ class Chat:
             items, more = page.items + items, page.has_earlier
         return items
 
+    async def part(self, item: Item, index: int) -> bytes:
+        """Return the bytes of an image or a file of an item: `item.data["content"]` tells which there are."""
+        return (await self._api.part(LOCAL_OWNER, item.id, index)).data
+
     async def update(self, *, title: str | None = None, settings: ConversationSettings | None = None) -> Conversation:
         """Rename it or change its settings."""
         return await self._api.update_conversation(

@@ -45,7 +45,7 @@ class Story:
 
     def _images(self) -> JsonObject:
         given = self.draw(st.booleans())
-        return {"images": [{"mediaType": "image/png", "data": "AAAA"}]} if given else {}
+        return {"content": [{"index": 0, "kind": "image", "mediaType": "image/png", "bytes": 3}]} if given else {}
 
     def _turn(self, run: str, turn: int) -> None:
         self.asked.append((len(self.items), run))
@@ -160,13 +160,13 @@ def test_a_summary_that_was_not_finished_stands_for_nothing(status: ItemStatus) 
 
 def test_images_native_blocks_and_opaque_thinking_are_replayed_verbatim() -> None:
     items = [
-        item(1, "user_message", "See", images=[{"mediaType": "image/png", "data": "AA=="}]),
+        item(1, "user_message", "See", content=[{"index": 0, "kind": "image", "mediaType": "image/png", "bytes": 1}]),
         item(2, "thinking", "hm", turn="1.1", opaque=[{"signature": "s"}, {"data": "redacted"}]),
         item(3, "response", "A cat.", turn="1.1", native=[{"type": "search"}]),
     ]
     told: list[Block] = [block for message in history(items) for block in message.content]
     assert told == [
-        ImageBlock(media_type="image/png", data="AA=="),
+        ImageBlock(media_type="image/png", item_id=items[0].id, index=0, size=1),
         TextBlock(text="See"),
         ThinkingBlock(text="hm", opaque={"signature": "s"}),
         ThinkingBlock(text="", opaque={"data": "redacted"}),

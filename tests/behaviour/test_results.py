@@ -49,9 +49,9 @@ async def test_the_model_gets_an_excerpt_and_the_person_everything_after_a_resta
         assert full.parts[0].text == text
         assert (full.parts[1].kind, full.parts[1].media_type, full.parts[1].text) == ("image", "image/png", "")
         assert not full.cut
-        picture = await host.api.result_part(ME, call, 1)
+        picture = await host.api.part(ME, call, 1)
         assert (picture.data, picture.media_type, picture.name) == (PNG, "image/png", "a picture")
-        assert (await host.api.result_part(ME, call, 0)).data == text.encode()
+        assert (await host.api.part(ME, call, 0)).data == text.encode()
 
 
 @pytest.mark.parametrize("text", ["", "short", "z" * 20_000])
@@ -61,17 +61,17 @@ async def test_a_result_that_the_timeline_holds_can_be_looked_at_the_same_way(ho
         full = await chat.api.result(ME, call)
         assert [part.text for part in full.parts] == ([text] if text else [])
         if text:
-            data = await chat.api.result_part(ME, call, 0)
+            data = await chat.api.part(ME, call, 0)
             assert (data.data, data.media_type) == (text.encode(), "text/plain; charset=utf-8")
         with pytest.raises(PilothouseError) as refused:
-            await chat.api.result_part(ME, call, 5)
+            await chat.api.part(ME, call, 5)
         assert refused.value.code == "not_found"
 
 
 async def test_only_the_owner_looks_and_only_at_calls(home: Path) -> None:
     async with looking(home, ToolOutput(text="x" * 50_000)) as (chat, call):
         message = (await chat.items("user_message"))[0].id
-        for asked in (chat.api.result("stranger", call), chat.api.result_part("stranger", call, 0)):
+        for asked in (chat.api.result("stranger", call), chat.api.part("stranger", call, 0)):
             with pytest.raises(PilothouseError) as refused:
                 await asked
             assert refused.value.code == "not_found"

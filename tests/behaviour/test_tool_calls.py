@@ -300,7 +300,7 @@ def _selecting(conversation: Any, selection: Selection) -> Any:
 
 
 async def _say_with(chat: Chat, selection: Selection) -> None:
-    posting = messages.posting(ME, chat.id, NewMessage(text="Hi", selection=selection))
+    posting = await messages.posting(ME, chat.id, NewMessage(text="Hi", selection=selection))
     accepted = await chat.host.api._records.post_message(posting)
     await chat.host.api._engine.start(accepted.conversation_id)
     await chat.settled(accepted.run_id)

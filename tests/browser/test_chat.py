@@ -257,8 +257,9 @@ async def test_an_image_is_attached_shown_and_sent(chat: Chat, studio: Studio) -
     shown = chat.rows("user_message").get_by_role("img")
     assert await shown.evaluate("image => image.decode().then(() => image.naturalWidth)") == 2
     await expect(attached).to_have_count(0)
-    kept = chat.snapshot()["items"][0]["data"]["images"]
-    assert [(one["mediaType"], base64.b64decode(one["data"])) for one in kept] == [("image/png", PNG)]
+    item = chat.snapshot()["items"][0]
+    assert [(one["mediaType"], one["name"]) for one in item["data"]["content"]] == [("image/png", "blue.png")]
+    assert studio.server.client.get(f"/api/items/{item['id']}/parts/0").content == PNG
 
 
 @pytest.mark.case("CHT-07", "CHT-08", "CHT-14")

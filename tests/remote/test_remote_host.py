@@ -156,7 +156,7 @@ async def _call_through(remote: RemoteHost, local: HostService, model: str) -> N
     result = await remote.result(ME, call.id)
     assert result == await local.result(ME, call.id)
     index = next(part.index for part in result.parts if part.kind == "image")
-    fetched, kept = await remote.result_part(ME, call.id, index), await local.result_part(ME, call.id, index)
+    fetched, kept = await remote.part(ME, call.id, index), await local.part(ME, call.id, index)
     assert (fetched.media_type, fetched.data) == (kept.media_type, kept.data)
     with pytest.raises(PilothouseError, match="ended"):
         await remote.keep_waiting(ME, call.id)

@@ -267,7 +267,7 @@ class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, Mem
         self._own_run(owner, item_id)
         return FullResult(item_id=item_id, parts=())
 
-    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
+    async def part(self, owner: str, item_id: str, index: int) -> PartData:
         self._own_run(owner, item_id)
         return self.files[index]
 

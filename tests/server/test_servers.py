@@ -51,9 +51,14 @@ async def _file(server: RunningServer, part: PartData) -> dict[str, str]:
     conversation = await server.new_conversation()
     sent = await server.http.post(f"/api/conversations/{conversation}/messages", json={"text": "Hi"}, headers=BEARER)
     server.host.files[3] = part
-    answer = await server.http.get(f"/api/calls/{sent.json()['runId']}/parts/3", headers=BEARER)
-    assert (answer.status_code, answer.content) == (200, part.data)
-    return dict(answer.headers)
+    answers = [
+        await server.http.get(f"/api/{kind}/{sent.json()['runId']}/parts/3", headers=BEARER)
+        for kind in ("items", "calls")
+    ]
+    assert [(answer.status_code, answer.content) for answer in answers] == [(200, part.data)] * 2
+    first, second = ({name: value for name, value in answer.headers.items() if name != "date"} for answer in answers)
+    assert first == second
+    return first
 
 
 @pytest.mark.case("UI-07")

@@ -44,11 +44,11 @@ async def test_a_result_is_read_back_as_it_was_kept(store: Store) -> None:
         ResultPart(index=1, kind="image", media_type="image/png", name="a picture", bytes=2_560),
         ResultPart(index=2, kind="link", uri="https://example.com/"),
     )
-    picture = await store.result_part(OWNER, call.id, 1)
+    picture = await store.part(OWNER, call.id, 1)
     assert picture == PartData("image/png", "a picture", bytes(range(256)) * 10)
-    text = await store.result_part(OWNER, call.id, 0)
+    text = await store.part(OWNER, call.id, 0)
     assert text == PartData("text/plain; charset=utf-8", "", ("ünï" * 100_000).encode())
-    assert await store.result_part(OWNER, call.id, 3) is None
+    assert await store.part(OWNER, call.id, 3) is None
 
 
 async def test_a_name_that_a_database_does_not_take_is_kept_without_what_it_does_not_take(store: Store) -> None:
@@ -80,7 +80,7 @@ async def test_a_result_that_is_kept_again_replaces_the_first(store: Store) -> N
 async def test_a_result_of_someone_else_does_not_exist(store: Store) -> None:
     call = await a_call(store)
     await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))
-    for asked in (store.result("stranger", call.id), store.result_part("stranger", call.id, 1)):
+    for asked in (store.result("stranger", call.id), store.part("stranger", call.id, 1)):
         with pytest.raises(PilothouseError) as refused:
             await asked
         assert refused.value.code == "not_found"
@@ -90,11 +90,11 @@ async def test_a_run_gets_the_bytes_of_its_own_conversation_only(store: Store) -
     call = await a_call(store)
     await store.keep_result(KeptResult(call.id, call.conversation_id, PARTS))
     for index, part in enumerate(PARTS):
-        kept = await store.result_bytes(call.conversation_id, call.id, index)
+        kept = await store.part_bytes(call.conversation_id, call.id, index)
         assert kept == (part.data or part.text.encode(errors="replace"))
     other = await a_call(store)
-    assert await store.result_bytes(other.conversation_id, call.id, 0) is None
-    assert await store.result_bytes(call.conversation_id, call.id, len(PARTS)) is None
+    assert await store.part_bytes(other.conversation_id, call.id, 0) is None
+    assert await store.part_bytes(call.conversation_id, call.id, len(PARTS)) is None
 
 
 async def test_results_go_with_their_conversation(opened: OpenStore) -> None:
@@ -106,7 +106,7 @@ async def test_results_go_with_their_conversation(opened: OpenStore) -> None:
         OWNER, gone.conversation_id, lambda now: msgspec.structs.replace(now, deleted_at=1.0)
     )
     assert await store.purge(2.0) == 1
-    left = await opened.database.read(lambda c: {row.item_id for row in c.execute(schema.results.select())})
+    left = await opened.database.read(lambda c: {row.item_id for row in c.execute(schema.parts.select())})
     assert left == {stays.id}
 
 

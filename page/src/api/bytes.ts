@@ -31,25 +31,39 @@ export function download(path: string, name: string) {
   };
 }
 
-/** Return an address of what is at a path, once it is here; and whether it could not be fetched. */
-export function useBytes(path: string): { url: string; failed: boolean } {
+/** Return where one part of a message or a result is. */
+export const partUrl = (itemId: string, index: number) => `/api/items/${encodeURIComponent(itemId)}/parts/${index}`;
+
+interface Fetched {
+  url: string;
+  /** Why there is none: it could not be fetched, or is not what is wanted. */
+  failed: "" | "unfetched" | "unfit";
+}
+
+const anything = () => Promise.resolve(true);
+
+/** Return an address of what is at a path, once it is here and fit; nothing is fetched as long as the path is empty. */
+export function useBytes(path: string, isFit: (bytes: Blob) => Promise<boolean> = anything): Fetched {
   const [url, setUrl] = useState("");
-  const [failed, setFailed] = useState(false);
+  const [failed, setFailed] = useState<Fetched["failed"]>("");
   useEffect(() => {
     let made = "";
-    let isGone = false;
-    bytesAt(path).then(
-      (bytes) => {
-        if (isGone) return;
-        made = URL.createObjectURL(bytes);
-        setUrl(made);
-      },
-      () => setFailed(!isGone),
-    );
+    let isGone = !path;
+    if (path)
+      bytesAt(path).then(
+        async (bytes) => {
+          const fit = await isFit(bytes);
+          if (isGone) return;
+          if (!fit) return setFailed("unfit");
+          made = URL.createObjectURL(bytes);
+          setUrl(made);
+        },
+        () => isGone || setFailed("unfetched"),
+      );
     return () => {
       isGone = true;
       URL.revokeObjectURL(made);
     };
-  }, [path]);
+  }, [path, isFit]);
   return { url, failed };
 }

@@ -1,10 +1,11 @@
 import { Anchor, Button, Loader } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { download, useBytes } from "../api/bytes";
+import { download, partUrl, useBytes } from "../api/bytes";
 import { api, errorText } from "../api/client";
 import type { Item } from "../api/types";
 import { argumentsOf, text } from "../chat/data";
 import { LongText } from "../chat/LongText";
+import { Picture } from "../chat/Picture";
 import { size } from "../chat/words";
 import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
@@ -45,7 +46,8 @@ function Arguments({ item }: { item: Item }) {
   return source ? <Words source={source} label="Arguments" /> : null;
 }
 
-const partUrl = (itemId: string, index: number) => `/api/calls/${encodeURIComponent(itemId)}/parts/${index}`;
+/** As much of the line as reading leaves to it. */
+const PICTURE = { width: 640, height: 320 };
 
 /** Where something is, spelled as it is opened: what only looks like another host does not, in this. */
 function Place({ part }: { part: ResultPart }) {
@@ -75,15 +77,13 @@ function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
   );
 }
 
-function Picture({ itemId, part }: { itemId: string; part: ResultPart }) {
-  const { url, failed } = useBytes(partUrl(itemId, part.index));
-  if (failed) return <p className={classes.problem}>The image could not be fetched.</p>;
-  if (!url) return <Loader size="xs" aria-label="Fetching the image" />;
-  return (
+function Drawn({ itemId, part }: { itemId: string; part: ResultPart }) {
+  const around = (url: string, image: ReactNode) => (
     <a href={url} target="_blank" rel="noreferrer noopener" className={classes.picture}>
-      <img src={url} alt={part.name || "What the tool drew"} />
+      {image}
     </a>
   );
+  return <Picture itemId={itemId} part={part} alt={part.name || "What the tool drew"} box={PICTURE} around={around} />;
 }
 
 function Sound({ itemId, part }: { itemId: string; part: ResultPart }) {
@@ -112,7 +112,7 @@ function Part({ itemId, part }: { itemId: string; part: ResultPart }) {
     case "image":
       return (
         <Labelled label={`Image, ${size(part.bytes)}`}>
-          <Picture itemId={itemId} part={part} />
+          <Drawn itemId={itemId} part={part} />
         </Labelled>
       );
     case "link":

@@ -56,6 +56,9 @@ export interface ResultPart {
   name: string;
   uri: string;
   bytes: number;
+  /** Of a picture, as it says itself; absent where it does not. */
+  width?: number;
+  height?: number;
 }
 
 const nothing: ResultPart = { index: 0, kind: "text", text: "", mediaType: "", name: "", uri: "", bytes: 0 };
@@ -63,7 +66,7 @@ const nothing: ResultPart = { index: 0, kind: "text", text: "", mediaType: "", n
 const LINE_CHARS = 300;
 const kinds = ["text", "json", "image", "audio", "link", "resource"] as const;
 
-/** Return the pieces of a result as the server of the tool gave them. */
+/** Return the parts of a message, or of a result as the server of the tool gave them. */
 export function partsOf(item: Item): ResultPart[] {
   const content = Array.isArray(item.data.content) ? item.data.content : [];
   return content.map(record).map((part, at) => ({
@@ -74,6 +77,8 @@ export function partsOf(item: Item): ResultPart[] {
     name: text(part.name),
     uri: text(part.uri),
     bytes: number(part.bytes) ?? 0,
+    width: number(part.width) ?? 0,
+    height: number(part.height) ?? 0,
   }));
 }
 

@@ -1,28 +1,24 @@
 import type { Item } from "../api/types";
-import { rasterUrl } from "../markdown/raster";
+import { partsOf } from "../calls/call";
 import classes from "./Chat.module.css";
-import { imagesOf } from "./data";
 import { LongText } from "./LongText";
+import { Picture } from "./Picture";
 
 /** A longer message is shown by its beginning. */
 const LONG_MESSAGE = 6_000;
-
-function Picture({ base64 }: { base64: string }) {
-  const url = rasterUrl(base64);
-  if (!url) return <span className={classes.quiet}>An image that cannot be shown.</span>;
-  return <img className={classes.attached} src={url} alt="Attached by you" />;
-}
+/** As large as a glance needs. */
+const THUMBNAIL = { width: 220, height: 180 };
 
 /** What the person wrote, as they wrote it. */
 export function UserMessage({ item }: { item: Item }) {
-  const images = imagesOf(item);
+  const images = partsOf(item).filter((part) => part.kind === "image");
   return (
     <div className={classes.user}>
       <h2 className={classes.hidden}>You</h2>
       {images.length > 0 && (
         <div className={classes.pictures}>
-          {images.map((base64, at) => (
-            <Picture key={at} base64={base64} />
+          {images.map((part) => (
+            <Picture key={part.index} itemId={item.id} part={part} alt={part.name || "Attached by you"} box={THUMBNAIL} />
           ))}
         </div>
       )}

@@ -64,12 +64,6 @@ export function answerOf(item: Item): string | null {
   return chosen?.label ?? (text(answer.text) || text(answer.choice) || "not answered");
 }
 
-/** Return the base64 texts of a message's images. */
-export function imagesOf(item: Item): string[] {
-  const images = Array.isArray(item.data.images) ? item.data.images : [];
-  return images.map((image) => text(record(image).data)).filter(Boolean);
-}
-
 /** Return when a call began and, once it is over, how long it took; times in milliseconds. */
 export function callTime(item: Item): { began: number; took: number | null } {
   const phases = record(item.data.phases);

@@ -80,7 +80,7 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     const key = latest.current.draft.key ?? newKey();
     if (latest.current.draft.text === text) keep({ text, key });
     try {
-      const images = sent.images.map(({ mediaType, data }) => ({ mediaType, data }));
+      const images = sent.images.map(({ mediaType, data, name }) => ({ mediaType, data, name }));
       accepted(await sendMessage({ text, images, key, thinking: canThink ? thinking : null }), sent);
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === "conflict") {

@@ -16,6 +16,7 @@ import msgspec
 
 from pilothouse.types import limits
 from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
     Block,
     CallBlock,
@@ -143,9 +144,14 @@ def _add(messages: list[tuple[Role, list[Block]]], role: Role, blocks: Sequence[
 
 
 def _user_blocks(item: Item) -> list[Block]:
-    images = [ImageBlock(media_type=image["mediaType"], data=image["data"]) for image in item.data.get("images", ())]
+    images = [_image(item.id, part) for part in item.data.get("content") or () if part.get("kind") == "image"]
     text = [TextBlock(text=item.text)] if item.text else []
     return [*images, *text]
+
+
+def _image(item_id: str, part: JsonObject) -> ImageBlock:
+    media_type, name = part["mediaType"], str(part.get("name") or "")
+    return ImageBlock(media_type=media_type, item_id=item_id, index=part["index"], size=part["bytes"], name=name)
 
 
 def _assistant_blocks(group: Sequence[Item]) -> list[Block]:

@@ -1,7 +1,7 @@
-"""What a model is shown of the pictures and sounds in results; what it is not shown it is told about.
+"""What a model is shown of pictures and sounds, in messages and results; what it is not shown it is told about.
 
 What is shown depends on the model and on what came before, never on what comes after: a request goes on to extend
-the one before it, byte for byte.
+the one before it, byte for byte. The bytes are fetched for each request, and nobody has them after it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import msgspec
 
 from pilothouse.types import limits
 from pilothouse.types.media import described
-from pilothouse.types.messages import Block, Media, Message, ResultBlock
+from pilothouse.types.messages import Block, ImageBlock, Media, Message, ResultBlock, TextBlock
 
-# Gives the bytes of one piece of a call's result, by the call's item and the piece's place.
+# Gives the bytes of one part of a message or a result, by its item and the part's place there.
 Fetch = Callable[[str, int], Awaitable[bytes | None]]
 _FULL = "as much as fits has been shown already"
 _LOST = "it was not kept"
@@ -50,38 +50,47 @@ class Shown:
 
 
 class Showing:
-    """Fetches what one model is shown; each piece once in a run."""
+    """Fetches what one model is shown, for one request after the other."""
 
     def __init__(self, takes: Mapping[str, int], fetch: Fetch) -> None:
         """Take the most bytes of one piece by media type, and who has the bytes."""
         self._takes = takes
         self._fetch = fetch
-        self._fetched: dict[tuple[str, int], str] = {}
         # What the last messages show.
         self.shown = Shown()
 
     async def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return the messages with the bytes of what is shown, and a sentence for the rest."""
         self.shown = Shown()
-        before, self._fetched = self._fetched, {}
         made = []
         for message in messages:
-            content = [await self._block(block, before) for block in message.content]
+            content = [await self._block(block) for block in message.content]
             made.append(msgspec.structs.replace(message, content=tuple(content)))
         return tuple(made)
 
-    async def _block(self, block: Block, before: Mapping[tuple[str, int], str]) -> Block:
-        if not isinstance(block, ResultBlock) or not block.media:
-            return block
+    async def _block(self, block: Block) -> Block:
+        if isinstance(block, ImageBlock):
+            return await self._attached(block)
+        return await self._result(block) if isinstance(block, ResultBlock) and block.media else block
+
+    async def _attached(self, image: ImageBlock) -> Block:
+        """Return what the person showed with its bytes: they chose the model for it."""
+        data = await self._load(image.item_id, image.index)
+        if not data:
+            return TextBlock(text=_not_shown(image, _LOST))
+        return msgspec.structs.replace(image, data=data)
+
+    async def _result(self, block: ResultBlock) -> Block:
         shown: list[Media] = []
         notes: list[str] = []
         for media in block.media:
-            why = self._unfit(media) or await self._load(media, before)
-            if why:
-                notes.append(f"[Not shown: {described(media.media_type, media.size, media.name)}; {why}.]")
-            else:
+            why = self._unfit(media)
+            data = "" if why else await self._load(media.item_id, media.index)
+            if data:
                 self.shown.add(media)
-                shown.append(msgspec.structs.replace(media, data=self._fetched[media.item_id, media.index]))
+                shown.append(msgspec.structs.replace(media, data=data))
+            else:
+                notes.append(_not_shown(media, why or _LOST))
         return msgspec.structs.replace(block, text="\n".join([block.text, *notes]), media=tuple(shown))
 
     def _unfit(self, media: Media) -> str:
@@ -96,14 +105,10 @@ class Showing:
             return f"this model takes at most {most:,} bytes"
         return "" if self.shown.takes(media) else _FULL
 
-    async def _load(self, media: Media, before: Mapping[tuple[str, int], str]) -> str:
-        """Have the bytes of a piece at hand; return why there are none, or nothing."""
-        place = (media.item_id, media.index)
-        data = before.get(place) or self._fetched.get(place)
-        if data is None:
-            body = await self._fetch(*place)
-            if not body:
-                return _LOST
-            data = base64.b64encode(body).decode()
-        self._fetched[place] = data
-        return ""
+    async def _load(self, item_id: str, index: int) -> str:
+        """Return the bytes of a part in base64; nothing when there are none."""
+        return base64.b64encode(await self._fetch(item_id, index) or b"").decode()
+
+
+def _not_shown(media: Media | ImageBlock, why: str) -> str:
+    return f"[Not shown: {described(media.media_type, media.size, media.name)}; {why}.]"

@@ -196,9 +196,9 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
         """Return a call's whole result, masked, as far as it was kept."""
         return await self._calling.ask("GET", at("calls", item_id, "result"), FullResult)
 
-    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
-        """Return the bytes of an image, a sound or a file in a call's result."""
-        return await self._calling.file(at("calls", item_id, "parts", str(index)))
+    async def part(self, owner: str, item_id: str, index: int) -> PartData:
+        """Return the bytes of an image, a sound or a file in a message or a call's result."""
+        return await self._calling.file(at("items", item_id, "parts", str(index)))
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
         """Answer a question and let its run go on."""

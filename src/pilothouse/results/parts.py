@@ -8,9 +8,7 @@ import msgspec
 
 from pilothouse.results.masking import Masking
 from pilothouse.types import limits
-from pilothouse.types.api import ResultPart
 from pilothouse.types.invisible import without_escapes
-from pilothouse.types.json import JsonObject
 from pilothouse.types.media import OPAQUE, picture_type, sound_type
 from pilothouse.types.ports import Part
 
@@ -67,23 +65,6 @@ def _recognised(part: Part) -> str:
     """Return what the bytes are; what is said about them only tells where to look."""
     heard = part.kind == "audio" or part.media_type.startswith("audio/")
     return sound_type(part.data) if heard else picture_type(part.data)
-
-
-def described(kept: Kept) -> list[JsonObject]:
-    """Return what the timeline says of each piece; longer text is fetched by those who want to see it."""
-    return [msgspec.to_builtins(_descriptor(index, part)) for index, part in enumerate(kept.parts)]
-
-
-def _descriptor(index: int, part: Part) -> ResultPart:
-    return ResultPart(
-        index=index,
-        kind=part.kind,
-        text=part.text if len(part.text) <= limits.RESULT_INLINE_CHARS else "",
-        media_type=part.media_type,
-        name=part.name,
-        uri=part.uri,
-        bytes=len(part.data) or len(part.text.encode(errors="replace")),
-    )
 
 
 def is_in_timeline(kept: Kept, text: str) -> bool:

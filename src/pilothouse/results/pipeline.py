@@ -16,6 +16,7 @@ from pilothouse.results.masking import Masking
 from pilothouse.types import limits
 from pilothouse.types.invisible import whole, without_escapes, without_hidden
 from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.parts import content
 from pilothouse.types.plugins import MaskerFailed
 from pilothouse.types.ports import KeptResult, Redactor, ResultKeeper, ToolError, ToolOutput
 from pilothouse.types.sealing import KeptArguments, Sealing
@@ -90,13 +91,14 @@ class Pipeline:
             _log.exception("masking a result failed")
             said = f"{_WITHHELD} {failure}" if isinstance(failure, MaskerFailed) else _WITHHELD
             return _Processed(ToolOutput(text=said, error=ToolError("MASKING_FAILED", said)))
-        about: JsonObject = {**data, "content": parts.described(kept)} if kept.parts else data
+        is_apart = not parts.is_in_timeline(kept, text)
+        about: JsonObject = {**data, "content": content(kept.parts, are_apart=is_apart)} if kept.parts else data
         if kept.cut:
             about["cut"] = True
         if hidden:
             about["hiddenCharacters"] = hidden
         done = ToolOutput(text=text, error=error, data=about)
-        return _Processed(done, None if parts.is_in_timeline(kept, text) else kept)
+        return _Processed(done, kept if is_apart else None)
 
 
 def _size(output: ToolOutput) -> int:

@@ -175,7 +175,7 @@ class ActiveRun:
             self._heed(wish)
         work = msgspec.structs.replace(
             plan(run, conversation, opened, toolset, refused_tools=refused),
-            fetch=self._result_bytes,
+            fetch=self._part_bytes,
             longest_answer=parts.longest_answer(),
         )
         loop = Loop(work, journal, self._calls, self._reminders)
@@ -208,9 +208,9 @@ class ActiveRun:
         notice = journal.new("notice", status="completed", text=text, data={"level": level, "code": code})
         await journal.write(ItemCreated(item=notice))
 
-    async def _result_bytes(self, item_id: str, index: int) -> bytes | None:
+    async def _part_bytes(self, item_id: str, index: int) -> bytes | None:
         records, conversation_id = self._parts.records, self.run.conversation_id
-        return await patiently(self._parts.feed, lambda: records.result_bytes(conversation_id, item_id, index))
+        return await patiently(self._parts.feed, lambda: records.part_bytes(conversation_id, item_id, index))
 
     async def _reminders(self) -> tuple[Reminder, ...]:
         return await patiently(self._parts.feed, lambda: self._parts.reminders.current(self.run.conversation_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -17,6 +18,8 @@ from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.media import picture_type
+from pilothouse.types.parts import content
+from pilothouse.types.ports import Part
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run, RunOptions
 
@@ -37,7 +40,9 @@ def check(body: NewMessage) -> None:
     if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
         raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
     for image in body.images:
-        _check_image(image)
+        check_text(image.name)
+        if len(image.name) > limits.RESULT_LABEL_CHARS:
+            raise PilothouseError("too_large", f"The name of an image has {len(image.name):,} characters.")
 
 
 def check_text(text: str) -> None:
@@ -46,23 +51,36 @@ def check_text(text: str) -> None:
         raise PilothouseError("bad_request", "The text has half of a character in it.", fix="Send it as UTF-8 text.")
 
 
-def _check_image(image: ImageInput) -> None:
+async def attached(body: NewMessage) -> tuple[Part, ...]:
+    """Return what comes with a message, or raise one sentence if it is not what it says it is."""
+    # Megabytes would hold the others up.
+    return await asyncio.to_thread(lambda: tuple(map(_image, body.images))) if body.images else ()
+
+
+def _image(image: ImageInput) -> Part:
     if len(image.data) > limits.IMAGE_BYTES * 4 // 3 + 4:
         raise PilothouseError(
             "too_large", f"An image is larger than {limits.IMAGE_BYTES // 1024 // 1024} MB.", fix="Make it smaller."
         )
     try:
-        head = base64.b64decode(image.data, validate=True)[:16]
+        data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
         raise PilothouseError("bad_request", "An image is not valid base64.") from None
-    if picture_type(head) != image.media_type:
+    if picture_type(data) != image.media_type:
         raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
+    return Part(kind="image", data=data, media_type=image.media_type, name=image.name)
 
 
-def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
-    """Return the message and its run, ready to be kept together."""
-    images = [{"mediaType": image.media_type, "data": image.data} for image in body.images]
-    data: JsonObject = {"images": images} if images else {}
+async def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
+    """Return the message, what is attached to it and its run, ready to be kept together."""
+    parts = await attached(body)
+    if not parts:
+        return _posting(owner, conversation_id, body, parts)
+    return await asyncio.to_thread(_posting, owner, conversation_id, body, parts)
+
+
+def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Part, ...]) -> Posting:
+    data: JsonObject = {"content": content(parts, are_apart=True)} if parts else {}
     run_id = new_id("r")
     item = Item(
         id=new_id("i"),
@@ -98,6 +116,7 @@ def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
         first_words=titles.first_words(body.text),
         idempotency_key=body.idempotency_key,
         digest=_digest(body) if body.idempotency_key is not None else "",
+        parts=parts,
     )
 
 

@@ -1,4 +1,4 @@
-"""Whole results: how they are kept while the store is away, and how people look at them."""
+"""Whole results and other parts: how they are kept while the store is away, and how people look at them."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ async def full_result(records: Records, owner: str, item_id: str) -> FullResult:
     )
 
 
-async def result_part(records: Records, owner: str, item_id: str, index: int) -> PartData:
-    """Return the bytes of one piece of a call's result."""
-    item = await _call(records, owner, item_id)
-    kept = await records.result_part(owner, item_id, index)
+async def part(records: Records, owner: str, item_id: str, index: int) -> PartData:
+    """Return the bytes of one part of a message or a call's result."""
+    kept = await records.part(owner, item_id, index)
     if kept is not None:
         return kept
-    for part in _in_timeline(item):
-        if part.index == index:
-            return PartData(media_type="text/plain; charset=utf-8", name=part.name, data=part.text.encode())
-    raise PilothouseError("not_found", "That part of the result was not kept.")
+    item = await records.item(owner, item_id)
+    for each in _in_timeline(item) if item.kind == "tool_call" else ():
+        if each.index == index:
+            return PartData(media_type="text/plain; charset=utf-8", name=each.name, data=each.text.encode())
+    raise PilothouseError("not_found", "There is no such part, or it was not kept.")
 
 
 async def _call(records: Records, owner: str, item_id: str) -> Item:

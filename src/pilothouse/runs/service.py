@@ -219,6 +219,7 @@ class HostService(
     async def check_message(self, owner: str, body: NewMessage) -> None:
         """Raise why a message would not be taken, whichever conversation it is for."""
         messages.check(body)
+        await messages.attached(body)
         await self._check_wishes(body)
 
     async def _check_wishes(self, body: NewMessage) -> None:
@@ -232,7 +233,7 @@ class HostService(
         """Keep a message and start its answer."""
         messages.check(body)
         await self._records.conversation(owner, conversation_id)
-        posting = messages.posting(owner, conversation_id, body)
+        posting = await messages.posting(owner, conversation_id, body)
         known = await self._records.receipt(posting) if body.idempotency_key is not None else None
         if known is not None:
             # The first try may have been kept and never started; a run that was is not started twice.
@@ -319,9 +320,9 @@ class HostService(
         """Return a call's whole result, as far as it was kept."""
         return await results.full_result(self._records, owner, item_id)
 
-    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
-        """Return the bytes of a piece of a call's result."""
-        return await results.result_part(self._records, owner, item_id, index)
+    async def part(self, owner: str, item_id: str, index: int) -> PartData:
+        """Return the bytes of a part of a message or a call's result."""
+        return await results.part(self._records, owner, item_id, index)
 
     async def _call(self, owner: str, item_id: str) -> Item:
         item = await self._records.item(owner, item_id)

@@ -1,4 +1,4 @@
-"""Files out of tool results: bytes from anywhere, sent so that a browser only ever looks at them."""
+"""Parts of messages and results: bytes from anywhere, sent so that a browser only ever looks at them."""
 
 from __future__ import annotations
 

@@ -215,9 +215,14 @@ async def get_result(call: Call[None, NoQuery]) -> FullResult:
     return await call.host.result(call.owner, call.id)
 
 
+async def get_part(call: Call[None, NoQuery]) -> PartData:
+    """Return a file out of a message, or of what one tool call gave."""
+    return await call.host.part(call.owner, call.id, call.index)
+
+
 async def get_result_part(call: Call[None, NoQuery]) -> PartData:
-    """Return a file out of what one tool call gave."""
-    return await call.host.result_part(call.owner, call.id, call.index)
+    """Return the same, by the address that results alone had."""
+    return await get_part(call)
 
 
 async def answer_question(call: Call[Answer, NoQuery]) -> Run:
@@ -441,11 +446,19 @@ _RUNS: tuple[AnyRoute, ...] = (
     ),
     Route(
         method="GET",
+        path="/api/items/{id}/parts/{index}",
+        handler=get_part,
+        reply=PartData,
+        kind="file",
+        summary="The bytes of one part of a message or of a tool call's result, by its item's id.",
+    ),
+    Route(
+        method="GET",
         path="/api/calls/{id}/parts/{index}",
         handler=get_result_part,
         reply=PartData,
         kind="file",
-        summary="The bytes of one piece of a tool call's result.",
+        summary="The same for a tool call's result.",
     ),
     Route(
         method="POST",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import chain, packed_range, packing, rows
+from pilothouse.store import chain, packed_range, packing, parts, rows
 from pilothouse.store.packed_range import Kept
 from pilothouse.store.packing import as_bytes
 from pilothouse.store.statements import Statement
@@ -19,9 +20,10 @@ from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdat
 from pilothouse.types.folding import changed
 from pilothouse.types.items import Item
 from pilothouse.types.json import convert
+from pilothouse.types.parts import digest
 
 _CONVERSATIONS = Statement("SELECT id FROM conversations WHERE owner = :owner ORDER BY updated_at DESC, id")
-_ABOUT_CALLS = frozenset({"item.created", "item.updated", "item.completed"})
+_ABOUT_ITEMS = frozenset({"item.created", "item.updated", "item.completed"})
 
 
 def conversations(connection: sa.Connection, owner: str) -> list[str]:
@@ -30,13 +32,13 @@ def conversations(connection: sa.Connection, owner: str) -> list[str]:
 
 
 def unsound(connection: sa.Connection) -> list[str]:
-    """Return the conversations whose events are not as they were written, of all owners."""
+    """Return the conversations whose events or parts are not as they were written, of all owners."""
     found = []
     for conversation_id, last in connection.execute(sa.text("SELECT id, last_seq FROM conversations")).all():
-        check = _Check(conversation_id, sys.maxsize)
-        for row in packing.rows_after(connection, conversation_id, -1):
-            check.take(row)
-        if not check.result(last).sound:
+        check, contents = _Check(conversation_id, sys.maxsize), _Contents(conversation_id)
+        for event in _about_items(connection, check):
+            contents.take(event)
+        if not check.result(last, contents.first_bad(connection)).sound:
             found.append(str(conversation_id))
     return found
 
@@ -49,23 +51,31 @@ def report(
     calls: dict[str, Item] = {}
     last = conversation.last_seq if until is None else min(until, conversation.last_seq)
     check = _Check(conversation_id, sys.maxsize if until is None else until)
-    for row in packing.rows_after(connection, conversation_id, -1):
+    contents = _Contents(conversation_id)
+    for event in _about_items(connection, check):
+        _fold(calls, event)
+        contents.take(event)
+    return [_entry(call) for call in calls.values()], check.result(last, contents.first_bad(connection))
+
+
+def _about_items(connection: sa.Connection, check: _Check) -> Iterator[Event]:
+    """Have all events of a conversation checked, and return those about items."""
+    for row in packing.rows_after(connection, check.id, -1):
         for event in check.take(row):
-            if event.kind in _ABOUT_CALLS:
+            if event.kind in _ABOUT_ITEMS:
                 # What someone else wrote may be no event at all; that it is not ours was found before.
                 with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                    _fold(calls, event_decoder.decode(event.body))
-        if until is not None and row[0] >= until:
+                    yield event_decoder.decode(event.body)
+        if row[0] >= check.until:
             break
-    return [_entry(call) for call in calls.values()], check.result(last)
 
 
 class _Check:
     """Follows the seals from the first event on, up to a number."""
 
     def __init__(self, conversation_id: str, until: int) -> None:
-        self._id = conversation_id
-        self._until = until
+        self.id = conversation_id
+        self.until = until
         self._seal = chain.beginning(conversation_id)
         self._events = 0
         self._first_bad: int | None = None
@@ -83,24 +93,56 @@ class _Check:
         newest = self._seal
         for event in events:
             newest = chain.link(newest, event)
-            if event.seq <= self._until:
+            if event.seq <= self.until:
                 self._events += 1
                 self._seal = newest
         if self._first_bad is None and (not fits or as_bytes(seal) != newest):
             self._first_bad = min([first, *numbers])
-        return [event for event in events if event.seq <= self._until]
+        return [event for event in events if event.seq <= self.until]
 
-    def result(self, last_seq: int) -> AuditCheck:
-        """Return what was found, once all were looked at."""
+    def result(self, last_seq: int, bad_content: int | None) -> AuditCheck:
+        """Return what was found, once all were looked at; an event is not whole without the very parts it names."""
         if self._first_bad is None and self._events != last_seq:
             self._first_bad = min(self._events, last_seq) + 1
+        if bad_content is not None:
+            self._first_bad = min(bad_content, self._first_bad or bad_content)
         return AuditCheck(
-            conversation_id=self._id,
+            conversation_id=self.id,
             events=self._events,
             sound=self._first_bad is None,
             head=self._seal.hex(),
             first_bad=self._first_bad,
         )
+
+
+class _Contents:
+    """Which parts are kept beside the timeline, by what the events say of them."""
+
+    def __init__(self, conversation_id: str) -> None:
+        self._id = conversation_id
+        # By item: which event says so, and what it says of each part.
+        self._told: dict[str, tuple[int, list[Any]]] = {}
+
+    def take(self, event: Event) -> None:
+        """Look at the next event; of an item, what the last one says counts."""
+        if isinstance(event, ItemCreated):
+            self._note(event.seq, event.item.id, event.item.data.get("content"))
+        elif isinstance(event, ItemUpdated | ItemCompleted):
+            self._note(event.seq, event.item_id, event.data.get("content"))
+
+    def _note(self, seq: int, item_id: str, content: object) -> None:
+        if isinstance(content, list):
+            self._told[item_id] = (seq, [part for part in content if isinstance(part, dict) and part.get("digest")])
+
+    def first_bad(self, connection: sa.Connection) -> int | None:
+        """Return the first event one of whose parts is gone, or is not what it was."""
+        told = sorted((seq, item_id, content) for item_id, (seq, content) in self._told.items() if content)
+        for seq, item_id, content in told:
+            for part in content:
+                body = parts.kept(connection, self._id, item_id, part.get("index"))
+                if body is None or digest(as_bytes(body)) != part["digest"]:
+                    return seq
+        return None
 
 
 def _fold(calls: dict[str, Item], event: Event) -> None:

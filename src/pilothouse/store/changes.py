@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import postgres, reading, receipts, rows, schema, search
+from pilothouse.store import parts, postgres, reading, receipts, rows, schema, search
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -55,7 +55,7 @@ def _announce(tx: Transaction, conversation: Conversation) -> Conversation:
 
 
 def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
-    """Keep the message, its queued run and the receipt together."""
+    """Keep the message, what is attached to it, its queued run and the receipt together."""
     run, item = posting.run, posting.item
     # Locked first: another process may be keeping the same message right now.
     _lock(tx, item.conversation_id)
@@ -69,6 +69,7 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
         return receipts.receipt(tx.connection, posting) or accepted
     queued = msgspec.structs.replace(run, created_at=tx.now, updated_at=tx.now)
     tx.append(item.conversation_id, [ItemCreated(item=item), RunUpdated(run=queued)])
+    parts.attach(tx.connection, item, posting.parts)
     if conversation.title_source == "none" and posting.first_words:
         titled = msgspec.structs.replace(
             conversation, title=posting.first_words, title_source="first_words", updated_at=tx.now, activity="queued"

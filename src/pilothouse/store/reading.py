@@ -7,7 +7,7 @@ from itertools import islice
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import fold, packing, rows, schema, todos
+from pilothouse.store import fold, inline, packing, rows, schema, todos
 from pilothouse.store.statements import Statement
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
 from pilothouse.types.errors import PilothouseError
@@ -82,7 +82,7 @@ def items(connection: sa.Connection, conversation_id: str, before: int | None, l
     if before is not None:
         query = query.where(table.c.position < before)
     found = connection.execute(query.order_by(table.c.position.desc()).limit(limit + 1)).all()
-    page = [with_text(connection, rows.item_decoder.decode(body)) for (body,) in reversed(found[:limit])]
+    page = [with_text(connection, rows.item_of(body)) for (body,) in reversed(found[:limit])]
     return ItemPage(items=tuple(page), has_earlier=len(found) > limit)
 
 
@@ -92,7 +92,7 @@ def history(connection: sa.Connection, conversation_id: str) -> list[Item]:
     since = int(rows.item_decoder.decode(newest).data["keepFrom"]) if newest is not None else 0
     # What the person allowed for the whole conversation outlives the words around it.
     bodies = _HISTORY.column(connection, {"id": conversation_id, "since": since})
-    return [with_text(connection, rows.item_decoder.decode(body)) for body in bodies]
+    return [with_text(connection, rows.item_of(body)) for body in bodies]
 
 
 def open_items(connection: sa.Connection, run_id: str) -> list[Item]:
@@ -100,7 +100,7 @@ def open_items(connection: sa.Connection, run_id: str) -> list[Item]:
     table = schema.items
     query = sa.select(table.c.body).where(table.c.run_id == run_id, table.c.status.in_(("streaming", "waiting")))
     found = connection.execute(query.order_by(table.c.position))
-    return [with_text(connection, rows.item_decoder.decode(body)) for (body,) in found]
+    return [with_text(connection, rows.item_of(body)) for (body,) in found]
 
 
 def with_text(connection: sa.Connection, item: Item) -> Item:
@@ -117,8 +117,8 @@ def events(
     found: list[FeedEvent] = []
     total = 0
     for event in islice(packing.events_after(connection, conversation_id, after), limit):
-        found.append(FeedEvent(event.seq, event.kind, event.body))
-        total += len(event.body)
+        found.append(inline.event_without(FeedEvent(event.seq, event.kind, event.body)))
+        total += len(found[-1].json)
         if most_bytes is not None and total >= most_bytes:
             break
     return found

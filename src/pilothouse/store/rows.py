@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import schema
+from pilothouse.store import inline, schema
 from pilothouse.store.statements import Statement
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
@@ -26,6 +26,11 @@ _CONVERSATION = Statement(
 )
 _RUN = Statement("SELECT body FROM runs WHERE id = :id AND owner = :owner")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
+
+
+def item_of(body: bytes) -> Item:
+    """Return the item that a row holds, as readers get it; of its images only what they are."""
+    return inline.item_without(item_decoder.decode(body))
 
 
 def conversation_of(row: sa.Row[tuple[object, ...]]) -> Conversation:
@@ -62,7 +67,7 @@ def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:
     body = _ITEM.first(connection, {"id": item_id})
     if body is None:
         raise PilothouseError("not_found", "There is no such item.")
-    item = item_decoder.decode(body)
+    item = item_of(body)
     owned_conversation(connection, owner, item.conversation_id)
     return item
 

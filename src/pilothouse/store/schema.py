@@ -71,9 +71,9 @@ runs = sa.Table(
     sa.Index("runs_by_status", "status"),
 )
 
-# What tools gave back, piece by piece, for people to look at; the timeline has only what the model got.
-results = sa.Table(
-    "results",
+# What people attached and tools gave back, for who looks at it; the timeline has what each is, and its digest.
+parts = sa.Table(
+    "parts",
     metadata,
     sa.Column("item_id", sa.String(40), primary_key=True),
     sa.Column("index", sa.Integer, primary_key=True, autoincrement=False),
@@ -87,7 +87,7 @@ results = sa.Table(
     # Whether the whole result is more than its pieces here.
     sa.Column("cut", sa.Boolean, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Index("results_of_conversation", "conversation_id"),
+    sa.Index("parts_of_conversation", "conversation_id"),
 )
 
 # What the person allowed for a while, in one conversation.
@@ -196,7 +196,7 @@ packing_backlog = sa.Table(
 PARTS_OF_CONVERSATIONS = (
     events,
     items,
-    results,
+    parts,
     runs,
     search_texts,
     search_backlog,

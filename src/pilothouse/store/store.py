@@ -13,9 +13,9 @@ from pilothouse.store import (
     changes,
     changes_kept,
     packing,
+    parts,
     reading,
     receipts,
-    results,
     rows,
     schema,
     search,
@@ -138,25 +138,25 @@ class Store(AuthorityStore):
             await self._database.write(lambda c: packing.carry_out(c, planned))
         return True
 
-    # --- whole results ---
+    # --- parts of messages and results ---
 
     async def keep_result(self, result: KeptResult) -> None:
         """Keep the whole result of a call, instead of any that was kept for it before."""
         # Not in a group: what is this large would only hold the others up. The end of the call, which is a
         # promise, comes after it and takes it along.
-        await self._database.write(lambda c: results.keep(c, result), promised=False)
+        await self._database.write(lambda c: parts.keep(c, result), promised=False)
 
     async def result(self, owner: str, item_id: str) -> FullResult | None:
         """Return what was kept of a call's result."""
-        return await self._database.read(lambda c: results.result(c, owner, item_id))
+        return await self._database.read(lambda c: parts.result(c, owner, item_id))
 
-    async def result_part(self, owner: str, item_id: str, index: int) -> PartData | None:
-        """Return one piece of a kept result."""
-        return await self._database.read(lambda c: results.part(c, owner, item_id, index))
+    async def part(self, owner: str, item_id: str, index: int) -> PartData | None:
+        """Return one part of a message or a result."""
+        return await self._database.read(lambda c: parts.part(c, owner, item_id, index))
 
-    async def result_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
-        """Return one piece of a kept result for a run of the same conversation."""
-        return await self._database.read(lambda c: results.body(c, conversation_id, item_id, index))
+    async def part_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
+        """Return one part for a run of the same conversation."""
+        return await self._database.read(lambda c: parts.body(c, conversation_id, item_id, index))
 
     # --- changes of files ---
 

@@ -96,6 +96,8 @@ class ImageInput(_Body, frozen=True):
 
     media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
     data: str
+    # What its file is called.
+    name: str = ""
 
 
 class NewMessage(_Body, frozen=True):
@@ -142,7 +144,7 @@ class ItemPage(Frozen, frozen=True):
 
 
 class ResultPart(Frozen, frozen=True):
-    """One piece of a result; what has `bytes` and no `text` is fetched by its index."""
+    """One part of a message or of a result; what has `bytes` and no `text` is fetched by its index."""
 
     index: int
     kind: Literal["text", "json", "image", "audio", "link", "resource"]
@@ -151,6 +153,11 @@ class ResultPart(Frozen, frozen=True):
     name: str = ""
     uri: str = ""
     bytes: int = 0
+    # SHA-256 of what is kept beside the timeline, in hexadecimal; empty where the timeline itself has it.
+    digest: str = ""
+    # Of a picture, in pixels, as it says itself; 0 where it does not.
+    width: int = 0
+    height: int = 0
 
 
 class FullResult(Frozen, frozen=True):
@@ -162,7 +169,7 @@ class FullResult(Frozen, frozen=True):
 
 
 class PartData(msgspec.Struct, frozen=True):
-    """The bytes of a piece of a result; it leaves the server as a file, not as JSON."""
+    """The bytes of one part of a message or a result; it leaves the server as a file, not as JSON."""
 
     media_type: str
     name: str

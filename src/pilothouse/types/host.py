@@ -157,8 +157,8 @@ class Runs(Protocol):
         """Return a call's whole result, masked, as far as it was kept."""
         ...
 
-    async def result_part(self, owner: str, item_id: str, index: int) -> PartData:
-        """Return the bytes of an image, a sound or a file in a call's result."""
+    async def part(self, owner: str, item_id: str, index: int) -> PartData:
+        """Return the bytes of an image, a sound or a file in a message or a call's result."""
         ...
 
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:

@@ -26,7 +26,7 @@ CLOSED: frozenset[ItemStatus] = frozenset({"completed", "failed", "cancelled", "
 class Item(Frozen, frozen=True):
     """One thing in the timeline; `data` holds what completing it must not lose.
 
-    user_message: data.images [{mediaType, data}]
+    user_message: data.content [ResultPart]: what was attached
     response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn,
                   data.tokensPerSecond (where it says something)
     thinking:     data.durationMs, data.opaque, data.turn

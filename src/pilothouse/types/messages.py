@@ -23,10 +23,15 @@ class TextBlock(_Block, frozen=True, tag="text"):
 
 
 class ImageBlock(_Block, frozen=True, tag="image"):
-    """A raster image, base64 encoded."""
+    """A raster image; kept beside the timeline under its message's item and its place there."""
 
     media_type: str
-    data: str
+    # Base64; empty as long as it was not fetched for a request.
+    data: str = ""
+    item_id: str = ""
+    index: int = 0
+    size: int = 0
+    name: str = ""
 
 
 class ThinkingBlock(_Block, frozen=True, tag="thinking"):

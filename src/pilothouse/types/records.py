@@ -22,7 +22,7 @@ from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import KeptResult
+from pilothouse.types.ports import KeptResult, Part
 from pilothouse.types.runs import Run, RunStatus
 
 
@@ -36,6 +36,8 @@ class Posting(msgspec.Struct, frozen=True):
     idempotency_key: str | None
     # What was sent, in short: the same key is for the very same again.
     digest: str = ""
+    # What the item's content describes, in order.
+    parts: tuple[Part, ...] = ()
 
 
 # From a run and its open items to what the run is now, and the events that end those items.
@@ -155,12 +157,12 @@ class Records(AuthorityRecords, Protocol):
         """Return what was kept of a call's result, without the bytes of files; None when nothing was."""
         ...
 
-    async def result_part(self, owner: str, item_id: str, index: int) -> PartData | None:
-        """Return one piece of a kept result; None when it was not kept."""
+    async def part(self, owner: str, item_id: str, index: int) -> PartData | None:
+        """Return one part of a message or a result; None when it was not kept."""
         ...
 
-    async def result_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
-        """Return one piece of a result for a run of the same conversation; None when it was not kept."""
+    async def part_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
+        """Return one part for a run of the same conversation; None when it was not kept."""
         ...
 
     async def run(self, owner: str, run_id: str) -> Run:

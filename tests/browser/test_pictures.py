@@ -1,0 +1,121 @@
+"""Pictures that were attached: fetched when they come into view, shown in their place, and never anything else."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import Request, Route, expect
+
+from tests.browser.studio import Chat, Studio
+from tests.support.console import Console
+from tests.support.pictures import a_png
+from tests.support.waiting import eventually
+
+PARTS = re.compile(r"/api/items/[\w-]+/parts/\d+$")
+
+
+def tell(studio: Studio, conversation: str, text: str, *pictures: bytes) -> str:
+    """Send a message with pictures as a program does, wait for its answer, and return its item's id."""
+    images = [{"mediaType": "image/png", "data": base64.b64encode(data).decode()} for data in pictures]
+    body = {"text": text, "images": images}
+    accepted = studio.server.post(f"/api/conversations/{conversation}/messages", body, 202)
+    studio.server.wait_for_run(accepted["runId"], "completed")
+    return str(accepted["itemId"])
+
+
+class Fetched(list[str]):
+    """The parts that a tab asked for."""
+
+    def take(self, request: Request) -> None:
+        if PARTS.search(request.url):
+            self.append(request.url.partition("/api/items/")[2].partition("/")[0])
+
+
+@pytest.mark.case("CHT-11")
+async def test_a_picture_is_fetched_when_it_comes_into_view_and_nothing_moves_then(chat: Chat, studio: Studio) -> None:
+    studio.script(*["\n\n".join(["A line of the answer."] * 30)] * 4)
+    conversation = studio.server.post("/api/conversations", {}, 201)["id"]
+    sent = [
+        tell(studio, conversation, f"Picture {number}", a_png(1_000_000, number=number, width=400, height=300))
+        for number in range(4)
+    ]
+    fetched, sizes = Fetched(), []
+    chat.page.on("request", fetched.take)
+    chat.page.on(
+        "response", lambda answer: sizes.append(answer.request.sizes()) if "/api/state" in answer.url else None
+    )
+    await chat.go(f"/c/{conversation}")
+    await expect(chat.answers).to_have_count(4)
+    # Not one of them is near the end.
+    assert fetched == []
+    assert [(await size)["responseBodySize"] < 100_000 for size in sizes] == [True]
+    held = asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        await held.wait()
+        await route.continue_()
+
+    await chat.page.route(PARTS, slowly)
+    first = chat.rows("user_message").first
+    async with chat.page.expect_request(PARTS):
+        await first.scroll_into_view_if_needed()
+    image = first.get_by_role("img")
+    await expect(image).to_have_count(0)
+    height = await first.evaluate("row => row.offsetHeight")
+    held.set()
+    await expect(image).to_be_visible()
+    assert await image.evaluate("image => image.decode().then(() => [image.naturalWidth, image.width])") == [400, 220]
+    assert fetched == sent[:1]
+    # Its place was kept free: what comes after it stays where it was.
+    assert await first.evaluate("row => row.offsetHeight") == height
+    box = await image.bounding_box()
+    assert box is not None
+    assert (round(box["width"]), round(box["height"])) == (220, 165)
+    second = chat.rows("user_message").nth(1)
+    await second.scroll_into_view_if_needed()
+    await expect(second.get_by_role("img")).to_be_visible()
+    assert fetched == sent[:2]
+
+
+@pytest.mark.case("UI-07")
+async def test_what_was_kept_as_a_picture_and_is_too_large_to_be_drawn_is_told_of(chat: Chat, studio: Studio) -> None:
+    huge = bytearray(a_png(5_000))
+    huge[16:24] = (50_000).to_bytes(4, "big") * 2
+    conversation = studio.server.post("/api/conversations", {}, 201)["id"]
+    studio.script("I see.")
+    tell(studio, conversation, "Look", bytes(huge))
+    await chat.go(f"/c/{conversation}")
+    row = chat.rows("user_message").first
+    await expect(row).to_contain_text("An image that cannot be shown.")
+    await expect(row.get_by_role("img")).to_have_count(0)
+
+
+async def test_a_picture_that_cannot_be_fetched_is_told_of(chat: Chat, studio: Studio, console: Console) -> None:
+    console.expect("404")
+    conversation = studio.server.post("/api/conversations", {}, 201)["id"]
+    studio.script("I see.")
+    tell(studio, conversation, "Look", a_png(5_000))
+
+    async def gone(route: Any) -> None:
+        await route.fulfill(status=404, json={"code": "not_found", "message": "Gone."})
+
+    await chat.page.route(PARTS, gone)
+    await chat.go(f"/c/{conversation}")
+    await expect(chat.rows("user_message").first).to_contain_text("The image could not be fetched.")
+
+
+async def test_an_attached_picture_goes_by_its_name(chat: Chat, studio: Studio) -> None:
+    studio.script("I see.")
+    image = {"name": "harbour.png", "mimeType": "image/png", "buffer": a_png(5_000)}
+    await chat.page.locator("input[type=file]").set_input_files(image)  # type: ignore[arg-type]
+    await chat.ask("Look")
+    await expect(chat.rows("user_message").get_by_role("img", name="harbour.png")).to_be_visible()
+
+    async def is_kept() -> bool:
+        return [part["name"] for part in chat.snapshot()["items"][0]["data"]["content"]] == ["harbour.png"]
+
+    await eventually(is_kept, "the name of the picture")
