@@ -21,6 +21,7 @@ from tests.support.source import ROOT
         ("terminal", ("--megabytes", "1", "--times", "2"), "a bare loop to a session"),
         ("authority", ("--times", "3", "--questions", "20"), "answering one of 20"),
         ("long", ("--items", "200", "--rounds", "2"), "append one message"),
+        ("durable", ("--times", "3"), "the disk's part of one of 50"),
         ("big_results", (), "longest lag of the event loop"),
         ("servers", ("--rounds", "1"), "8 known servers to none"),
         ("page", ("--tokens", "200", "--messages", "50", "--rounds", "1"), "until drawn and free"),

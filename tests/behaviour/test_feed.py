@@ -113,6 +113,16 @@ async def test_a_reader_on_another_process_gets_the_same_from_the_store(home: Pa
         await check_same(chat, here)
 
 
+@pytest.mark.case("F-47")
+async def test_a_reader_that_knows_more_than_is_kept_is_told_to_look_again(home: Path) -> None:
+    async with chatting(home, [STREAM]) as chat:
+        last = (await chat.snapshot()).last_seq
+        # A power cut took the end of a streaming answer, or an older copy of everything came back.
+        async with aclosing(await chat.api.events(ME, chat.id, last + 1)) as ahead:
+            with pytest.raises(Lagged):
+                await asyncio.wait_for(anext(ahead), PATIENCE)
+
+
 @pytest.mark.case("F-40")
 async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobody(
     home: Path, monkeypatch: pytest.MonkeyPatch

@@ -239,9 +239,14 @@ class Feed:
     # --- reading ---
 
     async def read(
-        self, records: Records, conversation_id: str, after: int, *, kept_only: bool = False
+        self, records: Records, conversation_id: str, after: int, *, kept_only: bool = False, last: int | None = None
     ) -> AsyncGenerator[FeedBatch, None]:
-        """Yield everything after a number, for as long as the reader stays; empty batches are pings."""
+        """Yield everything after a number, for as long as the reader stays; empty batches are pings.
+
+        Raises Lagged for a number beyond the last: a power cut took what it stood for, or an older copy came back.
+        """
+        if last is not None and after > last:
+            raise Lagged
         reader = _Reader(after, kept_only)
         self._readers[conversation_id].add(reader)
         try:

@@ -207,8 +207,8 @@ class HostService(
 
     async def events(self, owner: str, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
         """Open the feed after event `after`."""
-        await self._records.conversation(owner, conversation_id)
-        return self._feed.read(self._records, conversation_id, after)
+        known = await self._records.conversation(owner, conversation_id)
+        return self._feed.read(self._records, conversation_id, after, last=known.last_seq)
 
     def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
         """Yield changes of the list, of the models, and notices about the server."""

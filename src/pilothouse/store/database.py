@@ -4,7 +4,7 @@ One writer thread gathers whatever is waiting into one transaction (group commit
 answer everything else. A reader that is cancelled leaves its query to finish in its thread.
 
 What is written is on disk when its caller hears of it. Only what says that it is no promise is left to the
-system to write: a power cut may take it, with nothing that was written after it.
+system to write for a moment: a power cut may take the last of it, but nothing that was promised after it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -86,6 +87,8 @@ class Database:
         # The writer thread's connection to SQLite, and whether its commits wait for the disk.
         self._kept: sa.Connection | None = None
         self._waits_for_disk = True
+        # When everything was last on disk.
+        self._synced = 0.0
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in a reader thread, in one consistent view of the data."""
@@ -121,21 +124,27 @@ class Database:
     def _write_kept(self, work: Callable[[sa.Connection], T], promised: bool) -> T:
         """Run work in the writer thread on its own connection, which costs less than taking one each time."""
         try:
-            connection = self._writing(promised)
+            # What is no promise is left behind for a while, and not for as long as nothing is promised.
+            waits = promised or time.monotonic() - self._synced > limits.UNSYNCED_SECONDS
+            connection = self._writing(waits)
             with connection.begin():
-                return work(connection)
+                done = work(connection)
+            if waits:
+                self._synced = time.monotonic()
+            return done
         except DATABASE_ERRORS as error:
             self._drop_kept()
             raise translate(error) from error
 
-    def _writing(self, promised: bool) -> sa.Connection:
+    def _writing(self, waits: bool) -> sa.Connection:
+        """Return the writer's connection, whose commits wait for the disk or do not."""
         if self._kept is None:
             self._kept = self.engine.connect().execution_options(writes=True)
             self._waits_for_disk = True
-        if promised is not self._waits_for_disk:
+        if waits is not self._waits_for_disk:
             # The log is one file: a commit that waits for the disk takes along all that did not.
-            self._kept.connection.cursor().execute(f"PRAGMA synchronous={'FULL' if promised else 'NORMAL'}")
-            self._waits_for_disk = promised
+            self._kept.connection.cursor().execute(f"PRAGMA synchronous={'FULL' if waits else 'NORMAL'}")
+            self._waits_for_disk = waits
         return self._kept
 
     def _drop_kept(self) -> None:

@@ -135,7 +135,8 @@ class Store(AuthorityStore):
         if planned is None:
             return False
         with contextlib.suppress(packing.Overtaken):
-            await self._database.write(lambda c: packing.carry_out(c, planned))
+            # What a power cut takes of it is as it was before.
+            await self._database.write(lambda c: packing.carry_out(c, planned), promised=False)
         return True
 
     # --- parts of messages and results ---

@@ -117,7 +117,8 @@ class Conversations(Protocol):
         """Open the feed after event `after`: what was missed, then what happens, until it is closed.
 
         Awaiting it checks the ownership, so that a stranger gets `not_found` and not an empty stream.
-        Iterating raises Lagged when the reader is too slow. It may be cancelled at any await.
+        Iterating raises Lagged when the reader is too slow, or knows more than is kept. It may be cancelled at any
+        await.
         """
         ...
 

@@ -53,6 +53,8 @@ SHUTDOWN_GRACE = 8.0
 BUSY_TIMEOUT = 5.0
 # A paused run looks this often whether the disk has space again.
 STORE_RETRY = 1.0
+# What is written and not promised, such as text that streams, is on disk after this all the same.
+UNSYNCED_SECONDS = 5.0
 # Appends that share one transaction at the most; more only delays the first.
 GROUP_COMMIT = 512
 # Items a snapshot carries; older ones are fetched when the person scrolls up.
