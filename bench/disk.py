@@ -7,7 +7,7 @@ import asyncio
 import random
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -15,15 +15,16 @@ import msgspec
 from bench.results import table, verdict
 from bench.seeding import open_folder
 from pilothouse.store.store import Store
-from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, RunUpdated
+from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta, RunUpdated, utf16_length
 from pilothouse.types.items import ItemKind
 from pilothouse.types.json import JsonObject
 from tests.support.records import a_conversation, a_posting, an_item
 
 TARGET = 4.0
+DOCS = Path(__file__).parents[1] / "docs"
 # What a model writes in the quarter of a second between two durable pieces, at 50 tokens a second.
 PIECE = 50
-_SYLLABLES = ("ka", "to", "ri", "men", "sol", "per", "an", "ti", "lo", "ver", "ge", "stan", "cu", "fi", "no", "dal")
+SENTENCE = 30
 _USAGE: JsonObject = {"input": 2_140, "output": 380, "cacheRead": 1_900, "cacheWrite": 0, "reasoning": 0}
 
 
@@ -33,10 +34,7 @@ class Writer:
     def __init__(self, store: Store, seed: int) -> None:
         self._store = store
         self._chance = random.Random(seed)
-        words = {"".join(self._chance.choices(_SYLLABLES, k=self._chance.choice((1, 2, 2, 3)))) for _ in range(8_000)}
-        self._words = sorted(words)
-        # Few words are said often and many seldom, as in every language.
-        self._weights = [1 / (rank + 3) for rank in range(len(self._words))]
+        self._words = [word for file in sorted(DOCS.rglob("*.md")) for word in file.read_text().split()]
         self.bytes = 0
 
     async def conversation(self, turns: int) -> None:
@@ -59,12 +57,11 @@ class Writer:
         item = an_item(conversation_id, kind, run_id=run_id)
         text = self._text(words)
         data = {"model": "bench/model", "usage": _USAGE, "firstTokenMs": 312, "durationMs": 7_400, "turn": 1}
-        pieces: Iterator[Event] = (
-            ItemDelta(item_id=item.id, offset=at, text=text[at : at + PIECE]) for at in range(0, len(text), PIECE)
-        )
+        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+        offsets = accumulate(map(utf16_length, pieces), initial=0)
         await self._store.append(conversation_id, [ItemCreated(item=item)], None)
-        for piece in pieces:
-            await self._store.append(conversation_id, [piece], None)
+        for piece, offset in zip(pieces, offsets, strict=False):
+            await self._store.append(conversation_id, [ItemDelta(item_id=item.id, offset=offset, text=piece)], None)
         await self._store.append(conversation_id, [ItemCompleted(item_id=item.id, status="completed", data=data)], None)
 
     async def _call(self, conversation_id: str, run_id: str) -> None:
@@ -76,9 +73,13 @@ class Writer:
         await self._store.append(conversation_id, [ItemDelta(item_id=item.id, offset=0, text=result), ended], None)
 
     def _text(self, words: int) -> str:
-        chosen = self._chance.choices(self._words, self._weights, k=words)
-        text = " ".join(word if at % 12 else word.capitalize() for at, word in enumerate(chosen))
-        self.bytes += len(text)
+        """Return a few sentences of our own documentation, from anywhere in it."""
+        lines = []
+        for left in range(words, 0, -SENTENCE):
+            at = self._chance.randrange(len(self._words))
+            lines.append(" ".join(self._words[at : at + min(left, SENTENCE)]))
+        text = "\n".join(lines)
+        self.bytes += len(text.encode())
         return text
 
 
