@@ -13,6 +13,7 @@ BEFORE_PARTS = (
 BEFORE_PACKING = (
     *BEFORE_PARTS,
     "DROP TABLE packing_backlog",
+    "DROP TABLE texts_backlog",
     "DROP INDEX deltas_of_item",
     "CREATE INDEX events_of_item ON events (item_id, kind, seq)",
     "UPDATE alembic_version SET version_num = '0004'",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from pilothouse.store import rows, search
+from pilothouse.store.packed_text import packed_text
+from pilothouse.store.statements import Statement
 from pilothouse.types import limits
 from pilothouse.types.items import CLOSED
 
@@ -22,9 +24,35 @@ ORDER BY position LIMIT :limit
 """)
 _GO_ON = sa.text("UPDATE search_backlog SET position = :position WHERE conversation_id = :conversation_id")
 _DONE = sa.text("DELETE FROM search_backlog WHERE conversation_id = :conversation_id")
+_TEXTS = Statement(
+    "SELECT id, body FROM search_texts WHERE id < (SELECT before FROM texts_backlog) ORDER BY id DESC LIMIT :limit"
+)
+_PACK_TEXT = Statement("UPDATE search_texts SET body = :packed WHERE id = :id")
+_ADD_PARTS = Statement("INSERT INTO search_parts (rowid, body) VALUES (:id, :text)")
+_TEXTS_LEFT = Statement("UPDATE texts_backlog SET before = :id")
+_TEXTS_DONE = Statement("DELETE FROM texts_backlog")
 
 
 def catch_up(connection: sa.Connection) -> bool:
+    """Do a part of what an upgrade left to be done; tell whether there may be more."""
+    return _index_calls(connection) or (connection.dialect.name == "sqlite" and _pack_texts(connection))
+
+
+def _pack_texts(connection: sa.Connection) -> bool:
+    """Pack some texts of an earlier version, and make hits inside their words findable."""
+    texts = _TEXTS.rows(connection, {"limit": limits.CATCH_UP_ITEMS})
+    for row_id, body in texts:
+        if isinstance(body, str):
+            _PACK_TEXT.run(connection, {"id": row_id, "packed": packed_text(body)})
+            _ADD_PARTS.run(connection, {"id": row_id, "text": body})
+    if len(texts) < limits.CATCH_UP_ITEMS:
+        _TEXTS_DONE.run(connection, {})
+        return bool(texts)
+    _TEXTS_LEFT.run(connection, {"id": texts[-1][0]})
+    return True
+
+
+def _index_calls(connection: sa.Connection) -> bool:
     """Make some calls findable; tell whether there may be more."""
     wanted = _NEXT if connection.dialect.name == "sqlite" else _NEXT_OF_MANY
     place = connection.execute(sa.text(wanted)).first()

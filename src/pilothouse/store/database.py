@@ -24,6 +24,7 @@ from sqlalchemy import event as sa_event
 from pilothouse.store import postgres
 from pilothouse.store.faults import DATABASE_ERRORS, first_line, translate
 from pilothouse.store.lines import Lines, hanging
+from pilothouse.store.packed_text import has_part, plain_text
 from pilothouse.store.slow_reads import THREADS, SlowReads
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -57,9 +58,14 @@ def _sqlite_pragmas(connection: object, _record: object) -> None:
     connection.isolation_level = None  # type: ignore[attr-defined]
     cursor = connection.cursor()  # type: ignore[attr-defined]
     cursor.execute(f"PRAGMA busy_timeout={int(limits.BUSY_TIMEOUT * 1000)}")
+    # What triggers and queries ask of a packed text; the triggers are our own.
+    connection.create_function("plain_text", 1, plain_text, deterministic=True)  # type: ignore[attr-defined]
+    connection.create_function("has_part", 2, has_part, deterministic=True)  # type: ignore[attr-defined]
     # FULL: a commit is on disk when it returns. On macOS only a full fsync empties the drive's own cache.
     lasting = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
-    for pragma in (*lasting, "foreign_keys=ON", "cache_size=-16000"):
+    # Asked for before anything is written: it is a property of the file.
+    small = ("auto_vacuum=INCREMENTAL", f"journal_size_limit={limits.WAL_BYTES}")
+    for pragma in (*small, *lasting, "trusted_schema=ON", "foreign_keys=ON", "cache_size=-16000"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

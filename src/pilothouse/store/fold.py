@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import packing, rows, search
+from pilothouse.store.packed_text import packed_body
 from pilothouse.store.statements import Statement
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import (
@@ -92,7 +93,7 @@ def _insert_item(connection: sa.Connection, item: Item) -> None:
             "run_id": item.run_id,
             "kind": item.kind,
             "status": item.status,
-            "body": encode(item),
+            "body": _body(item),
         },
     )
     if item.status in CLOSED:
@@ -123,7 +124,12 @@ def _load(connection: sa.Connection, item_id: str) -> Item:
 
 
 def _store(connection: sa.Connection, item: Item) -> None:
-    _CHANGE_ITEM.run(connection, {"id": item.id, "status": item.status, "body": encode(item)})
+    _CHANGE_ITEM.run(connection, {"id": item.id, "status": item.status, "body": _body(item)})
+
+
+def _body(item: Item) -> bytes:
+    # What has ended hardly ever changes again, so it is packed once.
+    return packed_body(encode(item)) if item.status in CLOSED else encode(item)
 
 
 def _put_run(connection: sa.Connection, run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pilothouse.store import upgrade
+from pilothouse.store import room, upgrade
 from pilothouse.store.database import Database, sqlite_file, sqlite_url
 from pilothouse.store.faults import translate
 from pilothouse.store.lines import Lines
@@ -51,6 +51,7 @@ def open_store(folder: Path, database_url: str | None, publish: Publish, lines: 
             close_to_others(sqlite_file(folder))
         database = Database(database_url or sqlite_url(folder), lines)
         upgrade.prepare(database, folder / "backups")
+        room.make_able(database)
     except BaseException:
         if database is not None:
             database.close()

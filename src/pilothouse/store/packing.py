@@ -7,6 +7,7 @@ its seals are followed. A range that does not come out the same is left as it is
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import sqlalchemy as sa
 
 from pilothouse.store import chain, packed_range, schema
 from pilothouse.store.packed_range import Kept
+from pilothouse.store.packed_text import packed_body
 from pilothouse.store.statements import Statement
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
@@ -39,6 +41,11 @@ _EVENTS = Statement(
     "SELECT seq, kind, item_id, body, chain FROM events WHERE conversation_id = :id AND seq >= :first "
     "AND seq <= :last ORDER BY seq"
 )
+_ITEMS = Statement(
+    "SELECT id, body FROM items WHERE conversation_id = :id AND position >= :first AND position <= :last "
+    "AND length(body) <= :most"
+)
+_PACK_ITEM = Statement("UPDATE items SET body = :small WHERE id = :item AND body = :body")
 _SEAL = Statement("SELECT chain FROM events WHERE conversation_id = :id AND seq = :seq")
 _LAST_SEQ = Statement("SELECT last_seq FROM conversations WHERE id = :id")
 _REMOVE = Statement("DELETE FROM events WHERE conversation_id = :id AND seq >= :first AND seq <= :last")
@@ -64,6 +71,8 @@ class Plan(NamedTuple):
     last_seq: int
     # The events that a record replaces, if any do: the first and last number, the record and the last seal.
     replace: tuple[int, int, bytes, bytes] | None = None
+    # Items that become smaller: each with the body it had and the one it gets.
+    items: tuple[tuple[str, bytes, bytes], ...] = ()
 
 
 def note(connection: sa.Connection, conversation_id: str) -> None:
@@ -85,11 +94,23 @@ def plan(connection: sa.Connection) -> Plan | None:
     if not sizes:
         return Plan(conversation_id, after, True, last_seq)
     first, last = _range(sizes)
-    planned = Plan(conversation_id, last, last + 1 >= before, last_seq)
+    items = tuple(_smaller_items(connection, conversation_id, first, last))
+    planned = Plan(conversation_id, last, last + 1 >= before, last_seq, items=items)
     if first == last:
         return planned
     rows = _EVENTS.rows(connection, {"id": conversation_id, "first": first, "last": last})
     return planned._replace(replace=_record(connection, conversation_id, rows))
+
+
+def _smaller_items(
+    connection: sa.Connection, conversation_id: str, first: int, last: int
+) -> Iterator[tuple[str, bytes, bytes]]:
+    """Return the items that begin in a range, where packing makes them smaller."""
+    place = {"id": conversation_id, "first": first, "last": last}
+    for item_id, body in _ITEMS.rows(connection, place | {"most": limits.PACKED_BYTES}):
+        small = packed_body(bytes(body))
+        if small is not body and len(small) < len(body):
+            yield item_id, bytes(body), small
 
 
 def _range(sizes: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
@@ -125,9 +146,10 @@ def _record(
             return None
     body = packed_range.packed(events, bytes(before))
     is_smaller = len(body) < sum(len(event.body) for event in events)
-    if not is_smaller or packed_range.unpacked(body) != (bytes(before), events):
-        return None
-    return first, last, body, seal
+    with contextlib.suppress(packed_range.NotPacked):
+        if is_smaller and packed_range.unpacked(body) == (bytes(before), events):
+            return first, last, body, seal
+    return None
 
 
 def carry_out(connection: sa.Connection, planned: Plan) -> None:
@@ -142,6 +164,8 @@ def carry_out(connection: sa.Connection, planned: Plan) -> None:
         if _REMOVE.run(connection, about | {"first": first, "last": last}) != last - first + 1:
             raise Overtaken
         _ADD.run(connection, about | {"last": last, "body": body, "chain": seal})
+    for item_id, body, small in planned.items:
+        _PACK_ITEM.run(connection, {"item": item_id, "body": body, "small": small})
     # What a run wrote since is looked at in the next step.
     if planned.is_last and _LAST_SEQ.first(connection, about) in (None, planned.last_seq):
         _DONE.run(connection, about)

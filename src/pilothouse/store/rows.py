@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import inline, schema
+from pilothouse.store.packed_text import plain_body
 from pilothouse.store.statements import Statement
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
@@ -15,10 +16,21 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import encode_text
 from pilothouse.types.runs import Run
 
-item_decoder = msgspec.json.Decoder(Item)
+_item_decoder = msgspec.json.Decoder(Item)
 run_decoder = msgspec.json.Decoder(Run)
 settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
+
+class ItemDecoder:
+    """Reads items from their rows."""
+
+    @staticmethod
+    def decode(body: bytes) -> Item:
+        """Return the item that a row's body is."""
+        return _item_decoder.decode(plain_body(body))
+
+
+item_decoder = ItemDecoder()
 _COLUMNS = tuple(Conversation.__struct_fields__)
 _CONVERSATION = Statement(
     "SELECT id, owner, title, title_source, settings, created_at, updated_at, last_seq, deleted_at, activity "

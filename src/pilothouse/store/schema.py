@@ -49,7 +49,7 @@ items = sa.Table(
     sa.Column("run_id", sa.String(40)),
     sa.Column("kind", sa.String(16), nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
-    # The item's JSON. While it streams its text is in the delta events; the whole text comes at its end.
+    # The item's JSON, packed. While it streams its text is in the delta events; the whole text comes at its end.
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.Index("items_in_order", "conversation_id", "position"),
     sa.Index("items_of_run", "run_id", "status"),
@@ -172,6 +172,7 @@ search_texts = sa.Table(
     sa.Column("conversation_id", sa.String(40), nullable=False),
     sa.Column("item_id", sa.String(40)),
     sa.Column("at", sa.Double, nullable=False),
+    # On SQLite packed: bytes. There, what is still a text was kept by an earlier version.
     sa.Column("body", sa.Text, nullable=False),
     sa.Index("search_texts_of_conversation", "conversation_id", "item_id"),
 )
@@ -183,6 +184,9 @@ search_backlog = sa.Table(
     sa.Column("conversation_id", sa.String(40), primary_key=True),
     sa.Column("position", sa.BigInteger, nullable=False),
 )
+
+# SQLite after an upgrade: texts before this one are not packed yet, and hits inside their words are not found.
+texts_backlog = sa.Table("texts_backlog", metadata, sa.Column("before", sa.Integer, primary_key=True))
 
 # Conversations with events that can be packed: up to which one they were gone through, if this has begun.
 packing_backlog = sa.Table(
@@ -207,7 +211,7 @@ PARTS_OF_CONVERSATIONS = (
 )
 
 # What is made from other tables, or means nothing in another place or at another time: no copy has these.
-DERIVED = (search_texts, search_backlog)
+DERIVED = (search_texts, search_backlog, texts_backlog)
 OF_THE_MOMENT = (processes, sessions)
 # What a conversation may do and has done on this machine, and what is to be done about it: not for other machines.
 OF_THE_MACHINE = (grants, file_changes, packing_backlog)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from pilothouse.store import schema
 from pilothouse.store.excerpts import excerpt
+from pilothouse.store.packed_text import packed_text, plain_text
 from pilothouse.store.statements import Statement
 from pilothouse.types import limits
 from pilothouse.types.api import FoundKind, SearchHit, SearchResult
@@ -19,22 +20,33 @@ SEARCHED_KINDS = frozenset({"user_message", "response", "compaction", "tool_call
 _MARKDOWN = frozenset({"response", "compaction"})
 # The least that a trigram index can look for inside words.
 _LEAST_PART = 3
+# Few texts have the first of them and not the others; those are looked at.
+_MOST_GROUPS = 40
 # PostgreSQL refuses an index entry above a megabyte of distinct words; the beginning is searched.
 INDEXED_CHARS = 200_000
 # What a tool gave can be data without end; who remembers a word of it remembers one near its beginning.
 INDEXED_CALL_CHARS = 20_000
 
+# For a hit inside a word it is enough to know which texts have all its groups of three letters: whether they stand
+# next to each other is looked up in those few texts. Their places would take more room than everything else here.
+SEARCH_PARTS = (
+    "CREATE VIRTUAL TABLE search_parts USING fts5(body, content='', columnsize=0, detail=none, tokenize='trigram')"
+)
+# `plain_text` is ours; see `database`. A text that an earlier version kept, and is not packed yet, has no parts.
+SQLITE_TRIGGERS = (
+    "CREATE TRIGGER search_added AFTER INSERT ON search_texts BEGIN "
+    "INSERT INTO search_words(rowid, body) VALUES (new.id, plain_text(new.body)); "
+    "INSERT INTO search_parts(rowid, body) VALUES (new.id, plain_text(new.body)); END",
+    "CREATE TRIGGER search_removed AFTER DELETE ON search_texts BEGIN "
+    "INSERT INTO search_words(search_words, rowid, body) VALUES ('delete', old.id, plain_text(old.body)); "
+    "INSERT INTO search_parts(search_parts, rowid, body) "
+    "SELECT 'delete', old.id, plain_text(old.body) WHERE typeof(old.body) = 'blob'; END",
+)
 SQLITE_TABLES = (
     "CREATE VIRTUAL TABLE search_words USING fts5("
     "body, content='search_texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2')",
-    "CREATE VIRTUAL TABLE search_parts USING fts5("
-    "body, content='search_texts', content_rowid='id', tokenize='trigram')",
-    "CREATE TRIGGER search_added AFTER INSERT ON search_texts BEGIN "
-    "INSERT INTO search_words(rowid, body) VALUES (new.id, new.body); "
-    "INSERT INTO search_parts(rowid, body) VALUES (new.id, new.body); END",
-    "CREATE TRIGGER search_removed AFTER DELETE ON search_texts BEGIN "
-    "INSERT INTO search_words(search_words, rowid, body) VALUES ('delete', old.id, old.body); "
-    "INSERT INTO search_parts(search_parts, rowid, body) VALUES ('delete', old.id, old.body); END",
+    SEARCH_PARTS,
+    *SQLITE_TRIGGERS,
 )
 POSTGRESQL_TABLES = ("CREATE INDEX search_words ON search_texts USING gin (to_tsvector('simple', body))",)
 
@@ -49,7 +61,10 @@ LEFT JOIN items i ON i.id = t.item_id
 WHERE c.owner = :owner AND c.deleted_at IS NULL
 GROUP BY t.id
 """
-_SQLITE_PARTS = "UNION ALL SELECT rowid, rank + 1000 FROM search_parts WHERE search_parts MATCH :parts"
+_SQLITE_PARTS = (
+    "UNION ALL SELECT p.rowid, 1000 FROM search_parts p JOIN search_texts s ON s.id = p.rowid "
+    "WHERE search_parts MATCH :parts AND (:is_sure OR has_part(s.body, :part))"
+)
 _POSTGRESQL_FOUND = """
 SELECT t.id, t.conversation_id, t.at, CASE WHEN i.kind = 'tool_call' THEN 500 ELSE 0 END
   - ts_rank(to_tsvector('simple', t.body), to_tsquery('simple', :words)) AS score
@@ -127,8 +142,9 @@ def index_title(connection: sa.Connection, conversation_id: str, title: str, at:
 
 
 def _add(connection: sa.Connection, conversation_id: str, item_id: str | None, at: float, text: str) -> None:
-    # PostgreSQL's text type has no NUL; nobody searches for one.
-    body = text[:INDEXED_CHARS].replace("\x00", " ")
+    # PostgreSQL's text type has no NUL; nobody searches for one. It packs long texts by itself.
+    words = text[:INDEXED_CHARS].replace("\x00", " ")
+    body = packed_text(words) if connection.dialect.name == "sqlite" else words
     _ADD.run(connection, {"conversation_id": conversation_id, "item_id": item_id, "at": at, "body": body})
 
 
@@ -142,7 +158,7 @@ def find(connection: sa.Connection, owner: str, query: str, limit: int) -> Searc
     dialect, limit = connection.dialect.name, min(limit, limits.SEARCH_HITS)
     values: dict[str, object] = {"owner": owner, "limit": limit, "each": limits.SEARCH_HITS_EACH}
     if dialect == "sqlite":
-        values |= {"words": " ".join(f'"{word}"*' for word in words), "parts": '"' + query.replace('"', '""') + '"'}
+        values |= {"words": " ".join(f'"{word}"*' for word in words), "part": query, **_parts(query)}
     else:
         values |= {"words": " & ".join(f"{word}:*" for word in words), "part": query}
     found = connection.execute(_QUERIES[dialect, False], values).all()
@@ -152,9 +168,16 @@ def find(connection: sa.Connection, owner: str, query: str, limit: int) -> Searc
     return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
 
 
+def _parts(query: str) -> dict[str, object]:
+    """Return what the trigram index is asked for: texts with every group of three letters, wherever they stand."""
+    groups = dict.fromkeys(query[at : at + _LEAST_PART] for at in range(len(query) - _LEAST_PART + 1))
+    asked = [group.replace('"', '""') for group in groups][:_MOST_GROUPS]
+    return {"parts": " AND ".join(f'"{group}"' for group in asked), "is_sure": len(query) == _LEAST_PART}
+
+
 def _hit(row: sa.Row[tuple[object, ...]], words: Sequence[str]) -> SearchHit:
     kind = cast(FoundKind, row.kind or "title")
-    snippet, ranges = excerpt(str(row.body), words, markdown=kind in _MARKDOWN)
+    snippet, ranges = excerpt(plain_text(row.body), words, markdown=kind in _MARKDOWN)
     return SearchHit(
         conversation_id=row.conversation_id,
         title=row.title,

@@ -16,6 +16,7 @@ from pilothouse.store import (
     parts,
     reading,
     receipts,
+    room,
     rows,
     schema,
     search,
@@ -130,14 +131,20 @@ class Store(AuthorityStore):
         return await self._database.write(backlog.catch_up, promised=False)
 
     async def pack(self) -> bool:
-        """Make a part of what finished runs wrote smaller; tell whether there may be more."""
+        """Make a part of what finished runs wrote smaller, then give room back; tell whether there may be more."""
         planned = await self._database.read(packing.plan)
         if planned is None:
-            return False
+            return await self._give_back()
         with contextlib.suppress(packing.Overtaken):
             # What a power cut takes of it is as it was before.
             await self._database.write(lambda c: packing.carry_out(c, planned), promised=False)
         return True
+
+    async def _give_back(self) -> bool:
+        more = self._database.is_sqlite and await self._database.read(room.can_give_back)
+        if more:
+            await self._database.write(room.give_back, promised=False)
+        return more
 
     # --- parts of messages and results ---
 

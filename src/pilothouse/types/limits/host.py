@@ -84,6 +84,13 @@ PACKED_ROWS = 64
 # How long after its start, and how often, a server looks for what can be packed: those who read an answer as it ends
 # come first.
 PACK_EVERY = 30.0
+# Free pages that a database file keeps, to be used again soon; and how many are given back in one transaction.
+FREE_PAGES = 256
+GIVEN_BACK_PAGES = 256
+# The most in use with which the file of an earlier version is written anew at a start: about five seconds, once.
+WRITTEN_ANEW_BYTES = 512 * 1024 * 1024
+# What stays of SQLite's log on disk when it was large once.
+WAL_BYTES = 16 * 1024 * 1024
 # Conversations that the page lists before the person scrolls.
 LIST_PAGE = 60
 SEARCH_CHARS = 500
