@@ -10,7 +10,8 @@ import json
 import os
 import sqlite3
 import sys
-from contextlib import closing
+import zlib
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -266,10 +267,16 @@ def tables(home: Path) -> dict[str, bytes]:
         names = [row[0].decode() for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for name in names:
             rows = database.execute(f'SELECT * FROM "{name}"').fetchall()
-            found[name] = b"\n".join(
-                value if isinstance(value, bytes) else str(value).encode() for row in rows for value in row
-            )
+            found[name] = b"\n".join(readable(value) for row in rows for value in row)
     return found
+
+
+def readable(value: object) -> bytes:
+    """Return what a column holds, and what is packed in it."""
+    raw = value if isinstance(value, bytes) else str(value).encode()
+    with suppress(zlib.error):
+        return raw + b"\n" + zlib.decompress(raw)
+    return raw
 
 
 def swept(home: Path, *others: Path) -> list[str]:

@@ -18,3 +18,19 @@ BEFORE_PACKING = (
     "CREATE INDEX events_of_item ON events (item_id, kind, seq)",
     "UPDATE alembic_version SET version_num = '0004'",
 )
+# SQLite before texts were packed, and hits inside words had an index with the place of every letter.
+BEFORE_PACKED_TEXTS = (
+    "DROP TRIGGER search_added",
+    "DROP TRIGGER search_removed",
+    "DROP TABLE search_parts",
+    "UPDATE search_texts SET body = plain_text(body)",
+    "CREATE VIRTUAL TABLE search_parts USING fts5("
+    "body, content='search_texts', content_rowid='id', tokenize='trigram')",
+    "INSERT INTO search_parts (search_parts) VALUES ('rebuild')",
+    "CREATE TRIGGER search_added AFTER INSERT ON search_texts BEGIN "
+    "INSERT INTO search_words(rowid, body) VALUES (new.id, new.body); "
+    "INSERT INTO search_parts(rowid, body) VALUES (new.id, new.body); END",
+    "CREATE TRIGGER search_removed AFTER DELETE ON search_texts BEGIN "
+    "INSERT INTO search_words(search_words, rowid, body) VALUES ('delete', old.id, old.body); "
+    "INSERT INTO search_parts(search_parts, rowid, body) VALUES ('delete', old.id, old.body); END",
+)

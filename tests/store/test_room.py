@@ -35,7 +35,7 @@ async def used_and_deleted(store: Store, size: int) -> None:
     """Keep something large, and delete it for good."""
     conversation = await store.add_conversation(a_conversation())
     item = an_item(conversation.id, "tool_call")
-    part = Part(kind="file", data=bytes(size), media_type="application/octet-stream")
+    part = Part(kind="resource", data=bytes(size), media_type="application/octet-stream")
     await store.keep_result(KeptResult(item_id=item.id, conversation_id=conversation.id, parts=(part,), cut=False))
     await store.change_conversation(OWNER, conversation.id, lambda c: msgspec.structs.replace(c, deleted_at=1.0))
     await store.purge(2.0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 
@@ -15,10 +17,11 @@ from pilothouse.store.store import Store
 from pilothouse.types import limits
 from pilothouse.types.api import SearchHit
 from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.items import ItemKind
 from tests.store.conftest import Published
-from tests.store.older import BEFORE_PACKING
+from tests.store.older import BEFORE_PACKED_TEXTS, BEFORE_PACKING
 from tests.support.records import OWNER, a_conversation, an_item
 
 
@@ -132,6 +135,50 @@ async def test_calls_of_before_an_upgrade_are_found_after_it_and_the_start_does_
         assert not await again.store.catch_up()
     finally:
         await again.close()
+
+
+async def test_texts_of_before_an_upgrade_are_packed_after_it_and_found_as_before(
+    tmp_path: Path, published: Published
+) -> None:
+    opened = open_store(tmp_path, None, published.take)
+    old = [await opened.store.add_conversation(a_conversation()) for _ in range(3)]
+    for number in range(limits.CATCH_UP_ITEMS):
+        await said(opened.store, old[number % 3], f"The lighthouse {number} " + "and its keeper " * 20)
+    with opened.database.engine.execution_options(writes=True).begin() as connection:
+        for statement in (*BEFORE_PACKED_TEXTS, *BEFORE_PACKING):
+            connection.execute(sa.text(statement))
+    await opened.close()
+    again = open_store(tmp_path, None, published.take)
+    store = again.store
+    try:
+        assert await counted(store, "lighthouse") == limits.CATCH_UP_ITEMS, "whole words are found from the start on"
+        await said(store, old[0], "A lighthouse of today.")
+        await delete(store, old[1])
+        while await store.catch_up():
+            await delete(store, old[2])
+        wanted = {"lighthouse": 35, "ghthou": 35, "GHTHOU": 35, "house 3": 5, "keeper and its": 34, "eeper its": 0}
+        assert {query: await counted(store, query) for query in wanted} == wanted
+        kept = await again.database.read(lambda c: c.execute(sa.text("SELECT body FROM search_texts")).scalars().all())
+        assert {type(body) for body in kept} == {bytes}
+        await delete(store, old[0])
+        assert await counted(store, "ghthou") == await counted(store, "lighthouse") == 0
+        for table in ("search_words", "search_parts"):
+            check = sa.text(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+            await again.database.write(lambda c, check=check: c.execute(check) and None)  # type: ignore[misc]
+    finally:
+        await again.close()
+
+
+async def counted(store: Store, query: str) -> int:
+    """Return in how many texts the words are found."""
+    return sum({hit.conversation_id: hit.found_here for hit in await found(store, query)}.values())
+
+
+async def delete(store: Store, conversation: Conversation) -> None:
+    """Delete a conversation for good, if it is there."""
+    with suppress(PilothouseError):
+        await store.change_conversation(OWNER, conversation.id, lambda c: msgspec.structs.replace(c, deleted_at=1.0))
+    await store.purge(2.0)
 
 
 async def test_what_is_found_already_is_not_found_twice_after_catching_up(opened: OpenStore) -> None:
