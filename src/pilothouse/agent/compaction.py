@@ -49,8 +49,9 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     cut = place_to_cut(items, run_id)
     if cut is None:
         return False
-    # Reminders are left out: what still holds is said again.
-    older = [item for item in items if (item.position < cut and item.kind != "reminder") or _done(item)]
+    # Reminders by name are left out: what still holds is said again.
+    named = {item.id for item in items if item.kind == "reminder" and item.data.get("name")}
+    older = [item for item in items if (item.position < cut and item.id not in named) or _done(item)]
     room = opened.config.context_window * limits.CHARS_PER_TOKEN // 2
     transcript = _middle_out(_transcript(history(older)), room)
     item = journal.new("compaction")

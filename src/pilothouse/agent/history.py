@@ -62,15 +62,19 @@ def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
 
 
 def reminded(items: Sequence[Item]) -> list[Item]:
-    """Return the reminders that the model is told, in order."""
-    return [item for item in _since_compaction(_in_order(items))[1] if item.kind == "reminder"]
+    """Return the reminders by name that the model is told, in order; others were for their moment."""
+    told = _since_compaction(_in_order(items))[1]
+    return [item for item in told if item.kind == "reminder" and _name(item)]
 
 
 def _in_order(items: Sequence[Item]) -> list[Item]:
-    """Return the items with each message where it was answered: one sent meanwhile comes after the answer before it."""
+    """Return the items with each message where it was answered: one sent meanwhile comes after the answer before it.
+
+    A message whose answer went on after later ones stays where those who answered them have read it.
+    """
     standing = [item for item in items if not _stands_before(item)]
-    sent = {item.run_id: item.position for item in items if item.kind == "user_message"}
-    spoken = [item for item in standing if item.kind != "user_message" and _belongs(item)]
+    sent = _sent(items)
+    spoken = _in_time([item for item in standing if item.kind != "user_message" and _belongs(item)])
     begun = {item.run_id: item.position for item in reversed(spoken)}
     answers = sorted((sent.get(item.run_id, 0), item.position) for item in spoken)
     # How far the answers reach to all messages up to each of those.
@@ -85,6 +89,29 @@ def _in_order(items: Sequence[Item]) -> list[Item]:
         return max(item.position, reach[earlier - 1] if earlier else 0), 2
 
     return _with_reminders(sorted(standing, key=place), items)
+
+
+def _sent(items: Sequence[Item]) -> dict[str | None, int]:
+    return {item.run_id: item.position for item in items if item.kind == "user_message"}
+
+
+def _in_time(spoken: Sequence[Item]) -> list[Item]:
+    """Return what runs said before they were told to go on after others; the rest stands where it was said."""
+    told = {item.run_id: item.position for item in reversed(spoken) if item.kind == "reminder" and not _name(item)}
+    return [item for item in spoken if item.run_id not in told or item.position < told[item.run_id]]
+
+
+def _name(item: Item) -> str:
+    """Return the name of a reminder that is said again whenever it changes; others are for their moment."""
+    return str(item.data.get("name") or "")
+
+
+def left_behind(items: Sequence[Item], run_id: str) -> bool:
+    """Return whether a later message was answered since a run last said something, or was told to."""
+    sent = _sent(items)
+    mine = max((item.position for item in items if item.run_id == run_id and _belongs(item)), default=0)
+    others = (item for item in items if item.position > mine and item.kind not in _TOLD and _belongs(item))
+    return any(sent.get(item.run_id, 0) > sent.get(run_id, 0) for item in others)
 
 
 def _with_reminders(ordered: Sequence[Item], items: Sequence[Item]) -> list[Item]:

@@ -40,6 +40,11 @@ def _interrupt(item: Item) -> Sequence[Event]:
     return (ItemCompleted(item_id=item.id, status="failed", data={"cutOff": True, "error": error}),)
 
 
+def given_up(items: Sequence[Item]) -> list[Event]:
+    """Return the events that settle what processes left behind that stopped too often: nothing stays open."""
+    return [event for item in items if item.status in _OPEN for event in (_interrupt(item) or _fail(item))]
+
+
 def resumed(items: Sequence[Item]) -> list[Event]:
     """Return the events that take back a half-said answer, because the run goes on and says it anew."""
     return [

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
-from pilothouse.agent.history import reminded, until_message
+from pilothouse.agent.history import left_behind, reminded, until_message
+from pilothouse.types import limits
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
@@ -17,6 +18,7 @@ from pilothouse.types.todos import Reminder, Reminders
 
 # The reminders of the run's conversation as they are now.
 Current = Callable[[], Awaitable[tuple[Reminder, ...]]]
+_RESUMED = (Path(__file__).parent / "reminder_resumed.md").read_text()
 _WITHDRAWN = (Path(__file__).parent / "reminder_withdrawn.md").read_text().strip()
 
 
@@ -48,6 +50,7 @@ class Reminding:
 
     async def remind(self) -> None:
         """Write down what the model must be told before it is asked the next time."""
+        await self._go_on()
         items = until_message(self._journal.items, self._run_id)
         last = {str(item.data["name"]): item for item in reminded(items)}
         message = None if self._asked else _unanswered(items, self._run_id)
@@ -65,6 +68,15 @@ class Reminding:
                 due[name] = text
         if due:
             await self._journal.write(*(self._created(name, text, message) for name, text in due.items()))
+
+    async def _go_on(self) -> None:
+        """Say which message is being answered, where later ones have been answered since."""
+        if self._asked or not left_behind(items := self._journal.items, self._run_id):
+            return
+        message = next((item for item in items if item.kind == "user_message" and item.run_id == self._run_id), None)
+        words = message.text[: limits.RESUMED_CHARS] if message is not None else ""
+        text = _wrapped(_RESUMED.replace("{message}", words).strip())
+        await self._journal.write(ItemCreated(item=self._journal.new("reminder", status="completed", text=text)))
 
     def _is_due(self, last: Item | None, text: str, message: Item | None) -> bool:
         """Return whether the model has not been told, or not with the message that it is about to answer."""

@@ -17,10 +17,16 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item
 from pilothouse.types.records import Records
-from pilothouse.types.runs import Resume, Run
+from pilothouse.types.runs import Resume, Run, RunError
 
 _log = logging.getLogger(__name__)
 
+_GIVEN_UP = RunError(
+    code="process_died",
+    message=f"The program ended {limits.MAX_RECOVERIES} times while it worked on this, so it does not begin again "
+    "by itself.",
+    fix="Resume it to try once more, or write something else.",
+)
 # Runs of a one-shot command are not taken up by themselves: whoever started it is gone.
 ONE_SHOT = "once_"
 
@@ -99,13 +105,16 @@ def _taken(run: Run, left: Sequence[Item], holder: str | None, wanted: bool) -> 
     """Return the run without its dead process: queued again at once, so that no later message comes in between."""
     if run.status != "running" or run.process != holder:
         return None
-    again = wanted and run.recoveries < limits.MAX_RECOVERIES
+    deaths = run.recoveries + wanted
+    again = wanted and deaths < limits.MAX_RECOVERIES
     taken = msgspec.structs.replace(
         run,
         status="queued" if again else "interrupted",
         process=None,
         # The epoch grows: whoever still writes for the old process is refused from here on.
         epoch=run.epoch + 1,
-        recoveries=run.recoveries + again,
+        recoveries=deaths,
+        error=_GIVEN_UP if wanted and not again else None,
     )
-    return taken, leftovers.interrupted(left)
+    # What is not taken up again holds nobody up: nothing of it stays open while the conversation goes on.
+    return taken, leftovers.given_up(left) if taken.is_given_up else leftovers.interrupted(left)

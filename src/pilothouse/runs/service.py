@@ -248,7 +248,7 @@ class HostService(
     async def _withdraw_questions(self, owner: str, conversation_id: str) -> None:
         """Give up what waits for an answer, or to be resumed: a new message is the person's answer."""
         for run in await self._records.runs_in(("waiting", "interrupted"), conversation_id):
-            if run.owner == owner:
+            if run.owner == owner and not run.is_given_up:
                 await self.cancel_run(owner, run.id)
 
     async def run(self, owner: str, run_id: str) -> Run:
@@ -274,9 +274,9 @@ class HostService(
         return changed or run
 
     async def resume_run(self, owner: str, run_id: str) -> Run:
-        """Go on with an interrupted, failed or cancelled run."""
+        """Go on with an interrupted, failed or cancelled run; one that waits for this, also after others."""
         run = await self._records.run(owner, run_id)
-        if _queued_again(run) is not None and await self._has_gone_on(run):
+        if run.status in ("failed", "cancelled") and await self._has_gone_on(run):
             raise PilothouseError(
                 "conflict",
                 "The conversation has gone on since then.",

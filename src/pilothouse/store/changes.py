@@ -103,7 +103,7 @@ def _is_held(tx: Transaction, run: Run) -> bool:
     body = _BEFORE.first(tx.connection, {"id": run.conversation_id, "message": run.message_item_id})
     before = rows.run_decoder.decode(body) if body is not None else None
     # What takes its process down again and again holds nobody up.
-    return before is not None and before.status == "interrupted" and before.recoveries < limits.MAX_RECOVERIES
+    return before is not None and before.status == "interrupted" and not before.is_given_up
 
 
 def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:

@@ -40,6 +40,7 @@ ErrorCode = Literal[
     "port_taken",
     "server_away",
     "stale_run",
+    "process_died",
     "needs_answer",
     "needs_consent",
     "server_failed",

@@ -41,7 +41,8 @@ class Item(Frozen, frozen=True):
                   data.choices [{id, label}], data.answer; text is the question
     notice:       data.level ("info", "warning", "error"), data.code, data.todos (after the person changed them);
                   text is the sentence
-    reminder:     data.name, data.before (the id of the message that it stands before); text is what the model is told
+    reminder:     data.name, data.before (the id of the message that it stands before); text is what the model is told;
+                  without a name it says that an answer goes on after later ones
     compaction:   data.seen (what the conversation had seen until then); text is the summary that stands for it
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.json import Frozen
 from pilothouse.types.selection import Selection
@@ -54,6 +55,12 @@ class Run(Frozen, frozen=True):
     # The process that executes it, while one does.
     process: str | None = None
     cancel_requested: bool = False
-    # How often it was taken up again after a process died with it.
+    # How often a process died with it that was to go on by itself, since a person last had it begin.
     recoveries: int = 0
+    # Why it failed, or why it waits for the person.
     error: RunError | None = None
+
+    @property
+    def is_given_up(self) -> bool:
+        """Return whether it took its process down so often that it waits for the person, who may go on meanwhile."""
+        return self.status == "interrupted" and self.recoveries >= limits.MAX_RECOVERIES

@@ -26,6 +26,8 @@ BLOCKED_LOOP = 2.0
 DEGRADED_FOR = 60.0
 # A run that takes the process down with it is not taken up for ever.
 MAX_RECOVERIES = 5
+# What is repeated of a message whose answer goes on after others; the whole of it stands further up.
+RESUMED_CHARS = 4_000
 # What of a result goes to the model.
 RESULT_CHARS = 32_000
 # And never more than this part of the model's window: one result alone must not be too long for it.

@@ -1,0 +1,98 @@
+"""A run that takes its process down again and again waits with its reason, and can be resumed, also after others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pilothouse.agent.history import history
+from pilothouse.store.opening import open_store
+from pilothouse.types import limits
+from pilothouse.types.runs import Run
+from pilothouse.wiring.host import open_host
+from tests.faults.serving import serving
+from tests.support import invariants
+from tests.support.chatting import ME, Chat, database_of
+from tests.support.waiting import until
+
+ANSWER = "".join(f"word{n} " for n in range(30))
+REASON = "The program ended 5 times while it worked on this, so it does not begin again by itself."
+
+
+async def _died_often(home: Path, run_id: str) -> None:
+    """Make a run that died once one that has died as often as may be, save once."""
+    opened = open_store(home, None, lambda _id, _events: None)
+
+    def change(run: Run) -> Run:
+        assert (run.status, run.recoveries) == ("running", 0)
+        return msgspec.structs.replace(run, recoveries=limits.MAX_RECOVERIES - 1)
+
+    await opened.store.change_run(run_id, change)
+    await opened.close()
+
+
+@asynccontextmanager
+async def given_up(tmp_path: Path) -> AsyncIterator[tuple[Chat, str]]:
+    """Open a host on a folder whose server was killed in the middle of an answer, for the last time that may be."""
+    home, script = tmp_path / "home", tmp_path / "script.yaml"
+    script.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 4\n      every: 0.02\n', encoding="utf-8")
+    with serving(home) as server:
+        body = {"settings": {"modelId": f"scripted:{script}"}}
+        conversation = server.post("/api/conversations", body, 201)["id"]
+        run = server.post(f"/api/conversations/{conversation}/messages", {"text": "The first."}, 202)["runId"]
+        until(lambda: "word3" in str(server.get(f"/api/conversations/{conversation}?limit=20")), "the answer to begin")
+        server.kill()
+    await _died_often(home, run)
+    async with open_host(home, role="server") as host:
+        yield Chat(host, conversation, script), run
+    invariants.check(database_of(home))
+
+
+async def _standing(chat: Chat) -> list[str | None]:
+    return [item.run_id for item in await chat.items("response") if not item.data.get("cutOff")]
+
+
+@pytest.mark.timeout(120)
+async def test_it_waits_with_its_reason_and_holds_nobody_up(tmp_path: Path) -> None:
+    async with given_up(tmp_path) as (chat, first):
+        waiting = await chat.api.run(ME, first)
+        assert (waiting.status, waiting.recoveries) == ("interrupted", limits.MAX_RECOVERIES)
+        assert waiting.error is not None
+        assert (waiting.error.message, bool(waiting.error.fix)) == (REASON, True)
+        second = await chat.say("The second.")
+        assert second.status == "completed"
+        assert (await chat.api.run(ME, first)) == waiting
+
+
+@pytest.mark.timeout(120)
+async def test_it_can_be_resumed_after_the_conversation_went_on_as_the_next_thing(tmp_path: Path) -> None:
+    async with given_up(tmp_path) as (chat, first):
+        second = await chat.say("The second.")
+        third = await chat.send("The third.")
+        fourth = await chat.send("The fourth.")
+        await chat.until_streaming("word1")
+        resumed = await chat.api.resume_run(ME, first)
+        assert (resumed.status, resumed.error, resumed.recoveries) == ("queued", None, 0)
+        for run_id in (third.run_id, first, fourth.run_id):
+            assert (await chat.settled(run_id)).status == "completed"
+        assert await _standing(chat) == [second.id, third.run_id, first, fourth.run_id]
+        (told,) = await chat.items("reminder")
+        assert "The first." in told.text
+        asked = [item for item in await chat.items() if item.position <= told.position and "fourth" not in item.text]
+        last = history(asked)[-1]
+        assert last.role == "user"
+        before = history([item for item in asked if item is not told and item.position < told.position])
+        assert history(asked)[: len(before)] == before
+
+
+@pytest.mark.timeout(120)
+async def test_it_can_be_resumed_at_once_and_is_said_anew(tmp_path: Path) -> None:
+    async with given_up(tmp_path) as (chat, first):
+        await chat.api.resume_run(ME, first)
+        assert (await chat.settled(first)).status == "completed"
+        assert await _standing(chat) == [first]
+        assert not await chat.items("reminder")
