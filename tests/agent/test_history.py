@@ -42,6 +42,16 @@ class Story:
             ends: list[ItemStatus | None] = [None, "cancelled"]
             if ended := self.draw(st.sampled_from(ends)):
                 self.add("response", run, "half an ans", ended, turn="9.1")
+        if number and self.draw(st.booleans()):
+            self._go_on(f"r{self.draw(st.integers(0, number - 1))}", number)
+
+    def _go_on(self, run: str, latest: int) -> None:
+        """Let an earlier run go on, if a later message was answered."""
+        later = {f"r{number}" for number in range(int(run[1:]) + 1, latest + 1)}
+        if any(one.run_id in later and one.kind == "response" for one in self.items):
+            self.add("reminder", run, "Finish the earlier one.")
+            for turn in range(11, self.draw(st.integers(11, 12)) + 1):
+                self._turn(run, turn)
 
     def _images(self) -> JsonObject:
         given = self.draw(st.booleans())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,13 +18,14 @@ from pilothouse.wiring.host import open_host
 from tests.faults.serving import serving
 from tests.support import invariants
 from tests.support.chatting import ME, Chat, database_of
+from tests.support.commands import pilothouse
 from tests.support.waiting import until
 
 ANSWER = "".join(f"word{n} " for n in range(30))
 REASON = "The program ended 5 times while it worked on this, so it does not begin again by itself."
 
 
-async def _died_often(home: Path, run_id: str) -> None:
+async def died_often(home: Path, run_id: str) -> None:
     """Make a run that died once one that has died as often as may be, save once."""
     opened = open_store(home, None, lambda _id, _events: None)
 
@@ -46,7 +48,7 @@ async def given_up(tmp_path: Path) -> AsyncIterator[tuple[Chat, str]]:
         run = server.post(f"/api/conversations/{conversation}/messages", {"text": "The first."}, 202)["runId"]
         until(lambda: "word3" in str(server.get(f"/api/conversations/{conversation}?limit=20")), "the answer to begin")
         server.kill()
-    await _died_often(home, run)
+    await died_often(home, run)
     async with open_host(home, role="server") as host:
         yield Chat(host, conversation, script), run
     invariants.check(database_of(home))
@@ -96,3 +98,20 @@ async def test_it_can_be_resumed_at_once_and_is_said_anew(tmp_path: Path) -> Non
         assert (await chat.settled(first)).status == "completed"
         assert await _standing(chat) == [first]
         assert not await chat.items("reminder")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+async def test_a_command_shows_why_it_waits_and_resumes_it(tmp_path: Path) -> None:
+    async with given_up(tmp_path) as (chat, first):
+        assert (await chat.say("The second.")).status == "completed"
+    home = tmp_path / "home"
+    shown = await asyncio.to_thread(pilothouse, home, "conversations", "show", chat.id)
+    assert f"{REASON} Go on with it: pilothouse conversations resume {chat.id}" in " ".join(shown.err.split())
+    resumed = await asyncio.to_thread(pilothouse, home, "conversations", "resume", chat.id)
+    assert (resumed.code, resumed.out.strip()) == (0, ANSWER.strip())
+    again = await asyncio.to_thread(pilothouse, home, "conversations", "resume", chat.id)
+    assert (again.code, "No answer in this conversation waits to be resumed." in again.err) == (1, True)
+    async with open_host(home, role="server") as host:
+        assert (await host.api.run(ME, first)).status == "completed"
+    invariants.check(database_of(home))

@@ -48,8 +48,9 @@ export function Compaction({ item }: { item: Item }) {
 
 /** What the model is told again besides the person's words; one quiet line. */
 export function Reminder({ item }: { item: Item }) {
+  const summary = text(item.data.name) ? "Reminder to the model" : "An earlier answer goes on here";
   return (
-    <Fold icon={<InfoIcon size={15} />} summary="Reminder to the model">
+    <Fold icon={<InfoIcon size={15} />} summary={summary}>
       {() => <LongText text={item.text} label="What the model is told" />}
     </Fold>
   );

@@ -43,7 +43,7 @@ export function RunEnd({ run, isLatest }: { run: Run; isLatest: boolean }) {
     return (
       <div className={classes.runEnd} data-tone="warning" role="alert">
         <span>{run.error?.message || "The program stopped before the answer was finished."} Nothing is lost.</span>
-        {isLatest && <Resume run={run} label="Resume" />}
+        <Resume run={run} label="Resume" />
       </div>
     );
   }

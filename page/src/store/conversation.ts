@@ -46,11 +46,9 @@ export function withEarlier(state: ConversationState, page: ItemPage): Conversat
   };
 }
 
-/** Return the run that is under way, if one is. */
+/** Return the run that is under way, if one is; else one that waits for its turn. */
 export function activeRun(state: ConversationState | null): Run | null {
-  if (!state) return null;
-  for (const run of state.runs.values()) {
-    if (run.status === "queued" || run.status === "running" || run.status === "waiting") return run;
-  }
-  return null;
+  const runs = [...(state?.runs.values() ?? [])];
+  const isAtWork = ({ status }: Run) => status === "running" || status === "waiting";
+  return runs.find(isAtWork) ?? runs.find(({ status }) => status === "queued") ?? null;
 }

@@ -48,6 +48,7 @@ function receive(frame: SocketFrame): void {
       if (isAboutServer(frame)) return toast(frame);
       // Whether the rules can be read is part of the settings: also of a page that is opened later.
       if (frame.code === "policy") return void refreshLists();
+      if (frame.code === "store" && frame.level === "info") lookAround();
       return setState({ notice: { level: frame.level, code: frame.code, message: frame.message } });
     case "input":
       return lookAgain();
@@ -104,6 +105,13 @@ async function refreshLists(): Promise<void> {
   } catch (error) {
     if (signedOut(error)) setState({ phase: { name: "signed-out", message: errorText(error) } });
   }
+}
+
+/** Ask again for what could not be read while the database was away. */
+function lookAround(): void {
+  void refreshLists();
+  const route = currentRoute();
+  if (route.page === "chat" && route.conversationId && !getState().open) void loadConversation(route.conversationId);
 }
 
 /** Fetch a conversation as it is now and follow it from there. */

@@ -55,10 +55,12 @@ def history(items: Sequence[Item]) -> tuple[Message, ...]:
 
 
 def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
-    """Return the items without messages after the run's own that nobody has begun to answer."""
+    """Return the items without messages after the run's own, and after all answered ones, that nobody has begun."""
     answered = {item.run_id for item in items if item.kind != "user_message"} | {run_id}
-    own = max((item.position for item in items if item.kind == "user_message" and item.run_id == run_id), default=0)
-    return [item for item in items if item.kind != "user_message" or item.position <= own or item.run_id in answered]
+    newest = max(
+        (item.position for item in items if item.kind == "user_message" and item.run_id in answered), default=0
+    )
+    return [item for item in items if item.kind != "user_message" or item.position <= newest]
 
 
 def reminded(items: Sequence[Item]) -> list[Item]:
@@ -73,10 +75,7 @@ def _in_order(items: Sequence[Item]) -> list[Item]:
     A message whose answer went on after later ones stays where those who answered them have read it.
     """
     standing = [item for item in items if not _stands_before(item)]
-    sent = _sent(items)
-    spoken = _in_time([item for item in standing if item.kind != "user_message" and _belongs(item)])
-    begun = {item.run_id: item.position for item in reversed(spoken)}
-    answers = sorted((sent.get(item.run_id, 0), item.position) for item in spoken)
+    begun, answers = _answers([item for item in standing if item.kind != "user_message" and _belongs(item)], items)
     # How far the answers reach to all messages up to each of those.
     reach = list(accumulate((position for _, position in answers), max))
 
@@ -95,10 +94,23 @@ def _sent(items: Sequence[Item]) -> dict[str | None, int]:
     return {item.run_id: item.position for item in items if item.kind == "user_message"}
 
 
-def _in_time(spoken: Sequence[Item]) -> list[Item]:
-    """Return what runs said before they were told to go on after others; the rest stands where it was said."""
-    told = {item.run_id: item.position for item in reversed(spoken) if item.kind == "reminder" and not _name(item)}
-    return [item for item in spoken if item.run_id not in told or item.position < told[item.run_id]]
+def _answers(spoken: Sequence[Item], items: Sequence[Item]) -> tuple[dict[str | None, int], list[tuple[int, int]]]:
+    """Return where each run's answer began, and of all that was said to which message it was said, and where.
+
+    What a run says after it was told to go on counts as said to the newest message that was answered before.
+    """
+    sent, newest = _sent(items), 0
+    begun: dict[str | None, int] = {}
+    late: dict[str | None, int] = {}
+    answers = []
+    for item in spoken:
+        if item.kind == "reminder" and not _name(item):
+            late[item.run_id] = newest
+        if item.run_id not in late:
+            begun.setdefault(item.run_id, item.position)
+            newest = max(newest, sent.get(item.run_id, 0))
+        answers.append((late.get(item.run_id, sent.get(item.run_id, 0)), item.position))
+    return begun, sorted(answers)
 
 
 def _name(item: Item) -> str:

@@ -183,6 +183,9 @@ def verdict(told: Told) -> int:
                 else:
                     ask(question, told.transcript.call_of(question), aside)
             return 3
+        case "interrupted" if run.error is not None:
+            fix = f"Try once more: pilothouse conversations resume {run.conversation_id}"
+            raise PilothouseError(run.error.code, run.error.message, fix=fix)
         case "interrupted":
             fix = f'What came so far is kept. Go on with: pilothouse run --conversation {run.conversation_id} "Go on."'
             raise PilothouseError("stream_broken", "The server stopped before the answer was complete.", fix=fix)

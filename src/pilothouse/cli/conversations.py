@@ -1,18 +1,21 @@
-"""`pilothouse conversations`: list, show, search, rename and delete them."""
+"""`pilothouse conversations`: list, show, search, rename, resume and delete them."""
 
 from __future__ import annotations
 
 import itertools
 import time
 
+from pilothouse.cli.asking import converse, verdict
 from pilothouse.cli.call_lines import told
 from pilothouse.cli.markdown import MarkdownScreen
 from pilothouse.cli.tables import show_table
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
-from pilothouse.cli.wrapping import say
+from pilothouse.cli.wrapping import aside_only, say
 from pilothouse.connection import connect_host
+from pilothouse.runs.following import Following
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, SearchHit
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.items import Item
 
@@ -41,13 +44,30 @@ async def show(conversation_id: str, *, as_json: bool) -> int:
             before = items[0].position if items else None
             page = await api.items(LOCAL_OWNER, conversation_id, before=before, limit=limits.SNAPSHOT_ITEMS)
             items, more = page.items + items, page.has_earlier
+        runs = (await api.snapshot(LOCAL_OWNER, conversation_id, limit=limits.SNAPSHOT_ITEMS)).runs
     out = output()
     for item in items:
         if as_json:
             out.json(item)
         else:
             _print_item(item, out)
+    for run in runs:
+        if run.status == "interrupted":
+            why = run.error.message if run.error is not None else "The program stopped before an answer was finished."
+            say(messages(), f"{why} Go on with it: pilothouse conversations resume {conversation_id}", "yellow")
     return 0
+
+
+async def resume(conversation_id: str) -> int:
+    """Go on with the answer that waits for it, and show it; else with the last one that failed or was stopped."""
+    async with connect_host(tell=aside_only, brief=True) as api:
+        found = await api.snapshot(LOCAL_OWNER, conversation_id, limit=limits.SNAPSHOT_ITEMS)
+        waiting = [run for run in found.runs if run.status == "interrupted"]
+        ended = [run for run in found.runs[-1:] if run.status in ("failed", "cancelled")]
+        if not waiting and not ended:
+            raise PilothouseError("conflict", "No answer in this conversation waits to be resumed.")
+        run = await api.resume_run(LOCAL_OWNER, (waiting or ended)[0].id)
+        return verdict(await converse(api, Following(api, run, found.last_seq), output()))
 
 
 def _print_item(item: Item, out: Terminal) -> None:

@@ -49,6 +49,14 @@ def rename(
 
 
 @conversations_app.command()
+def resume(conversation: ConversationId) -> None:
+    """Go on with an answer that broke off, and show it."""
+    from pilothouse.cli import conversations as command
+
+    perform(lambda: command.resume(conversation))
+
+
+@conversations_app.command()
 def delete(conversation: ConversationId) -> None:
     """Delete a conversation; it can be restored for a while."""
     from pilothouse.cli import conversations as command

@@ -150,13 +150,16 @@ class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, Rem
     async def _go_on(self) -> None:
         """Take up what was begun from here and stopped because the process ended that executed it."""
         for run_id, owner in list(self._begun.items()):
-            status = (await self.run(owner, run_id)).status
-            if status == "interrupted" and (await self.config(owner)).resume_after_restart == "auto":
+            run = await self.run(owner, run_id)
+            if run.status == "interrupted" and not run.is_given_up and await self._goes_on_by_itself(owner):
                 # A server that came back may have been faster.
                 with suppress(PilothouseError):
                     await self.resume_run(owner, run_id)
-            elif status in ENDED:
+            elif run.status in ENDED:
                 del self._begun[run_id]
+
+    async def _goes_on_by_itself(self, owner: str) -> bool:
+        return (await self.config(owner)).resume_after_restart == "auto"
 
     # --- runs ---
 
