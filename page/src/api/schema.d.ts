@@ -93,7 +93,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of one piece of a tool call's result. */
+        /** The same for a tool call's result. */
         get: operations["get_result_part"];
         put?: never;
         post?: never;
@@ -443,6 +443,23 @@ export interface paths {
         };
         /** Is the server up? */
         get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/items/{id}/parts/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The bytes of one part of a message or of a tool call's result, by its item's id. */
+        get: operations["get_part"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1636,6 +1653,7 @@ export interface components {
             data: string;
             /** @enum {unknown} */
             mediaType: "image/gif" | "image/jpeg" | "image/png" | "image/webp";
+            name?: string;
         };
         /**
          * ImportedServer
@@ -1739,7 +1757,7 @@ export interface components {
          * Item
          * @description One thing in the timeline; `data` holds what completing it must not lose.
          *
-         *         user_message: data.images [{mediaType, data}]
+         *         user_message: data.content [ResultPart]: what was attached
          *         response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn,
          *                       data.tokensPerSecond (where it says something)
          *         thinking:     data.durationMs, data.opaque, data.turn
@@ -2251,7 +2269,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "process_died" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "answer_too_long" | "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "process_died" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -2262,7 +2280,7 @@ export interface components {
          */
         ProblemFrame: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "process_died" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "answer_too_long" | "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "process_died" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             conversationId: string | null;
             message: string;
             /** @enum {unknown} */
@@ -2376,11 +2394,15 @@ export interface components {
         };
         /**
          * ResultPart
-         * @description One piece of a result; what has `bytes` and no `text` is fetched by its index.
+         * @description One part of a message or of a result; what has `bytes` and no `text` is fetched by its index.
          */
         ResultPart: {
             /** @default 0 */
             bytes: number;
+            /** @default  */
+            digest: string;
+            /** @default 0 */
+            height: number;
             index: number;
             /** @enum {unknown} */
             kind: "audio" | "image" | "json" | "link" | "resource" | "text";
@@ -2392,6 +2414,8 @@ export interface components {
             text: string;
             /** @default  */
             uri: string;
+            /** @default 0 */
+            width: number;
         };
         /**
          * Rule
@@ -2448,7 +2472,7 @@ export interface components {
          */
         RunError: {
             /** @enum {unknown} */
-            code: "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "process_died" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
+            code: "answer_too_long" | "bad_config" | "bad_key" | "bad_request" | "bad_script" | "cancelled" | "conflict" | "context_too_long" | "data_folder" | "data_locked" | "database" | "database_corrupt" | "database_newer" | "disk_full" | "forbidden" | "internal" | "key_moved" | "model_failed" | "model_overloaded" | "model_refused" | "model_stalled" | "model_unreachable" | "needs_answer" | "needs_consent" | "no_key" | "no_model" | "not_found" | "port_taken" | "process_died" | "server_away" | "server_failed" | "stale_run" | "stream_broken" | "too_large" | "too_many" | "too_many_files" | "tools_unsupported" | "unauthorized" | "unknown_model" | "unknown_server";
             /** @default  */
             fix: string;
             message: string;
@@ -4237,6 +4261,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes, with their own type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             /** @description What went wrong. */
