@@ -18,8 +18,9 @@ from bench.results import table, verdict
 # What the server may grow by after the first fifth of the time, when caches are full and all code was met.
 MOST_MB = 40.0
 WORDS, RATE = 300, 300
-# So large that no conversation is summed up: each request is longer than the one before.
-WINDOW = 1_000_000
+# As a model has that says nothing about it: older turns are summed up now and then. In a larger one each request is
+# longer than the one before, and so is what a run holds while it is at work.
+WINDOW = 32_000
 LOOK = 0.2
 
 
@@ -89,13 +90,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--every", type=float, default=60.0, help="seconds between two looks at the memory")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between an answer and the next message")
+    parser.add_argument("--window", type=int, default=WINDOW, help="tokens that the model takes")
     options = parser.parse_args()
     model = f"text-{WORDS}-{RATE}"
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, endpoint() as url:
         home = Path(folder) / "home"
         write_models(home, url, [model])
         kept = json.loads((home / "models.json").read_text())
-        kept["models"][model]["contextWindow"] = WINDOW
+        kept["models"][model]["contextWindow"] = options.window
         (home / "models.json").write_text(json.dumps(kept))
         with server(home, url) as running:
             soak(running, model, options)

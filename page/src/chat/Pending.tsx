@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from "react";
+import type { Run } from "../api/types";
 import { activeRun, type ConversationState } from "../store/conversation";
 import { useApp, type AppState } from "../store/store";
 import classes from "./Chat.module.css";
+import { record } from "./data";
 import { Elapsed } from "./Elapsed";
 
 /** Tell whether something of a run can be seen to go on. */
@@ -14,12 +16,19 @@ function showsItself(open: ConversationState, runId: string): boolean {
   return false;
 }
 
+/** Return why a run has not begun: others have all the slots, or something of its own conversation comes first. */
+function queuedWords(open: ConversationState, run: Run): string {
+  const { runId, before } = record(open.items.get(run.messageItemId)?.data.slot);
+  if (runId !== run.id || typeof before !== "number") return "Waiting for its turn…";
+  return `Waiting for a free slot: ${before ? `${before} before it` : "it is next"}`;
+}
+
 /** Return what the run is doing while nothing of it streams; null when it shows by itself. */
 function pendingWords({ open }: AppState): string | null {
   const run = activeRun(open);
   if (!open || !run) return null;
   if (run.cancelRequested) return "Stopping…";
-  if (run.status === "queued") return "Waiting for its turn…";
+  if (run.status === "queued") return queuedWords(open, run);
   if (run.status === "waiting") return "Waiting for you";
   return showsItself(open, run.id) ? null : "Waiting for the model…";
 }

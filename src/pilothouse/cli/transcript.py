@@ -9,7 +9,7 @@ from pilothouse.cli.missing import Missing
 from pilothouse.cli.terminal import Terminal, plain
 from pilothouse.cli.wrapping import Wrapper, say
 from pilothouse.runs.following import Texts
-from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated, RunUpdated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import Run
@@ -30,6 +30,8 @@ class Transcript:
         self._thoughts = Wrapper(colours=out.styled)
         self._calls = CallLines()
         self._moving = False
+        # What it waits for before it begins.
+        self._slot = ""
         # The questions that the run waits with, and what its answers took.
         self.questions: dict[str, Item] = {}
         self.measures: JsonObject = {}
@@ -50,7 +52,7 @@ class Transcript:
 
     def tick(self) -> None:
         """Show how far the calls at work are, on a terminal that can take it back."""
-        line = self._calls.now() if self._aside.styled else ""
+        line = (self._slot or self._calls.now()) if self._aside.styled else ""
         if not line and not self._moving:
             return
         if line and not self._moving and self._out.is_terminal:
@@ -75,10 +77,21 @@ class Transcript:
                 self._created(item)
             case ItemDelta(item_id=item_id) if item_id in self._items:
                 self._text(self._items[item_id], self._texts.fresh(event))
+            case RunUpdated(run=run) if run.id == self._run_id and run.status != "queued":
+                self._slot = ""
+            case ItemUpdated(data={"slot": {"runId": self._run_id, "before": int(before)}}):
+                self._waits(before)
             case ItemUpdated(item_id=item_id, data=data) if item_id in self._items:
                 self._updated(self._items[item_id], data)
             case ItemCompleted(item_id=item_id, data=data) if item_id in self._items:
                 self._completed(self._items[item_id], event.status, data)
+
+    def _waits(self, before: int) -> None:
+        """Say that others have all the slots: in a line that counts down where there can be one, else once."""
+        first = not self._slot
+        self._slot = f"Waiting for a free slot: {f'{before} before it' if before else 'it is next'}"
+        if first and not self._aside.styled:
+            self._say(f"{self._slot}.")
 
     def _created(self, item: Item) -> None:
         if item.kind == "user_message":

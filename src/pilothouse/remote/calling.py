@@ -73,7 +73,7 @@ class Calling:
         reply = await self._send("GET", path, headers, None)
         if reply.status != 200:
             try:
-                raise _problem(reply.status, await self._read(reply))
+                raise _problem(reply, await self._read(reply))
             finally:
                 await reply.aclose()
         return reply
@@ -94,7 +94,7 @@ class Calling:
         finally:
             await reply.aclose()
         if reply.status >= 300:
-            raise _problem(reply.status, answer)
+            raise _problem(reply, answer)
         return answer
 
     async def _send(
@@ -153,9 +153,12 @@ def server_away(error: NetError | None = None) -> PilothouseError:
     )
 
 
-def _problem(status: int, body: bytes) -> PilothouseError:
+def _problem(reply: Reply, body: bytes) -> PilothouseError:
     try:
         problem = msgspec.json.decode(body, type=Problem)
     except msgspec.DecodeError:
-        return PilothouseError("internal", f"The Pilothouse server answered with status {status}.", fix="Try again.")
-    return PilothouseError(problem.code, problem.message, fix=problem.fix)
+        what = f"The Pilothouse server answered with status {reply.status}."
+        return PilothouseError("internal", what, fix="Try again.")
+    wait = reply.header("retry-after")
+    retry_after = int(wait) if wait.isascii() and wait.isdigit() else None
+    return PilothouseError(problem.code, problem.message, fix=problem.fix, retry_after=retry_after)

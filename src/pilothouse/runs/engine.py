@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from pilothouse.runs import titles
 from pilothouse.runs.active import ActiveRun, Parts
+from pilothouse.runs.feed import live_note
 from pilothouse.runs.patience import patiently, wait_for_store
+from pilothouse.runs.slots import Slots
 from pilothouse.types import limits
 from pilothouse.types.errors import PASSING, PilothouseError
 from pilothouse.types.ports import OpenModel
@@ -102,6 +104,20 @@ class Executor:
             # The conversation keeps the title it has.
             _log.info("no title for %s: %s", run.conversation_id, error.message)
 
+    async def tell_waiting(self, conversation_id: str, before: int) -> None:
+        """Tell readers of a conversation how many others are executed before it."""
+        records, feed = self._parts.records, self._parts.feed
+        if not feed.is_read(conversation_id):
+            return
+        try:
+            queued = await records.runs_in(("queued",), conversation_id)
+        except PilothouseError as error:
+            _log.debug("nobody was told that %s waits: %s", conversation_id, error.message)
+            return
+        if queued:
+            note = live_note(queued[0].message_item_id, {"slot": {"runId": queued[0].id, "before": before}})
+            feed.live(conversation_id, note)
+
     def _closing(self) -> bool:
         return self._stopping
 
@@ -122,24 +138,51 @@ class Executor:
 class DirectEngine:
     """Executes runs as tasks of this process."""
 
-    def __init__(self, executor: Executor, drain: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        drain: Callable[[], float] = lambda: 0.0,
+        at_once: Callable[[], int] = lambda: limits.RUNS_AT_ONCE,
+    ) -> None:
         self._executor = executor
         # How long runs may go on when the program is asked to end.
         self._drain = drain
+        self._slots = Slots(at_once, self._begin)
+        self._titling = asyncio.Semaphore(limits.TITLES_AT_ONCE)
+        self._telling: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, conversation_id: str) -> None:
-        """Execute what is queued in a conversation, one after the other and in order, as soon as it is free."""
-        task = asyncio.create_task(self._execute(conversation_id), name=f"engine {conversation_id}")
+        """Execute what is queued in a conversation, in order, as soon as it is free and there is a slot."""
+        if not self._slots.ask(conversation_id) and (self._telling is None or self._telling.done()):
+            self._telling = self._do(self._tell(), "engine telling")
+
+    def _begin(self, conversation_id: str) -> None:
+        self._do(self._execute(conversation_id), f"engine {conversation_id}")
+
+    def _do(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _tell(self) -> None:
+        """Tell those who look at a conversation that waits how many come before it, for as long as any waits."""
+        while waiting := list(self._slots.waiting()):
+            for before, conversation_id in waiting:
+                await self._executor.tell_waiting(conversation_id, before)
+            await asyncio.sleep(limits.WAITING_TOLD)
 
     async def _execute(self, conversation_id: str) -> None:
         try:
-            ended = await self._executor.execute(conversation_id)
+            try:
+                ended = await self._executor.execute(conversation_id)
+            finally:
+                self._slots.free()
             if ended is not None:
                 await self.start(conversation_id)
-                await self._executor.title(ended)
+                async with self._titling:
+                    await self._executor.title(ended)
         except PilothouseError as error:
             _log.error("a run of %s could not be executed: %s", conversation_id, error)
         except Exception:
@@ -147,8 +190,13 @@ class DirectEngine:
 
     async def stop(self) -> None:
         """Let what runs end within the time that the person set, give the rest back, and return when nothing runs."""
+        self._slots.close()
         await self._executor.drain(self._drain())
+        # What ended meanwhile has asked for more.
+        self._slots.close()
         self._executor.interrupt()
+        if self._telling is not None:
+            self._telling.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=limits.SHUTDOWN_GRACE)
         for task in self._tasks:

@@ -18,10 +18,10 @@ from pilothouse.runs.patience import store_is_well, wait_for_store
 from pilothouse.types import limits
 from pilothouse.types.api import InputFrame, ListFrame, NoticeFrame
 from pilothouse.types.errors import PASSING, PilothouseError
-from pilothouse.types.events import ItemDelta, event_decoder, utf16_length
+from pilothouse.types.events import ItemDelta, ItemUpdated, event_decoder, utf16_length
 from pilothouse.types.feed import FeedEvent, Lagged
 from pilothouse.types.host import FeedBatch, ListChange
-from pilothouse.types.json import encode
+from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.records import Records
 
 
@@ -40,6 +40,11 @@ class Tail(Protocol):
 def live_delta(delta: ItemDelta) -> FeedEvent:
     """Return a delta that is sent now and not kept."""
     return FeedEvent(0, "item.delta", encode(msgspec.structs.replace(delta, at=time.time())))
+
+
+def live_note(item_id: str, data: JsonObject) -> FeedEvent:
+    """Return news about an item that are sent now and not kept."""
+    return FeedEvent(0, "item.updated", encode(ItemUpdated(seq=0, at=time.time(), item_id=item_id, data=data)))
 
 
 class _Reader:
@@ -216,6 +221,10 @@ class Feed:
         for reader in self._readers.get(conversation_id, ()):
             if reader.live and not reader.kept_only:
                 reader.offer(event)
+
+    def is_read(self, conversation_id: str) -> bool:
+        """Return whether anyone reads a conversation here."""
+        return conversation_id in self._readers
 
     def wake(self, conversation_id: str) -> None:
         """Send readers to the store: another process wrote there."""

@@ -16,7 +16,7 @@ from typing import cast
 
 import msgspec
 
-from pilothouse.runs.feed import Feed, live_delta
+from pilothouse.runs.feed import Feed, live_delta, live_note
 from pilothouse.runs.patience import patiently, store_is_well, wait_for_store
 from pilothouse.types import limits
 from pilothouse.types.errors import PASSING, PilothouseError
@@ -34,7 +34,7 @@ from pilothouse.types.folding import changed
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
 from pilothouse.types.items import Item, ItemKind, ItemStatus
-from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Records
 from pilothouse.types.runs import Run
 
@@ -328,7 +328,7 @@ class RunJournal:
         for item_id in [item_id for item_id in self._notes if item_id in self._items]:
             data = self._notes.pop(item_id)
             self._told[item_id] = self._told.get(item_id, {}) | data
-            self._feed.live(self._run.conversation_id, _live_note(item_id, data))
+            self._feed.live(self._run.conversation_id, live_note(item_id, data))
         if self._keeper is None:
             self._keep()
 
@@ -383,7 +383,7 @@ class RunJournal:
     def unsaved(self) -> Sequence[FeedEvent]:
         """Return what readers were sent and the store does not have yet."""
         deltas = (event for text in self._texts.values() for _, event in text.live)
-        return [*deltas, *(_live_note(item_id, data) for item_id, data in self._told.items())]
+        return [*deltas, *(live_note(item_id, data) for item_id, data in self._told.items())]
 
     # --- the end ---
 
@@ -424,11 +424,6 @@ def _deltas(item_id: str, offset: int, text: str) -> list[ItemDelta]:
         deltas.append(ItemDelta(item_id=item_id, offset=offset, text=piece))
         offset += utf16_length(piece)
     return deltas
-
-
-def _live_note(item_id: str, data: JsonObject) -> FeedEvent:
-    note = ItemUpdated(seq=0, at=time.time(), item_id=item_id, data=data)
-    return FeedEvent(0, "item.updated", encode(note))
 
 
 def _same(kept: Event, draft: Event) -> bool:

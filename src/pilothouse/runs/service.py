@@ -234,12 +234,15 @@ class HostService(
         messages.check(body)
         await self._records.conversation(owner, conversation_id)
         posting = await messages.posting(owner, conversation_id, body)
+        posting = msgspec.structs.replace(posting, room=self._admins.config.room())
         known = await self._records.receipt(posting) if body.idempotency_key is not None else None
         if known is not None:
             # The first try may have been kept and never started; a run that was is not started twice.
             await self._engine.start(known.conversation_id)
             return known
         await self._check_wishes(body)
+        # Before anything is done for it: of a message that is not taken nothing stays.
+        await self._records.check_room(posting)
         await self._withdraw_questions(owner, conversation_id)
         accepted = await self._records.post_message(posting)
         await self._engine.start(accepted.conversation_id)

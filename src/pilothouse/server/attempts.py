@@ -34,7 +34,10 @@ class Attempts:
         if self._failures.get(_neighbours(client), 0) >= allowed:
             seconds = max(1, math.ceil(self._until - self._clock()))
             raise PilothouseError(
-                "too_many", "Too many sign-ins from this address have failed.", fix=f"Try again in {seconds} seconds."
+                "too_many",
+                "Too many sign-ins from this address have failed.",
+                fix=f"Try again in {seconds} seconds.",
+                retry_after=seconds,
             )
 
     def failed(self, client: str) -> None:

@@ -18,6 +18,8 @@ def problem_response(
 ) -> Response:
     """Return the answer that tells a person what went wrong."""
     body = encode(Problem(code=error.code, message=error.message, fix=error.fix))
+    if error.retry_after is not None:
+        headers = {**(headers or {}), "retry-after": str(error.retry_after)}
     return Response(body, status_code=status or error.http_status, media_type="application/json", headers=headers)
 
 

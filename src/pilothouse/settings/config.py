@@ -37,6 +37,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: float = 0.0
     # Where an answer ends that does not end by itself, in characters.
     longest_answer: int = limits.ANSWER_CHARS
+    # How many answers are got at once, and how many messages may wait for theirs.
+    runs_at_once: int = limits.RUNS_AT_ONCE
+    most_waiting: int = limits.WAITING_EVERYWHERE
     # Whether Enter alone sends a message in the page; otherwise it breaks the line.
     enter_sends: bool = True
     tool_timeouts: ToolTimeouts = ToolTimeouts()
@@ -64,6 +67,12 @@ _BOUNDS: dict[str, tuple[float, float, str]] = {
         limits.ANSWER_CHARS_FEWEST,
         limits.ANSWER_CHARS_MOST,
         "The longest answer has from {:,} to {:,} characters.",
+    ),
+    "runs_at_once": (1, limits.RUNS_AT_ONCE_MOST, "How many answers are got at once is a number from {} to {:,}."),
+    "most_waiting": (
+        1,
+        limits.WAITING_MOST,
+        "How many messages may wait is a number from {} to {:,}.",
     ),
     "most_added_iterations": (0, math.inf, "How many rounds may be added is a number from {} on."),
 }

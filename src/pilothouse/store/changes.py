@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import parts, postgres, reading, receipts, rows, schema, search
+from pilothouse.store import parts, postgres, reading, receipts, rows, schema, search, waiting_room
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -62,6 +62,7 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     known = receipts.receipt(tx.connection, posting)
     if known is not None:
         return known
+    waiting_room.check(tx.connection, item.conversation_id, posting.room)
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
     accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
     if not receipts.keep(tx.connection, posting, accepted, tx.now):

@@ -21,6 +21,7 @@ from pilothouse.store import (
     schema,
     search,
     todos,
+    waiting_room,
 )
 from pilothouse.store.authority import AuthorityStore
 from pilothouse.store.database import Database
@@ -206,6 +207,10 @@ class Store(AuthorityStore):
     async def post_message(self, posting: Posting) -> MessageAccepted:
         """Keep a message and its queued run."""
         return await self._writer.write(lambda tx: changes.post_message(tx, posting))
+
+    async def check_room(self, posting: Posting) -> None:
+        """Raise if no further message may wait for its answer."""
+        await self._database.read(lambda c: waiting_room.check(c, posting.item.conversation_id, posting.room))
 
     async def receipt(self, posting: Posting) -> MessageAccepted | None:
         """Return the acceptance that was given for this message before."""

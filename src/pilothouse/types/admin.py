@@ -10,7 +10,7 @@ from pilothouse.types.authority import Example, Grant, Pattern, PolicyCheck, Pol
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.models import FileProblem, ModelList, ModelTest, ModelView
 from pilothouse.types.ports import ModelSource
-from pilothouse.types.records import PastCall
+from pilothouse.types.records import PastCall, Room
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -149,6 +149,10 @@ class ConfigAdmin(Protocol):
 
     async def patch(self, patch: ConfigPatch, by: str) -> ConfigView:
         """Change settings; `by` is whose word it is."""
+        ...
+
+    def room(self) -> Room:
+        """Return how many messages may wait for their answer."""
         ...
 
     def new_conversation_settings(self) -> ConversationSettings:

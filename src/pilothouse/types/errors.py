@@ -84,8 +84,10 @@ USAGE_CODES: frozenset[ErrorCode] = frozenset(
 class PilothouseError(Exception):
     """A failure with one plain sentence for the person and a code for programs."""
 
-    def __init__(self, code: ErrorCode, message: str, *, fix: str = "") -> None:
+    def __init__(self, code: ErrorCode, message: str, *, fix: str = "", retry_after: int | None = None) -> None:
         super().__init__(message)
+        # In how many seconds it may work, where that is known.
+        self.retry_after = retry_after
         self.code: ErrorCode = code
         self.message = message
         self.fix = fix

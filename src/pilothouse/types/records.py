@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.api import (
     ConversationPage,
     ConversationSnapshot,
@@ -26,6 +27,13 @@ from pilothouse.types.ports import KeptResult, Part
 from pilothouse.types.runs import Run, RunStatus
 
 
+class Room(msgspec.Struct, frozen=True):
+    """How many messages may wait for their answer, in one conversation and in all together."""
+
+    here: int = limits.WAITING_HERE
+    everywhere: int = limits.WAITING_EVERYWHERE
+
+
 class Posting(msgspec.Struct, frozen=True):
     """A message to be kept together with the run that will answer it, or not at all."""
 
@@ -38,6 +46,7 @@ class Posting(msgspec.Struct, frozen=True):
     digest: str = ""
     # What the item's content describes, in order.
     parts: tuple[Part, ...] = ()
+    room: Room = Room()
 
 
 # From a run and its open items to what the run is now, and the events that end those items.
@@ -171,6 +180,10 @@ class Records(AuthorityRecords, Protocol):
 
     async def post_message(self, posting: Posting) -> MessageAccepted:
         """Keep a message and its queued run; the same again with the same key returns the first acceptance."""
+        ...
+
+    async def check_room(self, posting: Posting) -> None:
+        """Raise `too_many` if no further message may wait for its answer."""
         ...
 
     async def receipt(self, posting: Posting) -> MessageAccepted | None:

@@ -51,7 +51,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.records import Records
+from pilothouse.types.records import Records, Room
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.wiring.authority import Authority
 from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
@@ -103,6 +103,11 @@ class _Settings:
             await asyncio.to_thread(self._plugins.switch, name, digest, by)
         await self._service.patch(patch)
         return self.view()
+
+    def room(self) -> Room:
+        """Return how many messages may wait for their answer; one conversation may not take all of it."""
+        most = self._service.config.most_waiting
+        return Room(min(limits.WAITING_HERE, most), most)
 
     def new_conversation_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
@@ -162,7 +167,7 @@ async def open_host(
         parts = _parts(base, models, servers, plugins, authority)
         process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
         executor = Executor(parts, process, titles=not brief)
-        engine = DirectEngine(executor, lambda: config.config.drain_seconds)
+        engine = DirectEngine(executor, lambda: config.config.drain_seconds, lambda: config.config.runs_at_once)
         admins = Admins(
             models,
             _Finder(folder, models),

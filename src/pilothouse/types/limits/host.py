@@ -138,6 +138,17 @@ HEAD_FIELDS = 100
 OPEN_FILES = 65_536
 # With fewer, some hundred readers and conversations use them up.
 FEW_OPEN_FILES = 4_096
+# Answers that one process gets at once; each may hold a connection, a history and calls. The others wait their turn.
+RUNS_AT_ONCE = 256
+RUNS_AT_ONCE_MOST = 1_000
+# Messages that may wait for their answer, in one conversation and in all together; whoever sends more is told so.
+WAITING_HERE = 250
+WAITING_EVERYWHERE = 4_000
+WAITING_MOST = 100_000
+# How often those who look at a conversation that waits are told how many come before it.
+WAITING_TOLD = 1.0
+# Titles that models are asked for at once, beside the answers.
+TITLES_AT_ONCE = 32
 # When a client that found no room should come again.
 RETRY_AFTER = 5
 # A connection that has not said what it wants by then holds a descriptor for nothing.
