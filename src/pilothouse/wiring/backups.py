@@ -24,7 +24,8 @@ from pilothouse.store.lock import FolderLock
 from pilothouse.store.opening import close_to_others
 from pilothouse.store.portable import LineReader, opened, reading
 from pilothouse.types.errors import PilothouseError
-from pilothouse.wiring.whole_files import drop_partial, keep_copy, new_file, sync_file, sync_folder
+from pilothouse.types.lasting import sync_names
+from pilothouse.wiring.whole_files import drop_partial, keep_copy, new_file, sync_file
 
 SETTINGS = ("config.json", "models.json", "policy.json")
 ENDING = ".jsonl.gz"
@@ -221,7 +222,7 @@ class _Place:
         self.exchange_database(aside)
         for name in files:
             (self.staging / name).replace(self.home / name)
-        sync_folder(self.home)
+        sync_names(self.home)
 
 
 class _Embedded(_Place):
@@ -249,9 +250,9 @@ class _Embedded(_Place):
                 with suppress(FileNotFoundError):
                     old.with_name(old.name + ending).replace(aside / (old.name + ending))
             keep_copy(old, aside)
-            sync_folder(aside)
+            sync_names(aside)
         sqlite_file(self.staging).replace(old)
-        sync_folder(self.home)
+        sync_names(self.home)
 
 
 def _settle(database: Path) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from pilothouse.types import lasting
 from pilothouse.types.errors import PilothouseError
 
 
@@ -31,13 +32,13 @@ def new_file(target: Path, *, replace: bool) -> Iterator[BinaryIO]:
             os.ftruncate(descriptor, 0)
             yield sink
             sink.flush()
-            os.fsync(descriptor)
+            lasting.sync(descriptor)
             _refuse_taken(target, replace=replace)
             partial.replace(target)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-    sync_folder(target.parent)
+    lasting.sync_names(target.parent)
 
 
 def drop_partial(folder: Path) -> None:
@@ -80,12 +81,6 @@ def sync_file(path: Path) -> None:
     """Wait until a file's bytes are on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        lasting.sync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until a folder's names are on the disk; not every file system can be asked."""
-    with suppress(OSError):
-        sync_file(folder)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pilothouse.tools.files.contents import Snapshot, read_whole
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder, refusing
+from pilothouse.types.lasting import sync
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Where there is no such flag this opens a folder for writing, which fails, as it does on file systems without it.
@@ -129,7 +130,7 @@ def _written(folder: Folder, content: bytes, mode: int, owner: Snapshot | None =
             if owner is not None:
                 _give_to(descriptor, owner)
             os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
+            sync(descriptor)
             yield fresh
         finally:
             if fresh.name:
@@ -185,7 +186,7 @@ def _carry(source: Folder, old: str, target: Folder, new: str) -> None:
 def _sync(folder: Folder) -> None:
     """Make a changed folder durable, where the file system can."""
     with suppress(OSError, PathRefused), folder.listable() as descriptor:
-        os.fsync(descriptor)
+        sync(descriptor)
 
 
 def _path(folder: Folder, name: str) -> str:
