@@ -50,3 +50,22 @@ def test_a_restore_says_where_it_kept_what_was_there_and_takes_a_database_file_t
     assert [one["title"] for one in listed] == ["The first"]
     again = pilothouse(home, "restore", "--replace", str(aside / "pilothouse.db"))
     assert again.lines == ["2 conversations: restored and verified."]
+
+
+def test_a_conversation_goes_into_a_file_and_comes_back_elsewhere(home: Path, script: Script, tmp_path: Path) -> None:
+    assert pilothouse(home, "run", "Why is the sky blue?", "--model", script("- Because ```it is```.")).code == 0
+    (one,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    printed = pilothouse(home, "conversations", "export", one["id"], "--format", "markdown").out
+    assert printed.startswith("# Why is the sky blue?\n")
+    assert "## You\n\nWhy is the sky blue?\n\n## Answer\n\nBecause ```it is```.\n" in printed
+    assert_told(pilothouse(home, "conversations", "export"), 2, "Name one conversation, or say --all.")
+    assert_told(pilothouse(home, "conversations", "export", "c_none"), 2, "no such conversation")
+    file = str(tmp_path / "talks.jsonl.gz")
+    assert pilothouse(home, "conversations", "export", "--all", file).lines == [file]
+    assert_told(pilothouse(home, "conversations", "export", "--all", file), 1, "is there already")
+    other = tmp_path / "other"
+    taken = pilothouse(other, "conversations", "import", file)
+    assert taken.lines == [f"{one['id']}  Why is the sky blue?"]
+    assert pilothouse(other, "conversations", "import", file).lines == [f"{taken.lines[0]} (was here already)"]
+    assert "1 conversation," in pilothouse(other, "audit", "verify").out
+    assert_told(pilothouse(other, "restore", "--replace", file), 2, "holds single conversations")

@@ -43,6 +43,7 @@ from pilothouse.types.models import KeyState, ModelList, ModelTest, ModelView
 from pilothouse.types.runs import Run, RunOptions
 from tests.server.memory_authority import MemoryAuthority
 from tests.server.memory_changes import MemoryChanges
+from tests.server.memory_exchange import MemoryExchange
 from tests.server.memory_indexes import MemoryIndexes
 from tests.server.memory_servers import MemoryServers
 from tests.server.memory_terminals import MemoryTerminals
@@ -51,7 +52,9 @@ from tests.server.memory_todos import MemoryTodos
 QUEUE = 100
 
 
-class MemoryHost(MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, MemoryAuthority, MemoryIndexes):
+class MemoryHost(
+    MemoryServers, MemoryTodos, MemoryChanges, MemoryTerminals, MemoryAuthority, MemoryIndexes, MemoryExchange
+):
     """Implements HostApi; `calls` counts what reached it, so that a refusal can prove it did nothing."""
 
     def __init__(self) -> None:

@@ -239,3 +239,32 @@ async def test_a_search_stops_with_the_client_that_asked_for_it(
             await eventually(lambda: asyncio.sleep(0, bool(stopped)), "the search stops", limits.SEARCH_SECONDS / 2)
         answer = await server.http.get("/api/search", params={"q": "word"}, headers=BEARER)
         assert answer.json() == {"query": "word", "hits": []}
+
+
+async def test_a_conversation_is_exported_as_a_file_and_imported_from_one(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(SCRIPT))
+    async with core(home) as server:
+        made = await server.http.post("/api/conversations", json={"title": "Über/alles"}, headers=BEARER)
+        conversation = made.json()["id"]
+        await read_run(server, conversation, await ask(server, conversation, script))
+        path = f"/api/conversations/{conversation}/export"
+        told = await server.http.get(path, params={"format": "markdown"}, headers=BEARER)
+        assert "## Answer\n\nHello from the script, in several pieces.\n" in told.text
+        assert told.headers["content-disposition"].startswith("attachment; ")
+        assert (
+            "-ber-alles.md" in told.headers["content-disposition"] or "alles.md" in told.headers["content-disposition"]
+        )
+        file = (await server.http.get(path, headers=BEARER)).content
+    async with core(tmp_path / "other") as server:
+        lines = {**BEARER, "content-type": "application/x-ndjson"}
+        taken = await server.http.post("/api/import", content=file, headers=lines)
+        assert taken.status_code == 201, taken.text
+        assert taken.json()["conversations"] == [{"id": conversation, "title": "Über/alles", "already": False}]
+        audit = await server.http.get("/api/audit", headers=BEARER)
+        assert [check["sound"] for check in audit.json()["checks"]] == [True]
+        form = {**BEARER, "content-type": "application/x-www-form-urlencoded"}
+        refused = await server.http.post("/api/import", content=file, headers=form)
+        assert refused.status_code == 400
+        damaged = await server.http.post("/api/import", content=file[:-20], headers=lines)
+        assert (damaged.status_code, damaged.json()["code"]) == (400, "bad_request")

@@ -64,6 +64,11 @@ class Calling:
         named = reply.header("content-disposition").partition("filename*=UTF-8''")[2]
         return PartData(media_type=reply.header("content-type"), name=unquote(named), data=data)
 
+    async def upload(self, path: str, reply: type[T], content: bytes) -> T:
+        """Send a file of lines and return the answer."""
+        headers = {"content-type": "application/x-ndjson"}
+        return msgspec.json.decode(await self._whole(await self._send("POST", path, headers, content)), type=reply)
+
     async def tell(self, method: Method, path: str, *, body: object = None) -> None:
         """Make a request whose answer is empty."""
         await self._bytes(method, path, body, None)

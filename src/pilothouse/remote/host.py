@@ -14,6 +14,7 @@ from pilothouse.net.reply import Reply
 from pilothouse.remote.authority import RemoteAuthority
 from pilothouse.remote.calling import Calling, Locate, Revive, at
 from pilothouse.remote.changes import RemoteChanges
+from pilothouse.remote.exchange import RemoteExchange
 from pilothouse.remote.indexes import RemoteIndexes
 from pilothouse.remote.servers import RemoteServers
 from pilothouse.remote.sse import EventReader
@@ -51,7 +52,9 @@ from pilothouse.types.models import ModelList, ModelTest, ModelView
 from pilothouse.types.runs import ENDED, Run
 
 
-class RemoteHost(RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, RemoteTerminals, RemoteIndexes):
+class RemoteHost(
+    RemoteServers, RemoteAuthority, RemoteTodos, RemoteChanges, RemoteTerminals, RemoteIndexes, RemoteExchange
+):
     """Implements `ClientApi` over HTTP; streams go on where they were when the connection or the server comes back."""
 
     def __init__(self, locate: Locate, revive: Revive | None = None) -> None:

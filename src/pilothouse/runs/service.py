@@ -19,6 +19,7 @@ from pilothouse.runs.authority_commands import AuthorityCommands
 from pilothouse.runs.beginning import check_folder, check_model
 from pilothouse.runs.change_commands import ChangeCommands
 from pilothouse.runs.engine import Engine
+from pilothouse.runs.exchange_commands import ExchangeCommands
 from pilothouse.runs.feed import Feed
 from pilothouse.runs.index_commands import IndexCommands
 from pilothouse.runs.model_commands import ModelCommands
@@ -67,6 +68,7 @@ class HostService(
     ChangeCommands,
     TerminalCommands,
     IndexCommands,
+    ExchangeCommands,
 ):
     """The core as its clients see it; implements `HostApi`."""
 
@@ -86,6 +88,7 @@ class HostService(
         ChangeCommands.__init__(self, records, admins.changes, admins.undoing)
         TerminalCommands.__init__(self, records, admins.terminals)
         IndexCommands.__init__(self, records, admins.indexes)
+        ExchangeCommands.__init__(self, records)
         self._records = records
         self._feed = feed
         self._engine = engine

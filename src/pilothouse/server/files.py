@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator
 from urllib.parse import quote
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from pilothouse.types.api import PartData
+from pilothouse.types.exchange import Download
 
 # What a browser decodes and cannot run; an SVG is a program, so it is not here.
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
@@ -27,6 +30,32 @@ def file_response(part: PartData) -> Response:
         "content-security-policy": _POLICY,
     }
     return Response(part.data, headers=headers)
+
+
+class DownloadResponse(Response):
+    """Sends a file as it comes, to be saved; whoever leaves ends it."""
+
+    def __init__(self, download: Download) -> None:
+        super().__init__(
+            headers={
+                "content-type": "application/octet-stream",
+                "content-disposition": _disposition("attachment", download.name),
+                "content-security-policy": _POLICY,
+            }
+        )
+        del self.headers["content-length"]
+        self._chunks = download.chunks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream as ASGI."""
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            async for chunk in self._chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        finally:
+            if isinstance(self._chunks, AsyncGenerator):
+                await self._chunks.aclose()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _disposition(kind: str, name: str) -> str:

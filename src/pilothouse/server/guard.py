@@ -273,6 +273,10 @@ def _check_query(scope: Scope) -> None:
         )
 
 
+# Neither is anything that a page of another site can send unasked.
+_BODIES = frozenset({"application/json", "application/x-ndjson"})
+
+
 def _check_body(headers: _Fields, limit: int) -> None:
     """Refuse a body that is declared too large or is not JSON, before any of it is read."""
     lengths = headers.get("content-length", [])
@@ -281,7 +285,7 @@ def _check_body(headers: _Fields, limit: int) -> None:
         raise _too_large(limit)
     if length or "transfer-encoding" in headers:
         kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
-        if kind != "application/json":
+        if kind not in _BODIES:
             raise PilothouseError("bad_request", "The body must be JSON.", fix="Send Content-Type: application/json.")
 
 

@@ -96,7 +96,12 @@ def _operation(route: AnyRoute, components: Schema) -> Schema:
     parameters = _parameters(route, components)
     if parameters:
         operation["parameters"] = parameters
-    if route.body is not type(None):
+    if route.upload:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+        }
+    elif route.body is not type(None):
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(route.body)}}}
     if route.public:
         operation["security"] = []

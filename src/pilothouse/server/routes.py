@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from pilothouse.server.authority_routes import AUTHORITY_ROUTES
 from pilothouse.server.change_routes import CHANGE_ROUTES
+from pilothouse.server.exchange_routes import EXCHANGE_ROUTES
 from pilothouse.server.guard import START
 from pilothouse.server.index_routes import INDEX_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
@@ -487,6 +488,7 @@ ROUTES: tuple[AnyRoute, ...] = (
     *CHANGE_ROUTES,
     *TERMINAL_ROUTES,
     *INDEX_ROUTES,
+    *EXCHANGE_ROUTES,
     *MODEL_ROUTES,
     *SERVER_ROUTES,
 )

@@ -14,13 +14,14 @@ from starlette.responses import Response
 
 from pilothouse.server.aliases import plain_names
 from pilothouse.server.bodies import check_depth, read_body
-from pilothouse.server.files import file_response
+from pilothouse.server.files import DownloadResponse, file_response
 from pilothouse.server.guard import client_of
 from pilothouse.server.problems import internal_problem, problem_response
 from pilothouse.server.sessions import Access, Caller
 from pilothouse.types import limits
 from pilothouse.types.api import PartData
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.exchange import Download
 from pilothouse.types.host import HostApi
 from pilothouse.types.json import encode, explained
 
@@ -87,6 +88,8 @@ class Route(Generic[BodyT, QueryT, ReplyT]):
     # A public route answers without a token.
     public: bool = False
     body_limit: int = limits.BODY_BYTES
+    # Its body is a file: the handler gets it as it comes.
+    upload: bool = False
     # Its work is worth nothing to anyone once its client has gone.
     stops_with_client: bool = False
 
@@ -121,6 +124,8 @@ def decode_index(request: Request) -> int:
 
 async def decode_body(route: AnyRoute, request: Request) -> object:
     """Return the body as the route's type, or say which part of it is wrong."""
+    if route.upload:
+        return request.stream()
     if route.body is type(None):
         return None
     raw = await read_body(request)
@@ -188,6 +193,8 @@ def endpoint(route: AnyRoute) -> Callable[[Request], Awaitable[Response]]:
             return Response(status_code=route.status, headers=headers)
         if isinstance(result, PartData):
             return file_response(result)
+        if isinstance(result, Download):
+            return DownloadResponse(result)
         return Response(encode(result), status_code=route.status, headers=headers, media_type="application/json")
 
     return answer

@@ -78,7 +78,9 @@ def read(
     def work(connection: sa.Connection) -> Restored:
         if instead:
             _empty(connection)
-        loading.fill(connection, lines, folder, take)
+        with lines.refusing():
+            loading.fill(connection, lines, folder, take)
+            loading.make_findable(connection)
         counted = connection.execute(sa.select(sa.func.count()).select_from(schema.conversations)).scalar_one()
         return Restored(files=files, conversations=counted, unsound=tuple(audit.unsound(connection)))
 

@@ -33,7 +33,7 @@ _RUN = Statement("SELECT body FROM runs WHERE id = :id")
 def add_conversation(tx: Transaction, conversation: Conversation) -> Conversation:
     """Insert a conversation and its first event."""
     rows.add_conversation(tx.connection, conversation)
-    return _announce(tx, conversation)
+    return announce(tx, conversation)
 
 
 def change_conversation(
@@ -45,10 +45,11 @@ def change_conversation(
     after = change(before)
     if after == before:
         return before
-    return _announce(tx, msgspec.structs.replace(after, updated_at=tx.now))
+    return announce(tx, msgspec.structs.replace(after, updated_at=tx.now))
 
 
-def _announce(tx: Transaction, conversation: Conversation) -> Conversation:
+def announce(tx: Transaction, conversation: Conversation) -> Conversation:
+    """Write what a conversation is now into its timeline."""
     (event,) = tx.append(conversation.id, [ConversationUpdated(conversation=conversation)])
     search.index_title(tx.connection, conversation.id, conversation.title, tx.now)
     return msgspec.structs.replace(conversation, last_seq=event.seq)
@@ -75,7 +76,7 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
         titled = msgspec.structs.replace(
             conversation, title=posting.first_words, title_source="first_words", updated_at=tx.now, activity="queued"
         )
-        _announce(tx, titled)
+        announce(tx, titled)
     return accepted
 
 

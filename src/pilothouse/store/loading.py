@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import portable, rows, schema, search, upgrade
@@ -31,14 +30,9 @@ def fill(connection: sa.Connection, lines: LineReader, folder: Path, take: Take)
     else:
         upgrade.migrate(connection, version)
     names = set(sa.inspect(connection).get_table_names()) - _NOT_LOADED
-    try:
-        _load(connection, _with_room(lines, folder), names, take)
-        if version != upgrade.HEAD:
-            upgrade.migrate(connection)
-        _make_findable(connection)
-    except (ValueError, OverflowError, msgspec.MsgspecError, sa.exc.IntegrityError, sa.exc.DataError):
-        # It is whole and yet no copy of ours: someone else wrote it.
-        raise lines.refused() from None
+    _load(connection, _with_room(lines, folder), names, take)
+    if version != upgrade.HEAD:
+        upgrade.migrate(connection)
 
 
 def _with_room(lines: Iterable[Line], folder: Path) -> Iterable[Line]:
@@ -123,7 +117,7 @@ def _only(value: Value, *kinds: type) -> object:
     return value
 
 
-def _make_findable(connection: sa.Connection) -> None:
+def make_findable(connection: sa.Connection) -> None:
     """Make everything findable that is, in a database without an index for searching."""
     streaming = {"yield_per": limits.COPIED_ROWS}
     for (body,) in connection.execute(sa.select(schema.items.c.body), execution_options=streaming):

@@ -58,4 +58,4 @@ def open_store(folder: Path, database_url: str | None, publish: Publish, lines: 
         if lock is not None:
             lock.release()
         raise
-    return OpenStore(Store(database, publish), database, lock)
+    return OpenStore(Store(database, publish, folder), database, lock)

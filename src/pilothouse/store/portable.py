@@ -170,6 +170,14 @@ class LineReader:
                 self._rows[table] += 1
             yield line
 
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Refuse the file for what its lines turn out to say: it is whole, and yet someone else wrote it."""
+        try:
+            yield
+        except (ValueError, OverflowError, msgspec.MsgspecError, sa.exc.IntegrityError, sa.exc.DataError):
+            raise self.refused() from None
+
     def refused(self, why: str = "is damaged") -> PilothouseError:
         """Return the one sentence for a file that cannot be used."""
         return PilothouseError("bad_request", f"{self._name} {why}. Nothing was changed.", fix="Use another copy.")
@@ -207,11 +215,11 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[LineReader]:
-    """Open a file of such lines."""
+def reading(path: Path, name: str = "") -> Iterator[LineReader]:
+    """Open a file of such lines; `name` is what it is called in sentences."""
     with opened(path) as plain:
         if plain.peek(2)[:2] == _GZIP:
             with gzip.GzipFile(fileobj=plain) as unpacking:
-                yield LineReader(unpacking, path.name)  # type: ignore[arg-type]
+                yield LineReader(unpacking, name or path.name)  # type: ignore[arg-type]
         else:
-            yield LineReader(plain, path.name)
+            yield LineReader(plain, name or path.name)

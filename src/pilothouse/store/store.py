@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -25,6 +26,7 @@ from pilothouse.store import (
 )
 from pilothouse.store.authority import AuthorityStore
 from pilothouse.store.database import Database
+from pilothouse.store.exchange_store import ExchangeStore
 from pilothouse.store.writer import Publish, Writer
 from pilothouse.types import limits
 from pilothouse.types.api import (
@@ -50,10 +52,11 @@ from pilothouse.types.todos import TodoList
 _DAY = 86_400.0
 
 
-class Store(AuthorityStore):
-    """Reads in threads, writes by group commit, publishes what it wrote."""
+class Store(AuthorityStore, ExchangeStore):
+    """Reads in threads, writes by group commit, publishes what it wrote; `folder` is for what is only passing."""
 
-    def __init__(self, database: Database, publish: Publish) -> None:
+    def __init__(self, database: Database, publish: Publish, folder: Path) -> None:
+        ExchangeStore.__init__(self, database, publish, folder)
         self._database = database
         self._writer = Writer(database, publish)
 

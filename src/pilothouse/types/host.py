@@ -50,6 +50,7 @@ from pilothouse.types.authority import (
 )
 from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
+from pilothouse.types.exchange import Exporting, Importing
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.models import ModelList, ModelTest, ModelView
@@ -398,10 +399,10 @@ class Authority(Protocol):
 
 
 class ClientApi(
-    Conversations, Runs, Authority, Todos, Changes, Terminals, Indexes, Models, Servers, Settings, Protocol
+    Conversations, Runs, Authority, Todos, Changes, Terminals, Indexes, Models, Servers, Settings, Importing, Protocol
 ):
     """What commands and programs ask for, of a core of their own or of a running server."""
 
 
-class HostApi(ClientApi, Watching, TerminalLine, Sessions, Protocol):
+class HostApi(ClientApi, Exporting, Watching, TerminalLine, Sessions, Protocol):
     """The whole core, as the server sees it."""

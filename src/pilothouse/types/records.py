@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -20,6 +20,7 @@ from pilothouse.types.api import (
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApproval
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
+from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
@@ -101,7 +102,23 @@ class AuthorityRecords(Protocol):
         ...
 
 
-class Records(AuthorityRecords, Protocol):
+class ExchangeRecords(Protocol):
+    """The part of the database that gives conversations away as files and takes them in."""
+
+    async def export(self, owner: str, conversation_id: str) -> AsyncIterator[bytes]:
+        """Return a conversation with everything in it as lines, as it is now."""
+        ...
+
+    async def items_after(self, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
+        """Return items after a position, in order."""
+        ...
+
+    async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
+        """Take the conversations of a file over; what was at work in them is settled by this rule."""
+        ...
+
+
+class Records(AuthorityRecords, ExchangeRecords, Protocol):
     """The database, as one set of verbs. Every write is kept and published when its call returns.
 
     What is promised is on disk by then. A power cut can take the rest, from some moment on: what a run does again,
