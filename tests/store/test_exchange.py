@@ -87,7 +87,9 @@ async def test_an_imported_conversation_opens_is_found_and_can_be_verified(
     full = await here.result(OWNER, call.id)
     assert full is not None
     assert full.parts[0].text == WORDS
-    assert await here.result_bytes(conversation, call.id, 1) == BYTES
+    picture = await here.part(OWNER, call.id, 1)
+    assert picture is not None
+    assert picture.data == BYTES
     for word in ("albatross", "pelican", "backslash"):
         assert (await here.search(OWNER, word, 10)).hits, word
     before = (await there.audit(OWNER, conversation))[1]
@@ -158,7 +160,7 @@ async def test_a_file_cannot_reach_into_other_conversations(source: OpenStore, o
     before = await everything_of(opened)
     theirs = await a_conversation_with_everything(source)
     whole = await exported(source, theirs)
-    await change(source, "UPDATE results SET conversation_id = :mine", mine=mine)
+    await change(source, "UPDATE parts SET conversation_id = :mine", mine=mine)
     await change(source, "UPDATE items SET id = :id WHERE kind = 'response'", id=item.id)
     # An item whose row says one thing and whose content another.
     with pytest.raises(PilothouseError, match="is damaged"):

@@ -209,6 +209,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/conversations/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A conversation as a file: lines of JSON with everything in it, or Markdown with what was said. */
+        get: operations["export_conversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/conversations/{id}/index": {
         parameters: {
             query?: never;
@@ -445,6 +462,23 @@ export interface paths {
         get: operations["health"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take over the conversations of an export, as lines of JSON, compressed or not. */
+        post: operations["import_conversations"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1335,6 +1369,7 @@ export interface components {
             } | null;
             profiles?: components["schemas"]["Profile"][] | null;
             resumeAfterRestart?: ("ask" | "auto") | null;
+            retention?: components["schemas"]["Retention"] | null;
             terminal?: components["schemas"]["TerminalSettings"] | null;
             toolTimeouts?: components["schemas"]["ToolTimeoutsPatch"] | null;
         };
@@ -1358,6 +1393,13 @@ export interface components {
             profiles: components["schemas"]["Profile"][];
             /** @enum {unknown} */
             resumeAfterRestart: "ask" | "auto";
+            /**
+             * @default {
+             *       "days": null,
+             *       "megabytes": null
+             *     }
+             */
+            retention: components["schemas"]["Retention"];
             /** @default null */
             rulesProblem: components["schemas"]["FileProblem"] | null;
             /**
@@ -1654,6 +1696,22 @@ export interface components {
             /** @enum {unknown} */
             mediaType: "image/gif" | "image/jpeg" | "image/png" | "image/webp";
             name?: string;
+        };
+        /**
+         * Imported
+         * @description What an import brought.
+         */
+        Imported: {
+            conversations: components["schemas"]["ImportedConversation"][];
+        };
+        /**
+         * ImportedConversation
+         * @description A conversation that came out of a file.
+         */
+        ImportedConversation: {
+            already: boolean;
+            id: string;
+            title: string;
         };
         /**
          * ImportedServer
@@ -2416,6 +2474,16 @@ export interface components {
             uri: string;
             /** @default 0 */
             width: number;
+        };
+        /**
+         * Retention
+         * @description What is removed for good by itself; nothing while nothing is set.
+         */
+        Retention: {
+            /** @default null */
+            days: number | null;
+            /** @default null */
+            megabytes: number | null;
         };
         /**
          * Rule
@@ -3699,6 +3767,39 @@ export interface operations {
             };
         };
     };
+    export_conversation: {
+        parameters: {
+            query?: {
+                format?: "json" | "markdown";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes, with their own type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_index: {
         parameters: {
             query?: never;
@@ -4261,6 +4362,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_conversations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description All is well. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
                 };
             };
             /** @description What went wrong. */

@@ -216,6 +216,27 @@ def restore(
 
 
 @app.command()
+def retention(
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Remove what nobody touched for so many days.", show_default=False)
+    ] = None,
+    megabytes: Annotated[
+        int | None, typer.Option(min=1, help="Remove the longest untouched above this size.", show_default=False)
+    ] = None,
+    off: Annotated[bool, typer.Option("--off", help="Keep everything.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Show what is removed by itself, or change it.
+
+    Without options it only shows what would be removed now. A running server does it once a day, for good, and never
+    where something is at work or waits for you.
+    """
+    from pilothouse.cli import retention as command
+
+    leave(lambda: command.retention(days, megabytes, off=off, as_json=json))
+
+
+@app.command()
 def doctor(json: AsJson = False) -> None:
     """Say what works, what does not, and the fix.
 

@@ -25,7 +25,7 @@ def backup(file: Path | None, *, replace: bool, as_json: bool) -> int:
     output().line(made.file)
     held = f"{counted(made.conversations, 'conversation')}, {counted(made.events, 'event')}"
     settings = f", {', '.join(made.settings)}" if made.settings else ""
-    say(messages(), f"{held}{settings}; {_size(made.bytes)}. Keep a copy on another disk.")
+    say(messages(), f"{held}{settings}; {size(made.bytes)}. Keep a copy on another disk.")
     say(messages(), _LEFT_OUT, "dim")
     say(messages(), f"To bring it back: pilothouse restore {made.file}")
     return 0
@@ -51,10 +51,11 @@ def restore(file: Path, *, replace: bool, as_json: bool) -> int:
     return 0
 
 
-def _size(count: int) -> str:
-    size = float(count)
+def size(count: int) -> str:
+    """Return a number of bytes in words."""
+    amount = float(count)
     for unit in ("bytes", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"

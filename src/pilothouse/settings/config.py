@@ -17,6 +17,7 @@ from pilothouse.types.api import ConfigPatch, ConfigView, Profile
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject, convert
+from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Resume
 from pilothouse.types.terminals import SHELLS, TerminalSettings
 from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
@@ -48,6 +49,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     local_servers: int | None = None
     # How many rounds an agent may add to a run by itself; 0 to be asked instead.
     most_added_iterations: int = limits.ITERATIONS_ADDED
+    # What is removed for good by itself: conversations by age, and the oldest by size.
+    retention: Retention = Retention()
 
     def active_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
@@ -86,6 +89,7 @@ def parse_config(raw: JsonObject) -> Config:
         raise BadField(("version",), message)
     _check_timeouts(config.tool_timeouts)
     _check_terminal(config.terminal)
+    _check_retention(config.retention)
     for name, (fewest, most, message) in _BOUNDS.items():
         number = getattr(config, name)
         if number is not None and not fewest <= number <= most:
@@ -124,6 +128,15 @@ def _check_terminal(terminal: TerminalSettings) -> None:
     if not 1 <= terminal.timeout <= limits.COMMAND_TIME_MOST:
         hours = f"{limits.COMMAND_TIME_MOST / 3600:g} hours"
         raise BadField(("terminal", "timeout"), f"A command's time is from 1 second to {hours}.")
+
+
+def _check_retention(retention: Retention) -> None:
+    for name, value, most in (
+        ("days", retention.days, limits.RETENTION_DAYS),
+        ("megabytes", retention.megabytes, limits.RETENTION_MEGABYTES),
+    ):
+        if value is not None and not 1 <= value <= most:
+            raise BadField(("retention", name), f"How many {name} are kept is a number from 1 to {most:,}.")
 
 
 def initial_config() -> JsonObject:
@@ -173,6 +186,7 @@ class ConfigService:
             tool_timeouts=config.tool_timeouts,
             local_servers=config.local_servers,
             usual_local_servers=self._usual_servers,
+            retention=config.retention,
         )
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
@@ -183,10 +197,9 @@ class ConfigService:
                 _replace_profiles(raw, patch.profiles)
             if patch.active_profile is not msgspec.UNSET:
                 raw["active_profile"] = patch.active_profile
-            if patch.resume_after_restart is not None:
-                raw["resume_after_restart"] = patch.resume_after_restart
-            if patch.enter_sends is not None:
-                raw["enter_sends"] = patch.enter_sends
+            for name in ("resume_after_restart", "enter_sends", "retention"):
+                if getattr(patch, name) is not None:
+                    raw[name] = msgspec.to_builtins(getattr(patch, name))
             if patch.tool_timeouts is not None:
                 _change_timeouts(raw, patch.tool_timeouts)
             if patch.local_servers is not msgspec.UNSET:

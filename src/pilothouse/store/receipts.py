@@ -41,6 +41,11 @@ def receipt(connection: sa.Connection, posting: Posting) -> MessageAccepted | No
     return MessageAccepted(conversation_id=kept.conversation_id, item_id=kept.item_id, run_id=kept.run_id)
 
 
+def conversation_of(body: bytes) -> str:
+    """Return where the message was sent that a receipt is for."""
+    return _decoder.decode(body).conversation_id
+
+
 def keep(connection: sa.Connection, posting: Posting, accepted: MessageAccepted, at: float) -> bool:
     """Keep what is answered; False when another process has just used the key."""
     kept = _Receipt(**msgspec.structs.asdict(accepted), digest=posting.digest)

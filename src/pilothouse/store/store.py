@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -17,6 +19,7 @@ from pilothouse.store import (
     parts,
     reading,
     receipts,
+    retention,
     room,
     rows,
     schema,
@@ -46,10 +49,12 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import KeptResult
 from pilothouse.types.records import Posting, Settle
+from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
 
 _DAY = 86_400.0
+_log = logging.getLogger(__name__)
 
 
 class Store(AuthorityStore, ExchangeStore):
@@ -307,6 +312,22 @@ class Store(AuthorityStore, ExchangeStore):
         await self._database.write(lambda c: c.execute(sa.delete(table).where(table.c.created_at < before)) and None)
         await self._database.write(lambda c: changes_kept.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
+
+    async def retain(self, wanted: Retention) -> int:
+        """Remove for good what the person does not want to keep any longer; return how many conversations went."""
+        if wanted == Retention():
+            return 0
+        view = await self._database.read(lambda c: retention.look(c, wanted))
+        gone = 0
+        for one in view.leaving:
+            # Two short steps for each, so that everyone hears of it and others write in between.
+            if await self._writer.write(partial(retention.take_away, leaving=one)):
+                gone += await self._writer.write(partial(retention.remove, conversation_id=one.id))
+                days = (time.time() - one.updated_at) / _DAY
+                _log.info("removed conversation %s by the setting: %.0f days old, %d bytes", one.id, days, one.bytes)
+        if gone:
+            await self._database.write(retention.forget_receipts)
+        return gone
 
     async def settle(self) -> None:
         """Wait until everything given to the writer is written or refused."""

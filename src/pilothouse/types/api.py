@@ -13,6 +13,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.models import FileProblem, FoundModel, ModelList, ToolCalls
 from pilothouse.types.plugin_views import PluginView
+from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
@@ -311,6 +312,8 @@ class ConfigView(Frozen, frozen=True):
     # How many local MCP servers run side by side: what was set, and what the machine has room for otherwise.
     local_servers: int | None = None
     usual_local_servers: int = 0
+    # What is removed for good by itself.
+    retention: Retention = Retention()
     # What holds commands on this machine.
     sandbox: SandboxView = SandboxView(kind="none")
 
@@ -326,6 +329,7 @@ class ConfigPatch(_Body, frozen=True):
     tool_timeouts: ToolTimeoutsPatch | None = None
     # Null for as many as the machine has room for.
     local_servers: int | msgspec.UnsetType | None = msgspec.UNSET
+    retention: Retention | None = None
     # Plugins by name: the digest of what is enabled, or null to disable it.
     plugins: dict[str, str | None] | None = None
 

@@ -25,6 +25,7 @@ from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import KeptResult, Part
+from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 
 
@@ -268,6 +269,10 @@ class Records(AuthorityRecords, ExchangeRecords, Protocol):
 
     async def tidy(self) -> None:
         """Drop what nobody can need any more."""
+        ...
+
+    async def retain(self, wanted: Retention) -> int:
+        """Remove for good what the person does not want to keep any longer; return how many conversations went."""
         ...
 
     async def settle(self) -> None:

@@ -52,6 +52,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import JsonStore
 from pilothouse.types.records import Records, Room
+from pilothouse.types.retention import Retention
 from pilothouse.types.terminals import TerminalHost
 from pilothouse.wiring.authority import Authority
 from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
@@ -192,7 +193,7 @@ async def open_host(
         stack.push_async_callback(engine.stop)
         if role == "server":
             _probe_sandbox(stack, hands)
-            await _keep_tidy(stack, parts.records)
+            await _keep_tidy(stack, parts.records, lambda: config.config.retention)
             service.policy_changed()
             _watch_files(
                 stack, {"models": models.file, "config": config.file, "policy": authority.file}, service, servers
@@ -407,22 +408,25 @@ def _watch_files(
     stack.push_async_callback(_ended, watcher)
 
 
-async def _keep_tidy(stack: AsyncExitStack, records: Records) -> None:
+async def _keep_tidy(stack: AsyncExitStack, records: Records, retention: Callable[[], Retention]) -> None:
     """Tidy up now, and go on with it as long as the host is open."""
     await records.tidy()
-    stack.push_async_callback(_ended, asyncio.create_task(_tidying(records), name="tidying"))
+    stack.push_async_callback(_ended, asyncio.create_task(_tidying(records, retention), name="tidying"))
     stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records), name="catching-up"))
     stack.push_async_callback(_ended, asyncio.create_task(_packing(records), name="packing"))
 
 
-async def _tidying(records: Records) -> None:
+async def _tidying(records: Records, retention: Callable[[], Retention]) -> None:
     """Tidy up now and then: a server may run for months."""
     while True:
-        await asyncio.sleep(limits.TIDY_EVERY)
         try:
+            # It may take a while, so that nobody's start waits for it.
+            await records.retain(retention())
+            await asyncio.sleep(limits.TIDY_EVERY)
             await records.tidy()
         except PilothouseError as error:
             _log.warning("old records were not dropped: %s", error.message)
+            await asyncio.sleep(limits.TIDY_RETRY)
 
 
 async def _catching_up(records: Records) -> None:

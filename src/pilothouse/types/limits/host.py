@@ -65,6 +65,11 @@ SNAPSHOT_ITEMS = 200
 UNDO_DELETE_DAYS = 30
 # What nobody can need any more is dropped when a server starts, and this often while it runs.
 TIDY_EVERY = 24 * 3600.0
+# And this soon again when the database failed meanwhile.
+TIDY_RETRY = 600.0
+# The longest and the most that a person can say to keep: a century, and what no disk of a person holds.
+RETENTION_DAYS = 36_500
+RETENTION_MEGABYTES = 100_000_000
 # A resent message with the same key is recognised this long.
 IDEMPOTENCY_DAYS = 2
 TITLE_CHARS = 80
