@@ -53,6 +53,10 @@ def make_engine(url: str) -> sa.Engine:
     return postgres.make_engine(url, READERS + THREADS + 2)
 
 
+def _cache(kilobytes: int) -> str:
+    return f"cache_size=-{kilobytes}"
+
+
 def _sqlite_pragmas(connection: object, _record: object) -> None:
     # We begin transactions ourselves: the driver's own habit is to begin late and deferred.
     connection.isolation_level = None  # type: ignore[attr-defined]
@@ -65,7 +69,7 @@ def _sqlite_pragmas(connection: object, _record: object) -> None:
     lasting = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
     # Asked for before anything is written: it is a property of the file.
     small = ("auto_vacuum=INCREMENTAL", f"journal_size_limit={limits.WAL_BYTES}")
-    for pragma in (*small, *lasting, "trusted_schema=ON", "foreign_keys=ON", "cache_size=-16000"):
+    for pragma in (*small, *lasting, "trusted_schema=ON", "foreign_keys=ON", _cache(limits.READER_CACHE_KB)):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
@@ -146,6 +150,7 @@ class Database:
         """Return the writer's connection, whose commits wait for the disk or do not."""
         if self._kept is None:
             self._kept = self.engine.connect().execution_options(writes=True)
+            self._kept.connection.cursor().execute(f"PRAGMA {_cache(limits.WRITER_CACHE_KB)}")
             self._waits_for_disk = True
         if waits is not self._waits_for_disk:
             # The log is one file: a commit that waits for the disk takes along all that did not.

@@ -223,6 +223,7 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
     """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
     from pilothouse.secrets.memory import keep_private
     from pilothouse.server.descriptors import raise_limit
+    from pilothouse.server.memory import giving_back
     from pilothouse.server.run import Ready, ServerOptions, serve
     from pilothouse.server.stopping import stop_on_signals
 
@@ -232,7 +233,7 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
     keep_private()
     few_files = raise_limit()
     with closing(listener), stop_on_signals() as stop:
-        async with open_host(role="server") as host:
+        async with giving_back(), open_host(role="server") as host:
             await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
 
 

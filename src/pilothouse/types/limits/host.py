@@ -57,6 +57,10 @@ BUSY_TIMEOUT = 5.0
 STORE_RETRY = 1.0
 # What is written and not promised, such as text that streams, is on disk after this all the same.
 UNSYNCED_SECONDS = 5.0
+# Pages of the database that each connection keeps for itself: the system keeps all of them once anyway. What is written
+# goes through one connection, which comes back to the same pages.
+READER_CACHE_KB = 2_000
+WRITER_CACHE_KB = 8_000
 # Appends that share one transaction at the most; more only delays the first.
 GROUP_COMMIT = 512
 # Items a snapshot carries; older ones are fetched when the person scrolls up.
@@ -158,6 +162,12 @@ WAITING_MOST = 100_000
 WAITING_TOLD = 1.0
 # Titles that models are asked for at once, beside the answers.
 TITLES_AT_ONCE = 32
+# Heaps of the C library for all threads; by itself it makes eight for each core, each as large as it ever was.
+MALLOC_ARENAS = 2
+# Larger pieces, a request to a model above all, are returned to the system the moment they are free.
+MALLOC_MAPPED_BYTES = 256 * 1024
+# What else is free is returned this often.
+GIVE_BACK_EVERY = 30.0
 # When a client that found no room should come again.
 RETRY_AFTER = 5
 # A connection that has not said what it wants by then holds a descriptor for nothing.

@@ -1,0 +1,126 @@
+"""What a server keeps in memory does not grow with what it has kept on disk.
+
+`scripts/bench soak` lets ten conversations grow for a quarter of an hour and prints the memory at each minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+import tracemalloc
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from pilothouse.store.database import READERS, Database, sqlite_url
+from pilothouse.store.slow_reads import THREADS
+from pilothouse.types import limits
+from pilothouse.types.api import NewConversation
+from pilothouse.types.conversations import ConversationSettings
+from tests.support.chatting import ME, Chat, chatting
+
+CONVERSATIONS, TURNS = 4, 12
+# Bytes for each turn that is over; its text alone is twice that.
+MOST_EACH = 1_000
+ANSWER = "A few words of a longer answer. " * 60
+# All pages of the database that are in memory, in KB.
+MOST_PAGES = 32_000
+
+GIVING_BACK = """
+import asyncio, threading
+from pathlib import Path
+from pilothouse.server.memory import giving_back
+from pilothouse.types import limits
+
+limits.GIVE_BACK_EVERY = float("{every}")
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // 1_000_000
+
+def use(kept: list) -> None:
+    used = []
+    for number in range(5_000):
+        used.append(bytearray(4_000))
+        if number % 500 == 499:
+            # Something that stays, above what goes.
+            kept.append(bytearray(2_000))
+
+async def main() -> None:
+    kept: list = []
+    before = resident()
+    async with giving_back():
+        threads = [threading.Thread(target=use, args=(kept,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        await asyncio.sleep(1.0)
+        print(resident() - before)
+
+asyncio.run(main())
+"""
+
+
+async def _turns(chats: list[Chat]) -> None:
+    async def talk(chat: Chat) -> None:
+        for number in range(TURNS):
+            assert (await chat.say(f"Message {number}. " + "And so on. " * 20)).status == "completed"
+
+    await asyncio.gather(*map(talk, chats))
+    gc.collect()
+
+
+@pytest.mark.slow
+async def test_conversations_that_grow_leave_nothing_in_memory(home: Path) -> None:
+    async with chatting(home, [[{"text": ANSWER, "pieces": 400}]]) as first:
+        settings = ConversationSettings(model_id=f"scripted:{first.script}")
+        made = [
+            await first.api.create_conversation(ME, NewConversation(title="Grows", settings=settings))
+            for _ in range(CONVERSATIONS)
+        ]
+        chats = [Chat(first.host, one.id, first.script) for one in made]
+        await _turns(chats)
+        tracemalloc.start()
+        try:
+            await _turns(chats)
+            before = tracemalloc.get_traced_memory()[0]
+            await _turns(chats)
+            grown = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+        print(f"{CONVERSATIONS * TURNS} turns left {grown:,} bytes")
+        assert grown < CONVERSATIONS * TURNS * MOST_EACH
+
+
+async def test_the_pages_of_the_database_that_are_in_memory_are_bounded(tmp_path: Path) -> None:
+    database = Database(sqlite_url(tmp_path))
+    try:
+        written = await database.write(_cache)
+        with ExitStack() as stack:
+            others = [stack.enter_context(database.engine.connect()) for _ in range(READERS + THREADS + 1)]
+            kept = written + sum(map(_cache, others))
+        print(f"{kept:,} KB on {len(others) + 1} connections")
+        assert kept <= MOST_PAGES
+    finally:
+        database.close()
+
+
+def _cache(connection: sa.Connection) -> int:
+    """Return how many KB a connection may keep."""
+    return -int(connection.execute(sa.text("PRAGMA cache_size")).scalar_one())
+
+
+def test_memory_that_threads_have_used_is_given_back() -> None:
+    def left(every: float) -> int:
+        program = GIVING_BACK.replace("{every}", str(every))
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+        return int(done.stdout)
+
+    kept, given_back = left(3600.0), left(0.05)
+    print(f"{kept} MB kept, {given_back} MB once it was given back")
+    assert given_back < kept / 2
+    assert limits.GIVE_BACK_EVERY <= 60
