@@ -16,12 +16,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from pilothouse.runs.journal import RunJournal
 from pilothouse.store.database import READERS, Database, sqlite_url
 from pilothouse.store.slow_reads import THREADS
 from pilothouse.types import limits
 from pilothouse.types.api import NewConversation
 from pilothouse.types.conversations import ConversationSettings
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.waiting import eventually
 
 CONVERSATIONS, TURNS = 4, 12
 # Bytes for each turn that is over; its text alone is twice that.
@@ -94,6 +96,23 @@ async def test_conversations_that_grow_leave_nothing_in_memory(home: Path) -> No
             tracemalloc.stop()
         print(f"{CONVERSATIONS * TURNS} turns left {grown:,} bytes")
         assert grown < CONVERSATIONS * TURNS * MOST_EACH
+
+
+async def test_a_run_that_is_over_leaves_its_history_at_once(home: Path) -> None:
+    async with chatting(home) as chat:
+        await chat.say()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await chat.say()
+            await eventually(lambda: asyncio.sleep(0, not _journals()), "the history to go without being looked for")
+        finally:
+            gc.enable()
+
+
+def _journals() -> list[object]:
+    return [one for one in gc.get_objects() if isinstance(one, RunJournal)]
 
 
 async def test_the_pages_of_the_database_that_are_in_memory_are_bounded(tmp_path: Path) -> None:

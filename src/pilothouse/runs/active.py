@@ -114,6 +114,8 @@ class ActiveRun:
         finally:
             if self._journal is not None:
                 self._journal.drop()
+            # They know each other, and the whole history hangs on them: it would stay until somebody looks for garbage.
+            self._journal = self._calls = self._task = None
 
     async def _look(self) -> Conversation:
         """Return the conversation from whose last event on wishes are followed; earlier ones are heeded here."""
