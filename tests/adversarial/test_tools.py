@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,30 @@ def test_a_tool_that_speaks_of_another_servers_tool_is_flagged() -> None:
     for text in ("Sends a message.", "resend_message", "send_messages", "send_message-all", "x.send_message", "read"):
         assert mentions(tool(description=text), names) == ()
     assert mentions(tool(description="send_message"), names, frozenset({"send_message"})) == (), "its own tool"
+
+
+class _Asked(set[str]):
+    """Names that count how often they are asked for, and are never gone through."""
+
+    times = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.times += 1
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("all names were gone through for one tool")
+
+
+def test_looking_for_other_servers_tools_asks_as_often_as_there_are_words_however_many_tools_there_are() -> None:
+    text = "Does thing number 1 with care, and speed. " * 20
+    times = set()
+    for many in (10, 10_000):
+        names = _Asked(f"server_{number}_tool" for number in range(many))
+        assert mentions(tool(description=text), names) == ()
+        times.add(names.times)
+    assert len(times) == 1
+    assert times.pop() < len(text)
 
 
 def test_looking_for_other_servers_tools_takes_no_longer_the_more_of_them_there_are() -> None:
