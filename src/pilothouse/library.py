@@ -29,6 +29,7 @@ from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
+from pilothouse.types.paging import whole
 from pilothouse.types.runs import Run, RunError, RunStatus
 from pilothouse.types.selection import Selection
 from pilothouse.types.servers import (
@@ -380,7 +381,7 @@ class Servers:
     async def tools(self, name: str | None = None) -> Sequence[ServerTool]:
         """Return the tools of one server or of all, as last listed."""
         server_id = None if name is None else (await self.find(name)).id
-        return (await self._api.server_tools(LOCAL_OWNER, server_id)).tools
+        return (await whole(lambda page: self._api.server_tools(LOCAL_OWNER, server_id, page))).tools
 
     async def call(self, name: str, tool: str, arguments: JsonObject | None = None) -> ToolTrial:
         """Call a tool by hand."""

@@ -17,6 +17,7 @@ from pilothouse.types.authority import (
     Rule,
 )
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.paging import FIRST, Page
 
 
 class MemoryAuthority:
@@ -45,7 +46,7 @@ class MemoryAuthority:
         self.calls.append("check_policy")
         return PolicyCheck()
 
-    async def grants(self, owner: str, conversation_id: str | None) -> GrantList:
+    async def grants(self, owner: str, conversation_id: str | None, page: Page = FIRST) -> GrantList:
         self.calls.append("grants")
         return GrantList(grants=tuple(grant for grant in self.given.values() if grant.owner == owner))
 
@@ -68,12 +69,17 @@ class MemoryAuthority:
             raise PilothouseError("not_found", "There is no such permission.")
         del self.given[grant_id]
 
-    async def approvals(self, owner: str) -> PendingApprovals:
+    async def approvals(self, owner: str, page: Page = FIRST) -> PendingApprovals:
         self.calls.append("approvals")
         return PendingApprovals(pending=())
 
     async def audit(
-        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+        self,
+        owner: str,
+        conversation_id: str | None,
+        until: int | None = None,
+        limit: int = limits.AUDIT_ENTRIES,
+        cursor: str | None = None,
     ) -> AuditReport:
         self.calls.append("audit")
         return AuditReport(entries=(), checks=())

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.runs import Run
 
 
@@ -16,7 +17,7 @@ class _KnowsRuns(Protocol):
 class MemoryChanges:
     """The part of HostApi that is about changes of files."""
 
-    async def changes(self: _KnowsRuns, owner: str, run_id: str) -> ChangeList:
+    async def changes(self: _KnowsRuns, owner: str, run_id: str, page: Page = FIRST) -> ChangeList:
         await self.run(owner, run_id)
         return ChangeList(changes=())
 

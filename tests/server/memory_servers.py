@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -115,7 +116,7 @@ class MemoryServers:
         self._server(server_id)
         return ServerTest(ok=True, message="Connected.")
 
-    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+    async def server_tools(self, owner: str, server_id: str | None, page: Page = FIRST) -> ToolList:
         self.calls.append("tools")
         servers = self.kept.values() if server_id is None else [self._server(server_id)]
         return ToolList(tools=tuple(server_tool(server, "echo") for server in servers))

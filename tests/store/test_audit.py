@@ -17,6 +17,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject, plain
+from pilothouse.types.paging import FIRST
 from pilothouse.types.ports import ToolError
 from tests.store.older import BEFORE_PACKING
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
@@ -211,13 +212,13 @@ async def test_questions_that_wait_are_listed_over_all_conversations_oldest_firs
         await store.append(conversation.id, [ItemCreated(item=question)], None)
         asked.append(question)
         await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="waiting"))
-    pending = await store.pending(OWNER)
+    pending = (await store.pending(OWNER, FIRST)).pending
     assert [one.item_id for one in pending] == [item.id for item in asked]
     first = pending[0]
     assert (first.title, first.text, first.data) == ("About First?", "First?", {"kind": "approval"})
-    assert list(await store.pending("stranger")) == []
+    assert (await store.pending("stranger", FIRST)).pending == ()
     await store.append(asked[0].conversation_id, [ItemCompleted(item_id=asked[0].id, status="completed")], None)
-    assert [one.item_id for one in await store.pending(OWNER)] == [asked[1].id]
+    assert [one.item_id for one in (await store.pending(OWNER, FIRST)).pending] == [asked[1].id]
 
 
 async def test_questions_of_one_turn_are_listed_in_the_order_in_which_they_stand(store: Store) -> None:
@@ -230,4 +231,4 @@ async def test_questions_of_one_turn_are_listed_in_the_order_in_which_they_stand
     asked.sort(key=lambda item: item.id, reverse=True)
     await store.append(conversation.id, [ItemCreated(item=question) for question in asked], None)
     await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="waiting"))
-    assert [one.item_id for one in await store.pending(OWNER)] == [item.id for item in asked]
+    assert [one.item_id for one in (await store.pending(OWNER, FIRST)).pending] == [item.id for item in asked]

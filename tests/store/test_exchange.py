@@ -22,6 +22,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.exchange import Imported
+from pilothouse.types.paging import FIRST
 from pilothouse.types.runs import RunOptions
 from tests.store.conftest import Published
 from tests.support.everything import BYTES, WORDS, a_conversation_with_everything
@@ -127,7 +128,7 @@ async def test_what_an_imported_conversation_was_allowed_is_not_taken_over_and_n
     assert {run.status for run in snapshot.runs} == {"cancelled"}
     assert {run.options for run in snapshot.runs} == {RunOptions()}
     assert [item.status for item in snapshot.items if item.kind == "question"] == ["cancelled"]
-    assert not await opened.store.pending(OWNER)
+    assert not (await opened.store.pending(OWNER, FIRST)).pending
     assert not await opened.store.runs_in(("queued", "running", "waiting"))
     assert not await opened.store.grants(OWNER, None)
     assert (await everything_of(opened))["file_changes"] == 0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -62,7 +63,7 @@ class NoServers:
         """Find nothing."""
         _unknown(server_id)
 
-    async def tools(self, server_id: str | None) -> ToolList:
+    async def tools(self, server_id: str | None, page: Page = FIRST) -> ToolList:
         """Return none."""
         if server_id is not None:
             _unknown(server_id)

@@ -1,4 +1,4 @@
-import { at, client, take } from "./client";
+import { at, client, take, whole } from "./client";
 import type { components } from "./schema";
 import type { Answer } from "./types";
 
@@ -25,9 +25,10 @@ export const authority = {
   policy: () => take(client.GET("/api/policy")) as Promise<PolicyView>,
   keepPolicy: (rules: Rule[]) => take(client.PUT("/api/policy", { body: { rules } })) as Promise<PolicyView>,
   replay: (rules: Rule[]) => take(client.POST("/api/policy/replay", { body: { rules } })),
-  grants: () => take(client.GET("/api/grants")) as Promise<{ grants: Grant[] }>,
+  grants: () =>
+    whole((query) => take(client.GET("/api/grants", { params: { query } }))) as Promise<{ grants: Grant[] }>,
   revoke: (id: string) => take(client.DELETE("/api/grants/{id}", at(id))),
-  approvals: () => take(client.GET("/api/approvals")),
+  approvals: () => whole((query) => take(client.GET("/api/approvals", { params: { query } }))),
   answerAll: (itemIds: string[], answer: Answer) => take(client.POST("/api/answers", { body: { itemIds, answer } })),
-  audit: () => take(client.GET("/api/audit")),
+  audit: () => whole((query) => take(client.GET("/api/audit", { params: { query } }))),
 };

@@ -11,6 +11,7 @@ import type {
   Problem,
   ServerInput,
   ServerPatch,
+  ToolList,
 } from "./types";
 
 /** What went wrong, with a code of the server's, or "unreachable" when it did not answer. */
@@ -78,6 +79,30 @@ export async function take<T>(outcome: Promise<Outcome<T>>): Promise<T> {
   return data as T;
 }
 
+interface Paged {
+  next?: string | null;
+}
+
+/** Return all of a list, asked for page by page; `onPart` is told what is there so far. */
+export async function whole<T extends Paged>(
+  ask: (query: { cursor?: string }) => Promise<T>,
+  onPart: (found: T) => void = () => undefined,
+): Promise<T> {
+  let found = await ask({});
+  while (found.next) {
+    onPart(found);
+    found = joined(found, await ask({ cursor: found.next }));
+  }
+  return found;
+}
+
+/** Return two parts of a list as one: lists follow each other. */
+function joined<T extends Paged>(first: T, second: T): T {
+  const lists = Object.entries(first).filter(([, value]) => Array.isArray(value));
+  const more = second as Record<string, unknown>;
+  return { ...second, ...Object.fromEntries(lists.map(([name, value]) => [name, [...value, ...(more[name] as unknown[])]])) };
+}
+
 export const at = (id: string) => ({ params: { path: { id } } });
 
 /** Everything the page asks of the server, by name. */
@@ -133,7 +158,8 @@ export const api = {
   disconnectServer: (id: string) => take(client.POST("/api/servers/{id}/disconnect", at(id))),
   retryServer: (id: string) => take(client.POST("/api/servers/{id}/retry", at(id))),
   testServer: (id: string) => take(client.POST("/api/servers/{id}/test", at(id))),
-  serverTools: (id: string) => take(client.GET("/api/servers/{id}/tools", at(id))),
+  serverTools: (id: string) =>
+    whole((query) => take(client.GET("/api/servers/{id}/tools", { params: { path: { id }, query } }))),
   confirmTool: (id: string, name: string, fingerprint: string) =>
     take(client.POST("/api/servers/{id}/tools/confirm", { ...at(id), body: { name, fingerprint } })),
   decideAbout: (id: string, fingerprint: string, accept: boolean) =>
@@ -144,7 +170,8 @@ export const api = {
   importQuestions: (text: string) => take(client.POST("/api/servers/import/questions", { body: { text } })),
   importServers: (text: string, origin: string, answers: Record<string, string | null>) =>
     take(client.POST("/api/servers/import", { body: { text, origin, answers } })),
-  tools: () => take(client.GET("/api/tools")),
+  tools: (onPart: (found: ToolList) => void) =>
+    whole((query) => take(client.GET("/api/tools", { params: { query } })), onPart),
   tryTool: (serverId: string, tool: string, args: Record<string, unknown>) =>
     take(client.POST("/api/tools/try", { body: { serverId, tool, arguments: args } })),
   traffic: (after: number) => take(client.GET("/api/traffic", { params: { query: { after } } })),

@@ -1163,7 +1163,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tools of all MCP servers. */
+        /** The tools of all MCP servers, page by page. */
         get: operations["all_tools"];
         put?: never;
         post?: never;
@@ -1329,6 +1329,8 @@ export interface components {
             entries: components["schemas"]["AuditEntry"][];
             /** @default false */
             more: boolean;
+            /** @default null */
+            next: string | null;
         };
         /**
          * Catalogue
@@ -1351,10 +1353,12 @@ export interface components {
         };
         /**
          * ChangeList
-         * @description The changes of a run or a call, in order.
+         * @description The changes of a run, in order; `next` is the cursor for the rest.
          */
         ChangeList: {
             changes: components["schemas"]["FileChange"][];
+            /** @default null */
+            next: string | null;
         };
         /**
          * ConfigPatch
@@ -1671,10 +1675,12 @@ export interface components {
         };
         /**
          * GrantList
-         * @description The grants that stand, newest first.
+         * @description The grants that stand, newest first; `next` is the cursor for the rest.
          */
         GrantList: {
             grants: components["schemas"]["Grant"][];
+            /** @default null */
+            next: string | null;
         };
         /**
          * Health
@@ -2254,9 +2260,11 @@ export interface components {
         };
         /**
          * PendingApprovals
-         * @description Everything that waits for the person, oldest first.
+         * @description What waits for the person, oldest first; `next` is the cursor for the rest, of runs that began later.
          */
         PendingApprovals: {
+            /** @default null */
+            next: string | null;
             pending: components["schemas"]["PendingApproval"][];
         };
         /**
@@ -3116,9 +3124,11 @@ export interface components {
         };
         /**
          * ToolList
-         * @description Tools across servers.
+         * @description Tools across servers; `next` is the cursor for the rest.
          */
         ToolList: {
+            /** @default null */
+            next: string | null;
             tools: components["schemas"]["ServerTool"][];
         };
         /**
@@ -3296,7 +3306,10 @@ export interface operations {
     };
     list_approvals: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3327,6 +3340,7 @@ export interface operations {
         parameters: {
             query?: {
                 conversation?: string | null;
+                cursor?: string | null;
                 limit?: number;
                 until?: number | null;
             };
@@ -4257,6 +4271,8 @@ export interface operations {
         parameters: {
             query?: {
                 conversation?: string | null;
+                cursor?: string | null;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -5130,7 +5146,10 @@ export interface operations {
     };
     run_changes: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5643,7 +5662,10 @@ export interface operations {
     };
     server_tools: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5895,7 +5917,10 @@ export interface operations {
     };
     all_tools: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;

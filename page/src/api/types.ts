@@ -46,6 +46,7 @@ export type ServerStatus = Schemas["ServerStatus"];
 export type ServerTest = Schemas["ServerTest"];
 export type Selection = Schemas["Selection"];
 export type ServerTool = Schemas["ServerTool"];
+export type ToolList = Schemas["ToolList"];
 export type ServerView = Schemas["ServerView"];
 export type SocketFrame = Schemas["SocketFrame"];
 export type StateChange = Schemas["StateChange"];

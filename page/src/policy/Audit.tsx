@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import { useState, type MouseEvent } from "react";
 import { authority, type AuditReport } from "../api/authority";
-import { download } from "../api/bytes";
+import { save } from "../api/bytes";
 import { errorText } from "../api/client";
 import { counted } from "../servers/words";
 import settings from "../settings/Settings.module.css";
@@ -34,18 +34,27 @@ function Outcome({ report }: { report: AuditReport }) {
   );
 }
 
+const FILE = "pilothouse-record.json";
+
+const keep = (report: AuditReport) =>
+  save(FILE, new Blob([JSON.stringify(report)], { type: "application/json" }));
+
 /** The record of every decision: whether it can be believed, and all of it as a file. */
 export function Audit() {
   const [isBusy, setBusy] = useState(false);
   const [report, setReport] = useState<AuditReport | null>(null);
   const [problem, setProblem] = useState("");
-  const check = () => {
+  const ask = (take: (report: AuditReport) => void) => {
     setBusy(true);
     setProblem("");
     authority
       .audit()
-      .then(setReport, (error: unknown) => setProblem(errorText(error)))
+      .then(take, (error: unknown) => setProblem(errorText(error)))
       .finally(() => setBusy(false));
+  };
+  const exported = (event: MouseEvent) => {
+    event.preventDefault();
+    ask(keep);
   };
   return (
     <section aria-label="Record">
@@ -55,10 +64,10 @@ export function Audit() {
         so that a change shows.
       </p>
       <div className={classes.actions}>
-        <Button size="compact-sm" variant="default" loading={isBusy} onClick={check}>
+        <Button size="compact-sm" variant="default" loading={isBusy} onClick={() => ask(setReport)}>
           Check the record
         </Button>
-        <Button size="compact-sm" variant="default" component="a" {...download("/api/audit", "pilothouse-record.json")}>
+        <Button size="compact-sm" variant="default" component="a" href="/api/audit" download={FILE} onClick={exported}>
           Export
         </Button>
       </div>

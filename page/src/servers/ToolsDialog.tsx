@@ -1,4 +1,4 @@
-import { Modal, Switch, TextInput } from "@mantine/core";
+import { Button, Modal, Switch, TextInput } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useEffect, useState } from "react";
 import { api, errorText } from "../api/client";
@@ -13,6 +13,8 @@ import { useKept } from "./useKept";
 
 /** From this many tools on, a field finds them. */
 const MANY = 10;
+/** Tools drawn before someone asks for more. */
+const PAGE = 100;
 
 /** The tools of a server; asked anew whenever their number or the switches change. */
 function useTools(server: ServerView) {
@@ -59,6 +61,7 @@ function OnOff({ server, tool }: { server: ServerView; tool: ServerTool }) {
 function Tools({ server }: { server: ServerView }) {
   const { tools, problem, reload } = useTools(server);
   const [query, setQuery] = useState("");
+  const [most, setMost] = useState(PAGE);
   const wanted = query.trim().toLowerCase();
   const shown = (tools ?? []).filter((tool) => `${tool.name} ${tool.title} ${tool.description}`.toLowerCase().includes(wanted));
   const confirmed = () => {
@@ -83,12 +86,17 @@ function Tools({ server }: { server: ServerView }) {
         />
       )}
       <ul className={toolClasses.tools}>
-        {shown.map((tool) => (
+        {shown.slice(0, most).map((tool) => (
           <ToolLine key={tool.name} tool={tool} isQualified={false} aside={<OnOff server={server} tool={tool} />}>
             {() => <ToolDetails tool={tool} onChanged={confirmed} />}
           </ToolLine>
         ))}
       </ul>
+      {shown.length > most && (
+        <Button variant="default" size="xs" onClick={() => setMost(most + 5 * PAGE)}>
+          {shown.length - most} more
+        </Button>
+      )}
       {tools && tools.length > 0 && shown.length === 0 && <p className={classes.lead}>No tool fits.</p>}
     </div>
   );

@@ -1,7 +1,7 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { api, errorText } from "../api/client";
-import type { ServerTool } from "../api/types";
+import type { ServerTool, ToolList } from "../api/types";
 import { Failure } from "../settings/Warning";
 import { SearchIcon } from "../shell/icons";
 import { useApp } from "../store/store";
@@ -28,11 +28,11 @@ function useAllTools() {
   const [round, setRound] = useState(0);
   useEffect(() => {
     let isCurrent = true;
-    api.tools().then(
+    const show = (list: ToolList) => isCurrent && setTools(list.tools);
+    api.tools(show).then(
       (list) => {
-        if (!isCurrent) return;
-        setTools(list.tools);
-        setProblem("");
+        show(list);
+        if (isCurrent) setProblem("");
       },
       (error: unknown) => isCurrent && setProblem(errorText(error)),
     );
@@ -43,13 +43,23 @@ function useAllTools() {
   return { tools, problem, reload: () => setRound((now) => now + 1) };
 }
 
+/** What is looked at of each tool; made once, for whoever types looks at all of them with every letter. */
+const texts = new WeakMap<ServerTool, string>();
+
+function textOf(tool: ServerTool): string {
+  const known = texts.get(tool);
+  if (known !== undefined) return known;
+  const made = `${tool.qualifiedName} ${tool.title} ${tool.description}`.toLowerCase();
+  texts.set(tool, made);
+  return made;
+}
+
 /** Return the tools that have every typed word somewhere, of one server or of all. */
 export function filtered(tools: readonly ServerTool[], query: string, serverId: string | null): ServerTool[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return tools.filter((tool) => {
     if (serverId && tool.serverId !== serverId) return false;
-    const text = `${tool.qualifiedName} ${tool.title} ${tool.description}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return words.every((word) => textOf(tool).includes(word));
   });
 }
 

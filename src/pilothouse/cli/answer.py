@@ -20,6 +20,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import whole
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
 async def answer(item_id: str | None, given: GivenAnswer, *, as_json: bool) -> int:
     """Answer and follow the run; without an id, say what waits."""
     async with connect_host(tell=aside_only, brief=True) as api:
-        waiting = await api.approvals(LOCAL_OWNER)
+        waiting = await whole(lambda page: api.approvals(LOCAL_OWNER, page))
         if item_id is None:
             if as_json:
                 output().json(waiting)

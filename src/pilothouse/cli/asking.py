@@ -25,6 +25,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import whole
 from pilothouse.types.runs import Run
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -216,7 +217,8 @@ def how_to_answer(question: Item, aside: Terminal) -> None:
 
 async def tell_changes(api: ClientApi, told: Told) -> None:
     """Say how to put back what the run did to files; nowhere else would one find it."""
-    changed = {change.path for change in (await api.changes(LOCAL_OWNER, told.run.id)).changes}
+    listed = await whole(lambda page: api.changes(LOCAL_OWNER, told.run.id, page))
+    changed = {change.path for change in listed.changes}
     if changed:
         files = "1 file" if len(changed) == 1 else f"{len(changed)} files"
         messages().line(f"It changed {files}. Put back: pilothouse undo {told.run.id}", "dim")

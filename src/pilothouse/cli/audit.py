@@ -12,12 +12,13 @@ from pilothouse.connection import connect_host
 from pilothouse.types.authority import AuditCheck, AuditReport
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.paging import whole
 
 
 async def export(conversation_id: str | None) -> int:
     """Print the record as JSON."""
     async with connect_host() as api:
-        report = await api.audit(LOCAL_OWNER, conversation_id)
+        report = await whole(lambda page: api.audit(LOCAL_OWNER, conversation_id, cursor=page.cursor))
     output().json(report)
     if report.more:
         messages().line("There are more calls than one export holds; export single conversations.", "yellow")
@@ -28,7 +29,7 @@ async def verify(conversation_id: str | None, against: Path | None) -> int:
     """Say whether every event is as it was written, and what was exported earlier is still there."""
     earlier = _checks_in(against) if against is not None else ()
     async with connect_host() as api:
-        report = await api.audit(LOCAL_OWNER, conversation_id)
+        report = await whole(lambda page: api.audit(LOCAL_OWNER, conversation_id, cursor=page.cursor))
         wrong = [_broken(check) for check in report.checks if not check.sound]
         for check in earlier:
             if conversation_id in (None, check.conversation_id) and not await _holds(api, check):

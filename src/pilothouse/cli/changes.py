@@ -8,12 +8,13 @@ from pilothouse.connection import connect_host
 from pilothouse.types.changes import FOLDER, FileChange, UndoReport
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.paging import whole
 
 
 async def list_changes(run_id: str, *, as_json: bool) -> int:
     """Print what a run changed and nobody put back."""
     async with connect_host() as api:
-        found = await api.changes(LOCAL_OWNER, run_id)
+        found = await whole(lambda page: api.changes(LOCAL_OWNER, run_id, page))
     if as_json:
         output().json(found)
     elif found.changes:

@@ -10,13 +10,14 @@ from pilothouse.cli.terminal import messages, output
 from pilothouse.connection import connect_host
 from pilothouse.types.authority import Grant, NewGrant
 from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.types.paging import whole
 from pilothouse.types.patterns import in_words
 
 
 async def list_grants(conversation_id: str | None, *, as_json: bool) -> int:
     """List what is allowed for a while."""
     async with connect_host() as api:
-        found = await api.grants(LOCAL_OWNER, conversation_id)
+        found = await whole(lambda page: api.grants(LOCAL_OWNER, conversation_id, page))
     if as_json:
         output().json(found)
     elif found.grants:
@@ -56,7 +57,7 @@ async def revoke(grant_id: str) -> int:
 async def approvals(*, as_json: bool) -> int:
     """List every question that waits, in whichever conversation."""
     async with connect_host() as api:
-        found = await api.approvals(LOCAL_OWNER)
+        found = await whole(lambda page: api.approvals(LOCAL_OWNER, page))
     if as_json:
         output().json(found)
     elif found.pending:

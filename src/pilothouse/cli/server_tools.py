@@ -17,6 +17,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import whole
 from pilothouse.types.servers import ServerTool, ServerView, ToolConfirmed, ToolTry
 
 
@@ -29,7 +30,8 @@ async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
         if server is not None and server.enabled and not server.tool_count and server.consent is None:
             # Nobody has asked it yet.
             await _ask(api, server)
-        listed = await api.server_tools(LOCAL_OWNER, server.id if server is not None else None)
+        server_id = server.id if server is not None else None
+        listed = await whole(lambda page: api.server_tools(LOCAL_OWNER, server_id, page))
     out = output()
     if as_json:
         out.json(listed)
@@ -126,7 +128,7 @@ async def _find_tool(api: ClientApi, server: ServerView, name: str) -> ServerToo
     for asked in (False, True):
         if asked:
             await _ask(api, server)
-        known = (await api.server_tools(LOCAL_OWNER, server.id)).tools
+        known = (await whole(lambda page: api.server_tools(LOCAL_OWNER, server.id, page))).tools
         names = (name, f"{server.slug}.{name}")
         found = next((tool for tool in known if tool.name in names or tool.qualified_name in names), None)
         if found is not None:

@@ -14,6 +14,7 @@ from pilothouse.connection import connect_host
 from pilothouse.runs import selecting
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.paging import whole
 from pilothouse.types.servers import ServerPatch, ServersSwitch, ServerView
 
 NO_SERVERS = "There are no MCP servers yet. Add one: pilothouse mcp add --help"
@@ -146,7 +147,8 @@ async def stop(name: str) -> int:
 
 
 async def _switch_tools(api: ClientApi, server: ServerView, tools: Sequence[str], *, on: bool) -> int:
-    known = {tool.name for tool in (await api.server_tools(LOCAL_OWNER, server.id)).tools}
+    listed = await whole(lambda page: api.server_tools(LOCAL_OWNER, server.id, page))
+    known = {tool.name for tool in listed.tools}
     for name in tools:
         if known and name not in known:
             fix = f"It has: {', '.join(sorted(known))}."

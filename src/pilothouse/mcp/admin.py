@@ -24,12 +24,14 @@ from pilothouse.mcp.entries import (
     written,
 )
 from pilothouse.mcp.forms import Draft, drafted
-from pilothouse.mcp.names import slug, telling
+from pilothouse.mcp.listing import listed
+from pilothouse.mcp.names import slug
 from pilothouse.mcp.server import SHARED, Server
 from pilothouse.mcp.supervisor import Supervisor, with_entry
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -46,7 +48,6 @@ from pilothouse.types.servers import (
     ServerPatch,
     ServersSwitch,
     ServerTest,
-    ServerTool,
     ServerView,
     StatusReport,
     ToolConfirmed,
@@ -217,17 +218,13 @@ class McpAdmin:
 
     # --- tools ---
 
-    async def tools(self, server_id: str | None) -> ToolList:
+    async def tools(self, server_id: str | None, page: Page = FIRST) -> ToolList:
         """Return the tools of one server or of all, as last listed."""
         self._supervisor.reconcile()
         every = tuple(self._supervisor.servers.values())
         chosen = every if server_id is None else (self._supervisor.find(server_id),)
-        names = telling(name for server in every for name in server.names())
-        found: list[ServerTool] = []
-        for server in chosen:
-            # Thousands of them take a second; nobody else waits for that.
-            found += await asyncio.to_thread(server.listed, names)
-        return ToolList(tools=tuple(found))
+        # Thousands of them take a while; nobody else waits for that.
+        return await asyncio.to_thread(listed, every, chosen, page)
 
     async def confirm_tool(self, server_id: str, body: ToolConfirmed) -> ToolList:
         """Accept a tool's changed definition."""

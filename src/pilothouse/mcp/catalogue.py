@@ -206,10 +206,12 @@ class Catalogue:
             made for name in plain for made in (name, qualified_name(prefix, name), wire_name(prefix, name))
         )
 
-    def tools(self, entry: ServerEntry, prefix: str, names: Set[str] = frozenset()) -> list[ServerTool]:
+    def tools(
+        self, entry: ServerEntry, prefix: str, names: Set[str] = frozenset(), part: slice = slice(None)
+    ) -> list[ServerTool]:
         """Return the tools of a server with the state of each; `names` are the telling ones of all servers' tools."""
         kept, own = self.kept(entry), self.names(entry, prefix) if names else frozenset()
-        return [_view(entry, prefix, each, kept, _mentions(each.tool, names, own)) for each in kept.tools]
+        return [_view(entry, prefix, each, kept, _mentions(each.tool, names, own)) for each in kept.tools[part]]
 
     def counts(self, entry: ServerEntry) -> Counter[ToolState]:
         """Return how many tools of a server are in which state."""

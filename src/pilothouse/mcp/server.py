@@ -149,9 +149,9 @@ class Server:
         """Return every name that its tools go by."""
         return self.around.catalogue.names(self.entry, self.slug)
 
-    def listed(self, names: Set[str] = frozenset()) -> list[ServerTool]:
+    def listed(self, names: Set[str] = frozenset(), part: slice = slice(None)) -> list[ServerTool]:
         """Return its tools as last listed, whatever their state; `names` are the telling ones of all servers."""
-        return self.around.catalogue.tools(self.entry, self.slug, names)
+        return self.around.catalogue.tools(self.entry, self.slug, names, part)
 
     def tools(self) -> Sequence[McpTool]:
         """Return the tools that can be called."""

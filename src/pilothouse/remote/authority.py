@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pilothouse.remote.calling import Calling, at
+from pilothouse.remote.calling import Calling, at, query_of
 from pilothouse.types import limits
 from pilothouse.types.authority import (
     AuditReport,
@@ -17,6 +17,7 @@ from pilothouse.types.authority import (
     PolicyView,
 )
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.paging import FIRST, Page
 
 
 class RemoteAuthority:
@@ -49,9 +50,10 @@ class RemoteAuthority:
         }
         return await self._calling.ask("GET", "/api/policy/check", PolicyCheck, query=query)
 
-    async def grants(self, owner: str, conversation_id: str | None) -> GrantList:
+    async def grants(self, owner: str, conversation_id: str | None, page: Page = FIRST) -> GrantList:
         """Return the passing permissions of a conversation or of all that stand."""
-        return await self._calling.ask("GET", "/api/grants", GrantList, query={"conversation": conversation_id})
+        query = {"conversation": conversation_id, **query_of(page)}
+        return await self._calling.ask("GET", "/api/grants", GrantList, query=query)
 
     async def give_grant(self, owner: str, body: NewGrant) -> Grant:
         """Allow something for a while, in one conversation."""
@@ -61,13 +63,18 @@ class RemoteAuthority:
         """Withdraw a passing permission, at once."""
         await self._calling.tell("DELETE", at("grants", grant_id))
 
-    async def approvals(self, owner: str) -> PendingApprovals:
-        """Return everything that waits for the person."""
-        return await self._calling.ask("GET", "/api/approvals", PendingApprovals)
+    async def approvals(self, owner: str, page: Page = FIRST) -> PendingApprovals:
+        """Return what waits for the person."""
+        return await self._calling.ask("GET", "/api/approvals", PendingApprovals, query=query_of(page))
 
     async def audit(
-        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+        self,
+        owner: str,
+        conversation_id: str | None,
+        until: int | None = None,
+        limit: int = limits.AUDIT_ENTRIES,
+        cursor: str | None = None,
     ) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole."""
-        query = {"conversation": conversation_id, "until": until, "limit": limit}
+        query = {"conversation": conversation_id, "until": until, "limit": limit, "cursor": cursor}
         return await self._calling.ask("GET", "/api/audit", AuditReport, query=query)

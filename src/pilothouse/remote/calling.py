@@ -17,6 +17,7 @@ from pilothouse.types.address import ServerAddress
 from pilothouse.types.api import PartData, Problem
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode
+from pilothouse.types.paging import Page
 
 T = TypeVar("T")
 Query = Mapping[str, str | int | None]
@@ -24,6 +25,11 @@ Query = Mapping[str, str | int | None]
 Locate = Callable[[], ServerAddress | None]
 # Sees to it that someone listens again after whoever was asked has ended; given who that was.
 Revive = Callable[[ServerAddress | None], Awaitable[None]]
+
+
+def query_of(page: Page) -> dict[str, str | int | None]:
+    """Return what a request says about the part of a list that it wants."""
+    return {"limit": page.limit, "cursor": page.cursor}
 
 
 class Calling:

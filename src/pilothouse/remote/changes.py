@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pilothouse.remote.calling import Calling, at
+from pilothouse.remote.calling import Calling, at, query_of
 from pilothouse.types.changes import ChangeList, UndoReport
+from pilothouse.types.paging import FIRST, Page
 
 
 class RemoteChanges:
@@ -11,9 +12,9 @@ class RemoteChanges:
 
     _calling: Calling
 
-    async def changes(self, owner: str, run_id: str) -> ChangeList:
+    async def changes(self, owner: str, run_id: str, page: Page = FIRST) -> ChangeList:
         """Return what a run changed and nobody undid."""
-        return await self._calling.ask("GET", at("runs", run_id, "changes"), ChangeList)
+        return await self._calling.ask("GET", at("runs", run_id, "changes"), ChangeList, query=query_of(page))
 
     async def undo_run(self, owner: str, run_id: str) -> UndoReport:
         """Put back what a run changed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pilothouse.remote.calling import Calling, at
+from pilothouse.remote.calling import Calling, at, query_of
 from pilothouse.types import limits
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -69,10 +70,10 @@ class RemoteServers:
         """Connect if need be and ask for the tools."""
         return await self._calling.ask("POST", at("servers", server_id, "test"), ServerTest)
 
-    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+    async def server_tools(self, owner: str, server_id: str | None, page: Page = FIRST) -> ToolList:
         """Return the tools of one server or of all, as last listed."""
         path = "/api/tools" if server_id is None else at("servers", server_id, "tools")
-        return await self._calling.ask("GET", path, ToolList)
+        return await self._calling.ask("GET", path, ToolList, query=query_of(page))
 
     async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
         """Accept a tool's changed definition."""

@@ -29,6 +29,7 @@ from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import Item
 from pilothouse.types.json import plain
+from pilothouse.types.paging import FIRST, Page, window
 from pilothouse.types.patterns import in_words
 from pilothouse.types.records import Records
 
@@ -76,11 +77,13 @@ class AuthorityCommands:
         said = f"Your rules in {problem.file} cannot be read, so nothing is allowed by rule. {problem.message}"
         self._told.notice("warning", _NOTICE, said)
 
-    async def grants(self, owner: str, conversation_id: str | None) -> GrantList:
+    async def grants(self, owner: str, conversation_id: str | None, page: Page = FIRST) -> GrantList:
         """Return the passing permissions of a conversation or of all that stand, newest first."""
         if conversation_id is not None:
             await self._past.conversation(owner, conversation_id, deleted=True)
-        return GrantList(grants=tuple(await self._authority.grants(owner, conversation_id)))
+        standing = tuple(await self._authority.grants(owner, conversation_id))
+        first, last, rest = window([grant.id for grant in standing], page)
+        return GrantList(grants=standing[first:last], next=rest)
 
     async def give_grant(self, owner: str, body: NewGrant) -> Grant:
         """Allow something for a while, in one conversation."""
@@ -123,22 +126,28 @@ class AuthorityCommands:
         )
         await self._past.append(grant.conversation_id, [ItemCreated(item=said)], None)
 
-    async def approvals(self, owner: str) -> PendingApprovals:
-        """Return everything that waits for the person, oldest first."""
-        return PendingApprovals(pending=tuple(await self._past.pending(owner)))
+    async def approvals(self, owner: str, page: Page = FIRST) -> PendingApprovals:
+        """Return what waits for the person, oldest first."""
+        return await self._past.pending(owner, page)
 
     async def audit(
-        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+        self,
+        owner: str,
+        conversation_id: str | None,
+        until: int | None = None,
+        limit: int = limits.AUDIT_ENTRIES,
+        cursor: str | None = None,
     ) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole."""
-        wanted = [conversation_id] if conversation_id is not None else await self._past.audited(owner)
+        every = [conversation_id] if conversation_id is not None else await self._past.audited(owner)
+        first, last, rest = window(every, Page(limits.AUDIT_CONVERSATIONS, cursor))
         entries: list[AuditEntry] = []
         checks: list[AuditCheck] = []
-        for each in wanted:
+        for each in every[first:last]:
             found, check = await self._past.audit(owner, each, until)
             entries += found
             checks.append(check)
         # All are looked at, whatever is shown: a check of a part would be none.
         newest = sorted(range(len(entries)), key=lambda index: (entries[index].at, index))[-limit:]
         kept = tuple(entries[index] for index in sorted(newest))
-        return AuditReport(entries=kept, checks=tuple(checks), more=len(kept) < len(entries))
+        return AuditReport(entries=kept, checks=tuple(checks), more=len(kept) < len(entries), next=rest)

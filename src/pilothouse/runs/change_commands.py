@@ -11,6 +11,7 @@ from pilothouse.types.events import Event, ItemCreated, ItemUpdated
 from pilothouse.types.ids import new_id
 from pilothouse.types.items import CLOSED, Item, ItemKind
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.records import Records
 
 # Paths that a sentence names; the calls say the rest.
@@ -25,10 +26,9 @@ class ChangeCommands:
         self._keeper = keeper
         self._undoing = undoing
 
-    async def changes(self, owner: str, run_id: str) -> ChangeList:
+    async def changes(self, owner: str, run_id: str, page: Page = FIRST) -> ChangeList:
         """Return what a run changed and nobody undid, in order."""
-        kept = await self._keeper.changes(owner, run_id=run_id)
-        return ChangeList(changes=tuple(each.change for each in kept))
+        return await self._keeper.changes_of_run(owner, run_id, page)
 
     async def undo_run(self, owner: str, run_id: str) -> UndoReport:
         """Put back what a run changed, as far as nobody touched it since."""

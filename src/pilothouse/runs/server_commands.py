@@ -15,6 +15,7 @@ from pilothouse.types.defaults import with_defaults
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import encode
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -87,9 +88,9 @@ class ServerCommands:
         """Connect if need be and ask for the tools."""
         return await self._servers.test(server_id)
 
-    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+    async def server_tools(self, owner: str, server_id: str | None, page: Page = FIRST) -> ToolList:
         """Return the tools of one server or of all, as last listed."""
-        return await self._servers.tools(server_id)
+        return await self._servers.tools(server_id, page)
 
     async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
         """Accept a tool's changed definition."""
@@ -103,7 +104,7 @@ class ServerCommands:
 
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
         """Call a tool by hand, with arguments that fit its description."""
-        for tool in (await self._servers.tools(body.server_id)).tools:
+        for tool in (await self._servers.tools(body.server_id, Page(limits.LIST_TOOLS))).tools:
             if body.tool in (tool.name, tool.qualified_name, tool.wire_name) and tool.state in ("offered", "off"):
                 given = with_defaults(tool.input_schema, body.arguments)
                 wrong = await complaint(tool.input_schema, given, len(encode(given)))

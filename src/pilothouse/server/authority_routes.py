@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from pilothouse.server.paging import Cursor, ListQuery
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
 from pilothouse.types import limits
 from pilothouse.types.authority import (
@@ -33,18 +34,22 @@ class CheckQuery(msgspec.Struct, frozen=True):
     folder: str = "/"
 
 
-class ConversationQuery(msgspec.Struct, frozen=True):
+class GrantsQuery(ListQuery, frozen=True):
     """Of one conversation, or of all."""
 
     conversation: str | None = None
 
 
 class AuditQuery(msgspec.Struct, frozen=True):
-    """Of one conversation or of all; events after this number are left out, and of the calls the newest are told."""
+    """Of one conversation or of all; events after this number are left out, and of the calls the newest are told.
+
+    All are gone through in several requests, where there are many; the cursor says which are next.
+    """
 
     conversation: str | None = None
     until: Annotated[int, Meta(ge=0)] | None = None
     limit: Annotated[int, Meta(ge=1, le=limits.AUDIT_ENTRIES)] = limits.AUDIT_ENTRIES
+    cursor: Cursor | None = None
 
 
 async def get_policy(call: Call[None, NoQuery]) -> PolicyView:
@@ -75,9 +80,9 @@ async def check_policy(call: Call[None, CheckQuery]) -> PolicyCheck:
     return await call.host.check_policy(call.owner, example)
 
 
-async def list_grants(call: Call[None, ConversationQuery]) -> GrantList:
+async def list_grants(call: Call[None, GrantsQuery]) -> GrantList:
     """List them."""
-    return await call.host.grants(call.owner, call.query.conversation)
+    return await call.host.grants(call.owner, call.query.conversation, call.query.page)
 
 
 async def give_grant(call: Call[NewGrant, NoQuery]) -> Grant:
@@ -90,14 +95,15 @@ async def revoke_grant(call: Call[None, NoQuery]) -> None:
     await call.host.revoke_grant(call.owner, call.id)
 
 
-async def list_approvals(call: Call[None, NoQuery]) -> PendingApprovals:
+async def list_approvals(call: Call[None, ListQuery]) -> PendingApprovals:
     """List what waits."""
-    return await call.host.approvals(call.owner)
+    return await call.host.approvals(call.owner, call.query.page)
 
 
 async def get_audit(call: Call[None, AuditQuery]) -> AuditReport:
     """Return the record."""
-    return await call.host.audit(call.owner, call.query.conversation, call.query.until, call.query.limit)
+    asked = call.query
+    return await call.host.audit(call.owner, asked.conversation, asked.until, asked.limit, asked.cursor)
 
 
 AUTHORITY_ROUTES: tuple[AnyRoute, ...] = (
@@ -136,7 +142,7 @@ AUTHORITY_ROUTES: tuple[AnyRoute, ...] = (
         method="GET",
         path="/api/grants",
         handler=list_grants,
-        query=ConversationQuery,
+        query=GrantsQuery,
         reply=GrantList,
         summary="The passing permissions that stand, of one conversation or of all, newest first.",
     ),
@@ -161,6 +167,7 @@ AUTHORITY_ROUTES: tuple[AnyRoute, ...] = (
         method="GET",
         path="/api/approvals",
         handler=list_approvals,
+        query=ListQuery,
         reply=PendingApprovals,
         summary="Every question that waits for the person, in whichever conversation, oldest first.",
     ),

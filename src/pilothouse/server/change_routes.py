@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pilothouse.server.paging import ListQuery
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
 from pilothouse.types.changes import ChangeList, UndoReport
 
 
-async def run_changes(call: Call[None, NoQuery]) -> ChangeList:
+async def run_changes(call: Call[None, ListQuery]) -> ChangeList:
     """Return them."""
-    return await call.host.changes(call.owner, call.id)
+    return await call.host.changes(call.owner, call.id, call.query.page)
 
 
 async def undo_run(call: Call[None, NoQuery]) -> UndoReport:
@@ -26,6 +27,7 @@ CHANGE_ROUTES: tuple[AnyRoute, ...] = (
         method="GET",
         path="/api/runs/{id}/changes",
         handler=run_changes,
+        query=ListQuery,
         reply=ChangeList,
         summary="The files that a run changed and nobody put back, in order.",
     ),

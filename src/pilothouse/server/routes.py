@@ -13,6 +13,7 @@ from pilothouse.server.exchange_routes import EXCHANGE_ROUTES
 from pilothouse.server.guard import START
 from pilothouse.server.index_routes import INDEX_ROUTES
 from pilothouse.server.model_routes import MODEL_ROUTES
+from pilothouse.server.paging import Cursor, Limit
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Reply, Route
 from pilothouse.server.server_routes import SERVER_ROUTES
 from pilothouse.server.terminal_routes import TERMINAL_ROUTES
@@ -49,8 +50,6 @@ from pilothouse.types.events import Event
 from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import Run
 
-Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS)]
-
 
 class StateQuery(msgspec.Struct, frozen=True):
     """Which conversation is open, if any."""
@@ -62,7 +61,7 @@ class PageQuery(msgspec.Struct, frozen=True):
     """Where a list goes on, and how far."""
 
     limit: Limit = 50
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class SnapshotQuery(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from pilothouse.server.paging import ListQuery
 from pilothouse.server.routing import AnyRoute, Call, NoQuery, Route
 from pilothouse.types.servers import (
     AboutDecided,
@@ -83,9 +84,9 @@ async def test_server(call: Call[None, NoQuery]) -> ServerTest:
     return await call.host.test_server(call.owner, call.id)
 
 
-async def server_tools(call: Call[None, NoQuery]) -> ToolList:
+async def server_tools(call: Call[None, ListQuery]) -> ToolList:
     """List one's tools."""
-    return await call.host.server_tools(call.owner, call.id)
+    return await call.host.server_tools(call.owner, call.id, call.query.page)
 
 
 async def confirm_tool(call: Call[ToolConfirmed, NoQuery]) -> ToolList:
@@ -123,9 +124,9 @@ async def import_servers(call: Call[ImportRequest, NoQuery]) -> ImportReport:
     return await call.host.import_servers(call.owner, call.body)
 
 
-async def all_tools(call: Call[None, NoQuery]) -> ToolList:
+async def all_tools(call: Call[None, ListQuery]) -> ToolList:
     """List the tools of all servers."""
-    return await call.host.server_tools(call.owner, None)
+    return await call.host.server_tools(call.owner, None, call.query.page)
 
 
 async def try_tool(call: Call[ToolTry, NoQuery]) -> ToolTrial:
@@ -186,7 +187,14 @@ _ALL: tuple[AnyRoute, ...] = (
         reply=ImportReport,
         summary="Add the MCP servers of another program's settings file; none starts without consent.",
     ),
-    Route(method="GET", path="/api/tools", handler=all_tools, reply=ToolList, summary="The tools of all MCP servers."),
+    Route(
+        method="GET",
+        path="/api/tools",
+        handler=all_tools,
+        query=ListQuery,
+        reply=ToolList,
+        summary="The tools of all MCP servers, page by page.",
+    ),
     Route(
         method="POST",
         path="/api/tools/try",
@@ -271,6 +279,7 @@ _ONE: tuple[AnyRoute, ...] = (
         method="GET",
         path="/api/servers/{id}/tools",
         handler=server_tools,
+        query=ListQuery,
         reply=ToolList,
         summary="An MCP server's tools, as last listed.",
     ),

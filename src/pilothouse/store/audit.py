@@ -22,12 +22,12 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import convert
 from pilothouse.types.parts import digest
 
-_CONVERSATIONS = Statement("SELECT id FROM conversations WHERE owner = :owner ORDER BY updated_at DESC, id")
+_CONVERSATIONS = Statement("SELECT id FROM conversations WHERE owner = :owner ORDER BY id DESC")
 _ABOUT_ITEMS = frozenset({"item.created", "item.updated", "item.completed"})
 
 
 def conversations(connection: sa.Connection, owner: str) -> list[str]:
-    """Return all conversations of an owner, deleted ones too, most recently used first."""
+    """Return all conversations of an owner, deleted ones too, newest first: in an order that no use changes."""
     return [str(each) for each in _CONVERSATIONS.column(connection, {"owner": owner})]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from pilothouse.store import audit, grants, waiting
 from pilothouse.store.database import Database
-from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApproval
+from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
+from pilothouse.types.paging import Page
 from pilothouse.types.records import PastCall
 
 
@@ -33,9 +34,9 @@ class AuthorityStore:
         """Withdraw a grant; raise `not_found` for one that never was."""
         await self._database.write(lambda c: grants.revoke(c, owner, grant_id, time.time()))
 
-    async def pending(self, owner: str) -> Sequence[PendingApproval]:
+    async def pending(self, owner: str, page: Page) -> PendingApprovals:
         """Return the questions that wait for the person, in whichever conversation, oldest first."""
-        return await self._database.read(lambda c: waiting.pending(c, owner))
+        return await self._database.read(lambda c: waiting.pending(c, owner, page))
 
     async def past_calls(self, owner: str, limit: int) -> Sequence[PastCall]:
         """Return calls of the past, of the most recently used conversations first."""

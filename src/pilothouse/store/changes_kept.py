@@ -8,7 +8,8 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import rows, schema
-from pilothouse.types.changes import FileChange, KeptChange
+from pilothouse.types.changes import ChangeList, FileChange, KeptChange
+from pilothouse.types.paging import Page, bad_cursor, cursor_of, place_of
 
 _table = schema.file_changes
 _FIELDS = FileChange.__struct_fields__
@@ -37,6 +38,24 @@ def changes(connection: sa.Connection, owner: str, run_id: str | None, item_id: 
         query = query.where(_table.c.item_id == item_id)
     found = connection.execute(query.order_by(_table.c.at, _table.c.id)).all()
     return [_kept(row) for row in found]
+
+
+def of_run(connection: sa.Connection, owner: str, run_id: str, page: Page) -> ChangeList:
+    """Return what a run changed and nobody undid, oldest first, without the contents; the cursor is time and id."""
+    rows.owned_run(connection, owner, run_id)
+    columns = [_table.c[name] for name in _FIELDS]
+    query = sa.select(*columns).where(_table.c.run_id == run_id, _table.c.undone_at.is_(None))
+    if page.cursor is not None:
+        at, last_id = place_of(page.cursor, 2)
+        try:
+            place = sa.tuple_(sa.literal(float(at)), sa.literal(last_id))
+        except ValueError:
+            raise bad_cursor() from None
+        query = query.where(sa.tuple_(_table.c.at, _table.c.id) > place)
+    found = connection.execute(query.order_by(_table.c.at, _table.c.id).limit(page.limit + 1)).all()
+    listed = tuple(FileChange(**row._mapping) for row in found[: page.limit])
+    is_more = len(found) > page.limit
+    return ChangeList(changes=listed, next=cursor_of(listed[-1].at, listed[-1].id) if is_more else None)
 
 
 def mark_undone(connection: sa.Connection, change_ids: Sequence[str], at: float) -> None:

@@ -9,10 +9,11 @@ import sqlalchemy as sa
 
 from pilothouse.store import fold, inline, packing, rows, schema, todos
 from pilothouse.store.statements import Statement
+from pilothouse.types import limits
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
-from pilothouse.types.errors import PilothouseError
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.items import Item
+from pilothouse.types.paging import bad_cursor, place_of
 from pilothouse.types.runs import ACTIVE, Run, RunStatus
 
 _COMPACTION = Statement(
@@ -44,13 +45,11 @@ def conversations(connection: sa.Connection, owner: str, limit: int, cursor: str
 
 
 def _parse_cursor(cursor: str) -> tuple[float, str]:
-    at, _, last_id = cursor.partition("~")
+    at, last_id = place_of(cursor, 2)
     try:
         return float(at), last_id
     except ValueError:
-        raise PilothouseError(
-            "bad_request", "That cursor is not one of ours.", fix="Leave it out to begin at the newest."
-        ) from None
+        raise bad_cursor() from None
 
 
 def snapshot(connection: sa.Connection, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
@@ -59,12 +58,11 @@ def snapshot(connection: sa.Connection, owner: str, conversation_id: str, limit:
     page = items(connection, conversation_id, None, limit)
     shown = {item.run_id for item in page.items}
     table = schema.runs
-    found = connection.execute(
-        sa.select(table.c.body).where(
-            table.c.conversation_id == conversation_id, table.c.status.in_(ACTIVE) | table.c.id.in_(shown)
-        )
-    )
-    runs = sorted((rows.run_decoder.decode(body) for (body,) in found), key=lambda run: run.created_at)
+    here = sa.select(table.c.body).where(table.c.conversation_id == conversation_id)
+    active = here.where(table.c.status.in_(ACTIVE)).order_by(table.c.created_at).limit(limits.PAGE_ITEMS)
+    bodies = (row.body for query in (active, here.where(table.c.id.in_(shown))) for row in connection.execute(query))
+    found = {run.id: run for run in map(rows.run_decoder.decode, bodies)}
+    runs = sorted(found.values(), key=lambda run: run.created_at)
     return ConversationSnapshot(
         conversation=conversation,
         items=page.items,

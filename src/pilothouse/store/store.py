@@ -41,12 +41,13 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
 )
-from pilothouse.types.changes import KeptChange
+from pilothouse.types.changes import ChangeList, KeptChange
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import Page
 from pilothouse.types.ports import KeptResult
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.retention import Retention
@@ -189,6 +190,10 @@ class Store(AuthorityStore, ExchangeStore):
     async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
         """Return the changes of a run or of a call that are not undone, oldest first."""
         return await self._database.read(lambda c: changes_kept.changes(c, owner, run_id, item_id))
+
+    async def changes_of_run(self, owner: str, run_id: str, page: Page) -> ChangeList:
+        """Return what a run changed and nobody undid, oldest first."""
+        return await self._database.read(lambda c: changes_kept.of_run(c, owner, run_id, page))
 
     async def mark_undone(self, change_ids: Sequence[str], at: float) -> None:
         """Remember that these were put back."""

@@ -9,6 +9,7 @@ from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
 from pilothouse.types.authority import Example, Grant, Pattern, PolicyCheck, PolicyReplay, Rule, RuleUse
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.models import FileProblem, ModelList, ModelTest, ModelView
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.ports import ModelSource
 from pilothouse.types.records import PastCall, Room
 from pilothouse.types.servers import (
@@ -211,7 +212,7 @@ class ServerAdmin(Protocol):
         """Connect if need be and ask for the tools."""
         ...
 
-    async def tools(self, server_id: str | None) -> ToolList:
+    async def tools(self, server_id: str | None, page: Page = FIRST) -> ToolList:
         """Return the tools of one server or of all, as last listed."""
         ...
 

@@ -143,9 +143,10 @@ class PolicyReplay(Frozen, frozen=True):
 
 
 class GrantList(Frozen, frozen=True):
-    """The grants that stand, newest first."""
+    """The grants that stand, newest first; `next` is the cursor for the rest."""
 
     grants: tuple[Grant, ...]
+    next: str | None = None
 
 
 class NewGrant(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -169,9 +170,10 @@ class PendingApproval(Frozen, frozen=True):
 
 
 class PendingApprovals(Frozen, frozen=True):
-    """Everything that waits for the person, oldest first."""
+    """What waits for the person, oldest first; `next` is the cursor for the rest, of runs that began later."""
 
     pending: tuple[PendingApproval, ...]
+    next: str | None = None
 
 
 class AuditEntry(Frozen, frozen=True):
@@ -206,6 +208,8 @@ class AuditReport(Frozen, frozen=True):
     checks: tuple[AuditCheck, ...]
     # Whether there are more calls than one report holds; ask for single conversations then.
     more: bool = False
+    # The cursor for the conversations that this report does not go through.
+    next: str | None = None
 
 
 class Seen(msgspec.Struct, frozen=True):

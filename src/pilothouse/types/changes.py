@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from pilothouse.types.json import Frozen
+from pilothouse.types.paging import Page
 
 # What stands for the content of a folder.
 FOLDER = "folder"
@@ -48,9 +49,10 @@ class UndoReport(Frozen, frozen=True):
 
 
 class ChangeList(Frozen, frozen=True):
-    """The changes of a run or a call, in order."""
+    """The changes of a run, in order; `next` is the cursor for the rest."""
 
     changes: tuple[FileChange, ...]
+    next: str | None = None
 
 
 class KeptChange(msgspec.Struct, frozen=True):
@@ -73,6 +75,10 @@ class ChangeKeeper(Protocol):
 
     async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
         """Return the changes of a run or of a call that are not undone, oldest first."""
+        ...
+
+    async def changes_of_run(self, owner: str, run_id: str, page: Page) -> ChangeList:
+        """Return what a run changed and nobody undid, oldest first, without what was there before."""
         ...
 
     async def mark_undone(self, change_ids: Sequence[str], at: float) -> None:

@@ -54,6 +54,7 @@ from pilothouse.types.exchange import Exporting, Importing
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.models import ModelList, ModelTest, ModelView
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.runs import Run
 from pilothouse.types.searching import IndexView
 from pilothouse.types.terminals import (
@@ -187,7 +188,7 @@ class Todos(Protocol):
 class Changes(Protocol):
     """What runs did to files."""
 
-    async def changes(self, owner: str, run_id: str) -> ChangeList:
+    async def changes(self, owner: str, run_id: str, page: Page = FIRST) -> ChangeList:
         """Return what a run changed and nobody undid, in order."""
         ...
 
@@ -372,7 +373,7 @@ class Authority(Protocol):
         """Return what the rules in force say about a call."""
         ...
 
-    async def grants(self, owner: str, conversation_id: str | None) -> GrantList:
+    async def grants(self, owner: str, conversation_id: str | None, page: Page = FIRST) -> GrantList:
         """Return the passing permissions of a conversation or of all that stand."""
         ...
 
@@ -384,12 +385,17 @@ class Authority(Protocol):
         """Withdraw a passing permission, at once."""
         ...
 
-    async def approvals(self, owner: str) -> PendingApprovals:
-        """Return everything that waits for the person."""
+    async def approvals(self, owner: str, page: Page = FIRST) -> PendingApprovals:
+        """Return what waits for the person."""
         ...
 
     async def audit(
-        self, owner: str, conversation_id: str | None, until: int | None = None, limit: int = limits.AUDIT_ENTRIES
+        self,
+        owner: str,
+        conversation_id: str | None,
+        until: int | None = None,
+        limit: int = limits.AUDIT_ENTRIES,
+        cursor: str | None = None,
     ) -> AuditReport:
         """Return the calls of a conversation or of all with who allowed them, and whether the record is whole.
 

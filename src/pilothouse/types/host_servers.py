@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -66,7 +67,7 @@ class Servers(Protocol):
         """Connect if need be and ask for the tools."""
         ...
 
-    async def server_tools(self, owner: str, server_id: str | None) -> ToolList:
+    async def server_tools(self, owner: str, server_id: str | None, page: Page = FIRST) -> ToolList:
         """Return the tools of one server or of all, as last listed."""
         ...
 

@@ -17,13 +17,14 @@ from pilothouse.types.api import (
     PartData,
     SearchResult,
 )
-from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApproval
+from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
+from pilothouse.types.paging import Page
 from pilothouse.types.ports import KeptResult, Part
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
@@ -81,7 +82,7 @@ class AuthorityRecords(Protocol):
         """Withdraw a grant; raise `not_found` for one that never was."""
         ...
 
-    async def pending(self, owner: str) -> Sequence[PendingApproval]:
+    async def pending(self, owner: str, page: Page) -> PendingApprovals:
         """Return the questions that wait for the person, in whichever conversation, oldest first."""
         ...
 

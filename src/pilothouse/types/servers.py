@@ -241,9 +241,10 @@ class ServerTool(Frozen, frozen=True):
 
 
 class ToolList(Frozen, frozen=True):
-    """Tools across servers."""
+    """Tools across servers; `next` is the cursor for the rest."""
 
     tools: tuple[ServerTool, ...]
+    next: str | None = None
 
 
 class LogLine(Frozen, frozen=True):

@@ -56,10 +56,10 @@ RULE_ID_CHARS = 80
 REPLAYED_CALLS = 2_000
 # Of those that would have been decided otherwise, what a person looks at.
 REPLAYED_SHOWN = 200
-# Questions that a list of everything that waits has at the most.
-PENDING_SHOWN = 2_000
 # Calls that one report of an audit has: more is asked for by conversation.
 AUDIT_ENTRIES = 20_000
+# Conversations that one report goes through: all events of each are read, and someone waits for it.
+AUDIT_CONVERSATIONS = 1_000
 # How long it is believed that a folder named in a rule is no link, or where it points.
 LINKS_BELIEVED = 1.0
 

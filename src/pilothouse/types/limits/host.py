@@ -111,6 +111,8 @@ SEARCH_SECONDS = 10.0
 STOP_READING = 5.0
 # The most that one request for a page of a list gets.
 PAGE_ITEMS = 500
+# What names a place in a list: an id or two, and the name of a tool.
+CURSOR_CHARS = 1_000
 # Rows of a copy that are in memory at once; one may hold a result of many megabytes.
 COPIED_ROWS = 10
 # One line of a copy: the largest result, each of its characters written as an escape.
