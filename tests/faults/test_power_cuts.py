@@ -27,7 +27,7 @@ from tests.support.waiting import until
 SLOW = 0.4
 # Of one run, when nothing is lost.
 DIGS = TURNS // 2 - 1
-EVERY = 1 if chance.SECONDS >= 600 else 9
+EVERY = 1 if chance.SECONDS >= 600 else 14
 
 
 class Place:
@@ -190,6 +190,6 @@ def test_a_power_cut_at_any_event_of_a_run_costs_no_promise_and_repeats_nothing(
             break
         place.cut()
         cuts += 1
-    assert cuts >= 4
+    assert cuts >= 3
     # Whatever became of their records, no dig happened twice.
     assert len(mine.dug(place.home)) <= (cuts + 1) * DIGS

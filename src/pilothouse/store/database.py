@@ -161,9 +161,12 @@ class Database:
     def _drop_kept(self) -> None:
         if self._kept is not None:
             kept, self._kept = self._kept, None
-            with contextlib.suppress(*DATABASE_ERRORS):
-                # Not for others: it may not wait for the disk.
+            try:
+                # Whoever gets it next may promise something.
+                kept.connection.cursor().execute("PRAGMA synchronous=FULL")
+            except DATABASE_ERRORS:
                 kept.invalidate()
+            with contextlib.suppress(*DATABASE_ERRORS):
                 kept.close()
 
     def write_now(self, work: Callable[[sa.Connection], T]) -> T:
