@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import aclosing, suppress
@@ -13,11 +14,16 @@ import sqlalchemy as sa
 from sqlalchemy import event as sa_event
 
 from pilothouse.server.run import ServerOptions
+from pilothouse.store import database, opening, upgrade
 from pilothouse.types import limits
 from pilothouse.types.api import NoticeFrame
 from pilothouse.types.errors import PilothouseError
+from pilothouse.wiring import open_host
+from tests.faults.serving import serving
 from tests.server.running import BEARER, TOKEN, reach
+from tests.support import invariants
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.waiting import until
 
 TEXT = " ".join(f"word{number}" for number in range(4_000))
 STREAM = [[{"text": TEXT, "pieces": 200, "every": 0.01}]]
@@ -136,6 +142,85 @@ async def test_on_a_file_system_that_is_really_full_the_answer_waits_and_then_is
         ballast.unlink()
         assert (await chat.settled(sent.run_id)).status == "completed"
         assert await chat.texts("response") == [TEXT]
+
+
+@pytest.mark.case("F-42")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+def test_a_server_that_starts_on_a_full_disk_shows_everything_and_goes_on_when_there_is_room(
+    small_disk: Path, end: signal.Signals, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text("turns: [[The harbour is open.], [It still is.]]", encoding="utf-8")
+    asked = {"text": "Is the harbour open?", "modelId": f"scripted:{script}"}
+    with serving(small_disk) as server:
+        place = f"/api/conversations/{server.post('/api/conversations', {'title': 'Ships'}, 201)['id']}"
+        server.wait_for_run(server.post(f"{place}/messages", asked, 202)["runId"], "completed")
+        server.process.send_signal(end)
+        server.process.wait(20)
+    ballast = small_disk / "ballast"
+    fill(ballast)
+    with serving(small_disk) as server:
+        until(lambda: "Pilothouse is at" in server.log.read_text(), "the server to say where it is")
+        said = server.log.read_text()
+        assert said.startswith("The disk is full: everything can be read, and nothing can be kept until there is room.")
+        assert "Traceback" not in said
+        assert [item["text"] for item in server.get(place)["items"]] == [asked["text"], "The harbour is open."]
+        assert server.get("/api/conversations")["conversations"][0]["title"] == "Ships"
+        assert server.get("/api/search?q=harbour")["hits"]
+        assert server.get("/api/approvals") == {"pending": []}
+        refused = server.client.post(f"{place}/messages", json=asked)
+        assert (refused.status_code, refused.json()["code"]) == (507, "disk_full")
+        ballast.unlink()
+        again = server.post(f"{place}/messages", asked, 202)
+        server.wait_for_run(again["runId"], "completed")
+        assert [item["text"] for item in server.get(place)["items"]][2:] == [asked["text"], "It still is."]
+        until((small_disk / "server.json").exists, "the server to write down where it is")
+    invariants.check(f"sqlite:///{small_disk / 'pilothouse.db'}")
+
+
+@pytest.mark.case("F-42")
+async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
+    async with chatting(home, [["Whole."], ["Again."]]) as chat:
+        await chat.say("Hello")
+    monkeypatch.setattr(opening, "has_room", lambda _folder: False)
+    monkeypatch.setattr(database, "has_room", lambda _folder: not full)
+    full = True
+    async with open_host(home, role="server") as host:
+        again = Chat(host, chat.id, chat.script)
+        assert host.note == "The disk is full: everything can be read, and nothing can be kept until there is room."
+        told = await notice(again, "error")
+        assert told.message.startswith("The disk is full, so nothing new can be saved.")
+        assert await again.texts("response") == ["Whole."]
+        assert (await host.api.search(ME, "whole")).hits
+        token = await host.api.create_session(ME)
+        assert await host.api.session_owner(token) == ME
+        async with asyncio.TaskGroup() as many:
+            for _ in range(20):
+                many.create_task(again.texts("response"))
+        with pytest.raises(PilothouseError) as refused:
+            await again.send("More")
+        assert refused.value.code == "disk_full"
+        well = asyncio.ensure_future(notice(again, "info"))
+        full = False
+        assert (await well).message == "Saving works again."
+        assert await host.api.session_owner(token) == ME
+        assert (await again.settled((await again.send("More")).run_id)).status == "completed"
+
+
+async def test_a_database_of_an_earlier_version_is_not_opened_on_a_full_disk(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with chatting(home, [["Whole."]]) as chat:
+        await chat.say("Hello")
+    monkeypatch.setattr(opening, "has_room", lambda _folder: False)
+    monkeypatch.setattr(upgrade, "HEAD", "9000")
+    with pytest.raises(PilothouseError) as refused:
+        async with open_host(home):
+            pass
+    assert refused.value.message.startswith("The disk is full, and the database has to be brought up to date")
 
 
 def fill(path: Path) -> None:

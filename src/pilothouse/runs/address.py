@@ -17,9 +17,13 @@ def write_address(home: Path, address: ServerAddress) -> None:
     target, draft = home / ADDRESS_FILE, home / f".{ADDRESS_FILE}.{os.getpid()}"
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(encode(address))
-    draft.replace(target)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(encode(address))
+        draft.replace(target)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def read_address(home: Path) -> ServerAddress | None:

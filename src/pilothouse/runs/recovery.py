@@ -12,6 +12,7 @@ import msgspec
 
 from pilothouse.agent import leftovers
 from pilothouse.runs.engine import Engine
+from pilothouse.runs.patience import Telling, patiently, store_is_well
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event
@@ -34,8 +35,11 @@ ONE_SHOT = "once_"
 class Recovery:
     """The lease of this process, and its eye on the others."""
 
-    def __init__(self, records: Records, engine: Engine, process: str, resume: Callable[[], Resume]) -> None:
+    def __init__(
+        self, records: Records, engine: Engine, process: str, resume: Callable[[], Resume], feed: Telling
+    ) -> None:
         self._records = records
+        self._feed = feed
         self._engine = engine
         self._process = process
         self._resume = resume
@@ -45,9 +49,24 @@ class Recovery:
 
     async def begin(self, *, alone: bool, take_over: bool) -> None:
         """Take the lease and look for what was left; `alone` means that no other process can be alive."""
+        try:
+            await self._begin(alone, take_over)
+        except PilothouseError as error:
+            if error.code != "disk_full":
+                raise
+            # Whoever only wants to read can; what was left is looked for as soon as there is room.
+            self._task = asyncio.create_task(self._begin_later(alone, take_over), name="recovery")
+        else:
+            self._task = asyncio.create_task(self._keep(alone, take_over), name="recovery")
+
+    async def _begin(self, alone: bool, take_over: bool) -> None:
         await self._records.beat(self._process)
         await self._look(alone, take_over)
-        self._task = asyncio.create_task(self._keep(alone, take_over), name="recovery")
+
+    async def _begin_later(self, alone: bool, take_over: bool) -> None:
+        await patiently(self._feed, lambda: self._begin(alone, take_over))
+        store_is_well(self._feed)
+        await self._keep(alone, take_over)
 
     async def end(self) -> None:
         """Give the lease back."""

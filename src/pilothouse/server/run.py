@@ -6,8 +6,8 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,7 +79,7 @@ async def serve(host: HostApi, listener: Listener, options: ServerOptions, stop:
         serving = asyncio.ensure_future(server.serve(sockets=[listener.socket]))
         try:
             await _started(server, serving)
-            with _address(options.home, _address_of(listener, local_token)):
+            async with _address(options.home, _address_of(listener, local_token)):
                 options.on_ready(Ready(listener.url, access.new_link(listener.authority), listener.note))
                 await _first(serving, asyncio.ensure_future(stop.wait()))
         finally:
@@ -94,17 +94,29 @@ def _address_of(listener: Listener, token: str) -> ServerAddress:
     return ServerAddress(url=where, pid=process, token=token, certificate=pinned, exposed=listener.exposed)
 
 
-@contextmanager
-def _address(home: Path | None, address: ServerAddress) -> Generator[None, None, None]:
+@asynccontextmanager
+async def _address(home: Path | None, address: ServerAddress) -> AsyncGenerator[None, None]:
     """Say where the server is for as long as it answers."""
     if home is None:
         yield
         return
-    write_address(home, address)
+    saying = asyncio.create_task(_say(home, address))
+    # As a rule it is there now.
+    await asyncio.sleep(0)
     try:
         yield
     finally:
+        saying.cancel()
+        await asyncio.wait([saying])
         remove_address(home)
+
+
+async def _say(home: Path, address: ServerAddress) -> None:
+    """Write the address down; a full disk has room later, and until then the page works without it."""
+    while True:
+        with suppress(OSError):
+            return write_address(home, address)
+        await asyncio.sleep(limits.STORE_RETRY)
 
 
 async def _first(serving: asyncio.Future[None], stopping: asyncio.Future[None]) -> None:

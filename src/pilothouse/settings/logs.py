@@ -72,6 +72,9 @@ class _PrivateFile(logging.Handler):
             if self._size and self._size + len(line) > limits.LOG_BYTES:
                 self._roll()
             self._size += os.write(self._descriptor, line)
+        except OSError:
+            # A full disk is told to people, page and all; a trace for each line that is missing here would not help.
+            return
         except Exception:
             self.handleError(record)
 

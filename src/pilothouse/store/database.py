@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy import event as sa_event
 
 from pilothouse.store import postgres
-from pilothouse.store.faults import DATABASE_ERRORS, first_line, translate
+from pilothouse.store.faults import DATABASE_ERRORS, disk_full, first_line, translate
 from pilothouse.store.lines import Lines, hanging
 from pilothouse.store.packed_text import has_part, plain_text
 from pilothouse.store.slow_reads import THREADS, SlowReads
@@ -43,10 +44,23 @@ def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{sqlite_file(folder)}"
 
 
-def make_engine(url: str) -> sa.Engine:
-    """Return an engine with the settings both databases need to be fast and safe."""
+def has_room(folder: Path) -> bool:
+    """Tell whether the disk has room for what SQLite needs to be opened as usual."""
+    return shutil.disk_usage(folder).free >= limits.ROOM_TO_WRITE
+
+
+def make_engine(url: str, *, alone: bool = False) -> sa.Engine:
+    """Return an engine with the settings both databases need to be fast and safe.
+
+    One that is `alone` has a single connection to SQLite, which needs no room on the disk to be opened.
+    """
     if url.startswith("sqlite"):
-        engine = sa.create_engine(url, pool_size=READERS + THREADS + 2, connect_args={"check_same_thread": False})
+        size = 1 if alone else READERS + THREADS + 2
+        engine = sa.create_engine(
+            url, pool_size=size, max_overflow=0 if alone else 10, connect_args={"check_same_thread": False}
+        )
+        if alone:
+            sa_event.listen(engine, "connect", lambda connection, _: _keep_others_out(connection))
         sa_event.listen(engine, "connect", _sqlite_pragmas)
         sa_event.listen(engine, "begin", _sqlite_begin)
         return engine
@@ -67,11 +81,18 @@ def _sqlite_pragmas(connection: object, _record: object) -> None:
     connection.create_function("has_part", 2, has_part, deterministic=True)  # type: ignore[attr-defined]
     # FULL: a commit is on disk when it returns. On macOS only a full fsync empties the drive's own cache.
     lasting = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
-    # Asked for before anything is written: it is a property of the file.
-    small = ("auto_vacuum=INCREMENTAL", f"journal_size_limit={limits.WAL_BYTES}")
-    for pragma in (*small, *lasting, "trusted_schema=ON", "foreign_keys=ON", _cache(limits.READER_CACHE_KB)):
+    if cursor.execute("PRAGMA page_count").fetchone()[0] == 0:
+        # A property of the file, for which nothing may be written yet.
+        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    small = (f"journal_size_limit={limits.WAL_BYTES}", _cache(limits.READER_CACHE_KB))
+    for pragma in (*lasting, *small, "trusted_schema=ON", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _keep_others_out(connection: object) -> None:
+    # What connections tell each other stands in a file; the only one keeps it in memory.
+    connection.execute("PRAGMA locking_mode=EXCLUSIVE")  # type: ignore[attr-defined]
 
 
 def _sqlite_begin(connection: sa.Connection) -> None:
@@ -83,8 +104,12 @@ def _sqlite_begin(connection: sa.Connection) -> None:
 class Database:
     """An engine with its threads."""
 
-    def __init__(self, url: str, lines: Lines | None = None) -> None:
-        self.engine = make_engine(url)
+    def __init__(self, url: str, lines: Lines | None = None, *, cramped: bool = False) -> None:
+        self._url = url
+        # The disk is full: one connection reads, in turns, and nothing is written until there is room.
+        self.cramped = cramped
+        self._turn = threading.Lock()
+        self.engine = make_engine(url, alone=cramped)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._lines = lines or Lines()
         if not self.is_sqlite:
@@ -108,7 +133,7 @@ class Database:
         """Run a query in this thread."""
         self._lines.check()
         try:
-            with self._reading() as connection:
+            with self._turn if self.cramped else contextlib.nullcontext(), self._reading() as connection:
                 return query(connection)
         except DATABASE_ERRORS as error:
             raise self.told(error) from error
@@ -133,6 +158,7 @@ class Database:
 
     def _write_kept(self, work: Callable[[sa.Connection], T], promised: bool) -> T:
         """Run work in the writer thread on its own connection, which costs less than taking one each time."""
+        self._need_room()
         try:
             # What is no promise is left behind for a while, and not for as long as nothing is promised.
             waits = promised or time.monotonic() - self._synced > limits.UNSYNCED_SECONDS
@@ -145,6 +171,17 @@ class Database:
         except DATABASE_ERRORS as error:
             self._drop_kept()
             raise translate(error) from error
+
+    def _need_room(self) -> None:
+        """Open the database as usual once there is room again; until then refuse to write."""
+        if not self.cramped:
+            return
+        if not has_room(Path(self._url.removeprefix("sqlite:///")).parent):
+            raise disk_full()
+        with self._turn:
+            self.engine.dispose()
+            self.engine = make_engine(self._url)
+            self.cramped = False
 
     def _writing(self, waits: bool) -> sa.Connection:
         """Return the writer's connection, whose commits wait for the disk or do not."""

@@ -31,9 +31,7 @@ def translate(error: Exception) -> PilothouseError:
         return known
     text = str(getattr(error, "orig", None) or error).lower()
     if any(word in text for word in _DISK_FULL):
-        return PilothouseError(
-            "disk_full", "The disk is full, so nothing new can be saved.", fix="Free some space; work then goes on."
-        )
+        return disk_full()
     if _NUL in text:
         return PilothouseError("bad_request", "The text has a NUL character in it.", fix="Leave it out.")
     if any(word in text for word in _CORRUPT):
@@ -61,6 +59,13 @@ def translate(error: Exception) -> PilothouseError:
 def _given_up(error: Exception) -> bool:
     state = getattr(getattr(error, "orig", None) or error, "sqlstate", None)
     return isinstance(state, str) and state.startswith(_GIVEN_UP)
+
+
+def disk_full() -> PilothouseError:
+    """Return the sentence for a disk without room."""
+    return PilothouseError(
+        "disk_full", "The disk is full, so nothing new can be saved.", fix="Free some space; work then goes on."
+    )
 
 
 def first_line(error: Exception) -> str:

@@ -30,8 +30,10 @@ class FolderLock:
                 f"Another Pilothouse (process {holder}) is using {self._path.parent}.",
                 fix="Use that one, stop it, or set PILOTHOUSE_HOME to another folder.",
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        # On a full disk the lock holds all the same; only who holds it is not told.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         self._descriptor = descriptor
 
     def release(self) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from pilothouse.store import room, upgrade
-from pilothouse.store.database import Database, sqlite_file, sqlite_url
+from pilothouse.store.database import Database, has_room, sqlite_file, sqlite_url
 from pilothouse.store.faults import translate
 from pilothouse.store.lines import Lines
 from pilothouse.store.lock import FolderLock
@@ -49,9 +49,13 @@ def open_store(folder: Path, database_url: str | None, publish: Publish, lines: 
     try:
         if database_url is None:
             close_to_others(sqlite_file(folder))
-        database = Database(database_url or sqlite_url(folder), lines)
-        upgrade.prepare(database, folder / "backups")
-        room.make_able(database)
+        cramped = database_url is None and not has_room(folder)
+        database = Database(database_url or sqlite_url(folder), lines, cramped=cramped)
+        if cramped:
+            upgrade.refuse_if_old(database)
+        else:
+            upgrade.prepare(database, folder / "backups")
+            room.make_able(database)
     except BaseException:
         if database is not None:
             database.close()

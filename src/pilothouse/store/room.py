@@ -39,7 +39,9 @@ def make_able(database: Database) -> None:
         if _way(connection) != _NEVER or free * 2 <= pages or in_use > limits.WRITTEN_ANEW_BYTES:
             return
         # Outside of any transaction, as it must be.
-        connection.connection.cursor().execute("VACUUM")
+        cursor = connection.connection.cursor()
+        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        cursor.execute("VACUUM")
         _log.info("the database was written anew without what was deleted: %d of %d pages", pages - free, pages)
 
 

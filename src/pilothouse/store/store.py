@@ -43,6 +43,7 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.changes import ChangeList, KeptChange
 from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.items import Item
@@ -65,6 +66,8 @@ class Store(AuthorityStore, ExchangeStore):
         ExchangeStore.__init__(self, database, publish, folder)
         self._database = database
         self._writer = Writer(database, publish)
+        # Whoever signs in while the disk is full stays signed in until this process ends.
+        self._unsaved_sessions: dict[str, tuple[str, float]] = {}
 
     # --- conversations ---
 
@@ -293,16 +296,26 @@ class Store(AuthorityStore, ExchangeStore):
             connection.execute(sa.delete(table).where(table.c.expires_at < now))
             connection.execute(sa.insert(table).values(token_hash=token_hash, owner=owner, expires_at=expires_at))
 
-        await self._database.write(work)
+        try:
+            await self._database.write(work)
+        except PilothouseError as error:
+            if error.code != "disk_full":
+                raise
+            self._unsaved_sessions[token_hash] = (owner, expires_at)
 
     async def session_owner(self, token_hash: str) -> str | None:
         """Return whose session this is, while it lasts."""
         table = schema.sessions
+        owner, expires_at = self._unsaved_sessions.get(token_hash, ("", 0.0))
+        if expires_at > time.time():
+            return owner
         query = sa.select(table.c.owner).where(table.c.token_hash == token_hash, table.c.expires_at > time.time())
         return await self._database.read(lambda c: c.execute(query).scalar())
 
     async def end_session(self, token_hash: str) -> None:
         """Sign a browser out."""
+        if self._unsaved_sessions.pop(token_hash, None) is not None:
+            return
         table = schema.sessions
         await self._database.write(
             lambda c: c.execute(sa.delete(table).where(table.c.token_hash == token_hash)) and None

@@ -43,6 +43,17 @@ def prepare(database: Database, backups: Path) -> None:
         raise database.told(error) from error
 
 
+def refuse_if_old(database: Database) -> None:
+    """Raise if a database cannot be read as it is, for which there is no room to change it."""
+    database.check()
+    version = database.read_now(current_version)
+    if version is not None:
+        _refuse_unknown(version)
+    if version != HEAD:
+        message = "The disk is full, and the database has to be brought up to date before it can be read."
+        raise PilothouseError("disk_full", message, fix="Free some space, then start again.")
+
+
 def current_version(connection: sa.Connection) -> str | None:
     """Return the schema's version, or None for an empty database."""
     if not sa.inspect(connection).has_table("alembic_version"):

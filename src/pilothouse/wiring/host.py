@@ -73,7 +73,9 @@ Role = Literal["server", "heir", "once"]
 class OpenHost:
     """An open host: its service and the parts that others may look at."""
 
-    def __init__(self, api: HostService, home: Home, redactor: Redactor, executor: Executor) -> None:
+    def __init__(self, api: HostService, home: Home, redactor: Redactor, executor: Executor, note: str = "") -> None:
+        # What the person who opens it should know, in a sentence.
+        self.note = note
         self.api = api
         self.home = home
         self.redactor = redactor
@@ -187,7 +189,7 @@ async def open_host(
         stack.push_async_callback(service.close)
         if url is not None:
             await _share(stack, url, base, todos)
-        recovery = Recovery(parts.records, engine, process, parts.resume)
+        recovery = Recovery(parts.records, engine, process, parts.resume, feed)
         await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
         stack.push_async_callback(engine.stop)
@@ -199,7 +201,15 @@ async def open_host(
                 stack, {"models": models.file, "config": config.file, "policy": authority.file}, service, servers
             )
         servers.begin()
-        yield OpenHost(service, folder, base.redactor, executor)
+        yield OpenHost(service, folder, base.redactor, executor, _note(base))
+
+
+def _note(base: Foundation) -> str:
+    if not base.opened.database.cramped:
+        return ""
+    note = "The disk is full: everything can be read, and nothing can be kept until there is room."
+    _log.error("%s", note)
+    return note
 
 
 async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None, *, brief: bool) -> Foundation:
@@ -228,7 +238,7 @@ async def run_server(listener: Listener, on_ready: Callable[[str, str, str], Non
     from pilothouse.server.stopping import stop_on_signals
 
     def ready(now: Ready) -> None:
-        on_ready(now.url, now.link, " ".join(filter(None, (now.note, few_files))))
+        on_ready(now.url, now.link, " ".join(filter(None, (now.note, few_files, host.note))))
 
     keep_private()
     few_files = raise_limit()
@@ -411,7 +421,10 @@ def _watch_files(
 
 async def _keep_tidy(stack: AsyncExitStack, records: Records, retention: Callable[[], Retention]) -> None:
     """Tidy up now, and go on with it as long as the host is open."""
-    await records.tidy()
+    try:
+        await records.tidy()
+    except PilothouseError as error:
+        _log.warning("old records were not dropped: %s", error.message)
     stack.push_async_callback(_ended, asyncio.create_task(_tidying(records, retention), name="tidying"))
     stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records), name="catching-up"))
     stack.push_async_callback(_ended, asyncio.create_task(_packing(records), name="packing"))
@@ -432,13 +445,15 @@ async def _tidying(records: Records, retention: Callable[[], Retention]) -> None
 
 async def _catching_up(records: Records) -> None:
     """Make findable what an earlier version kept; what is not done when the host closes, the next one does."""
-    try:
-        more = True
-        while more:
+    more = True
+    while more:
+        pause = limits.CATCH_UP_PAUSE
+        try:
             more = await records.catch_up()
-            await asyncio.sleep(limits.CATCH_UP_PAUSE)
-    except PilothouseError as error:
-        _log.warning("older calls cannot be searched yet: %s", error.message)
+        except PilothouseError as error:
+            pause = limits.PACK_EVERY
+            _log.warning("older calls cannot be searched yet: %s", error.message)
+        await asyncio.sleep(pause)
 
 
 async def _packing(records: Records) -> None:

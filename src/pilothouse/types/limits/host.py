@@ -100,6 +100,8 @@ FREE_PAGES = 256
 GIVEN_BACK_PAGES = 256
 # The most in use with which the file of an earlier version is written anew at a start: about five seconds, once.
 WRITTEN_ANEW_BYTES = 512 * 1024 * 1024
+# Less than this is a full disk: SQLite could not even be opened for reading as usual.
+ROOM_TO_WRITE = 256 * 1024
 # What stays of SQLite's log on disk when it was large once.
 WAL_BYTES = 16 * 1024 * 1024
 # Conversations that the page lists before the person scrolls.
