@@ -185,16 +185,16 @@ async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
     async with chatting(home, [["Whole."], ["Again."]]) as chat:
         await chat.say("Hello")
+    full = [True]
     monkeypatch.setattr(opening, "has_room", lambda _folder: False)
     monkeypatch.setattr(database, "has_room", lambda _folder: not full)
-    full = True
     async with open_host(home, role="server") as host:
         again = Chat(host, chat.id, chat.script)
         assert host.note == "The disk is full: everything can be read, and nothing can be kept until there is room."
         told = await notice(again, "error")
         assert told.message.startswith("The disk is full, so nothing new can be saved.")
         assert await again.texts("response") == ["Whole."]
-        assert (await host.api.search(ME, "whole")).hits
+        assert (await host.api.search(ME, "whole", limit=5)).hits
         token = await host.api.create_session(ME)
         assert await host.api.session_owner(token) == ME
         async with asyncio.TaskGroup() as many:
@@ -204,7 +204,7 @@ async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
             await again.send("More")
         assert refused.value.code == "disk_full"
         well = asyncio.ensure_future(notice(again, "info"))
-        full = False
+        full.clear()
         assert (await well).message == "Saving works again."
         assert await host.api.session_owner(token) == ME
         assert (await again.settled((await again.send("More")).run_id)).status == "completed"

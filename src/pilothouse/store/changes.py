@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pilothouse.store import parts, postgres, reading, receipts, rows, schema, search, waiting_room
+from pilothouse.store.nul import cleaned
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -50,6 +51,8 @@ def change_conversation(
 
 def announce(tx: Transaction, conversation: Conversation) -> Conversation:
     """Write what a conversation is now into its timeline."""
+    # The event says what the row says.
+    conversation = msgspec.structs.replace(conversation, title=cleaned(conversation.title))
     (event,) = tx.append(conversation.id, [ConversationUpdated(conversation=conversation)])
     search.index_title(tx.connection, conversation.id, conversation.title, tx.now)
     return msgspec.structs.replace(conversation, last_seq=event.seq)

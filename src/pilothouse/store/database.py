@@ -25,6 +25,7 @@ from sqlalchemy import event as sa_event
 from pilothouse.store import postgres
 from pilothouse.store.faults import DATABASE_ERRORS, disk_full, first_line, translate
 from pilothouse.store.lines import Lines, hanging
+from pilothouse.store.nul import clean_parameters
 from pilothouse.store.packed_text import has_part, plain_text
 from pilothouse.store.slow_reads import THREADS, SlowReads
 from pilothouse.types import limits
@@ -63,8 +64,10 @@ def make_engine(url: str, *, alone: bool = False) -> sa.Engine:
             sa_event.listen(engine, "connect", lambda connection, _: _keep_others_out(connection))
         sa_event.listen(engine, "connect", _sqlite_pragmas)
         sa_event.listen(engine, "begin", _sqlite_begin)
-        return engine
-    return postgres.make_engine(url, READERS + THREADS + 2)
+    else:
+        engine = postgres.make_engine(url, READERS + THREADS + 2)
+    sa_event.listen(engine, "before_cursor_execute", clean_parameters, retval=True)
+    return engine
 
 
 def _cache(kilobytes: int) -> str:

@@ -18,8 +18,6 @@ _PASSING = (
     sqlalchemy.exc.TimeoutError,
     OSError,
 )
-# PostgreSQL takes none in a text: neither to keep it nor to look for it.
-_NUL = "nul (0x00)"
 # What PostgreSQL gave up or ended, by the class or the code of its error: it may well work the next time.
 _GIVEN_UP = ("08", "40", "53", "57", "25P03", "55P03")
 _LOCKED = ("database is locked", "database table is locked")
@@ -32,8 +30,6 @@ def translate(error: Exception) -> PilothouseError:
     text = str(getattr(error, "orig", None) or error).lower()
     if any(word in text for word in _DISK_FULL):
         return disk_full()
-    if _NUL in text:
-        return PilothouseError("bad_request", "The text has a NUL character in it.", fix="Leave it out.")
     if any(word in text for word in _CORRUPT):
         return PilothouseError(
             "database_corrupt",

@@ -47,18 +47,13 @@ def _row(part: Part) -> dict[str, object]:
     body = body_of(part)
     return {
         "kind": part.kind,
-        "media_type": _label(part.media_type),
-        "name": _label(part.name),
-        "uri": _label(part.uri),
+        "media_type": part.media_type,
+        "name": part.name,
+        "uri": part.uri,
         "is_text": not part.data,
         "size": len(body),
         "body": body,
     }
-
-
-def _label(text: str) -> str:
-    # A server may name its files as it likes; PostgreSQL takes no NUL in a text.
-    return text.replace("\x00", " ")
 
 
 def result(connection: sa.Connection, owner: str, item_id: str) -> FullResult | None:

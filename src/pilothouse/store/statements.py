@@ -8,6 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pilothouse.store.nul import cleaned_values
+
 Values = Mapping[str, object]
 
 
@@ -38,14 +40,14 @@ class Statement:
     def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
         """Execute it for each of the rows."""
         if connection.dialect.name == "sqlite":
-            connection.connection.cursor().executemany(self._sqlite, rows)
+            connection.connection.cursor().executemany(self._sqlite, [cleaned_values(row) for row in rows])
         else:
             connection.exec_driver_sql(self._postgresql, list(rows))
 
     def _run(self, connection: sa.Connection, values: Values) -> Any:
         if connection.dialect.name == "sqlite":
             cursor = connection.connection.cursor()
-            cursor.execute(self._sqlite, values)
+            cursor.execute(self._sqlite, cleaned_values(values))
             return cursor
         # A connection over a network breaks; SQLAlchemy then knows which ones to throw away.
         return connection.exec_driver_sql(self._postgresql, dict(values))
