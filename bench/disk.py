@@ -61,7 +61,8 @@ class Writer:
         offsets = accumulate(map(utf16_length, pieces), initial=0)
         await self._store.append(conversation_id, [ItemCreated(item=item)], None)
         for piece, offset in zip(pieces, offsets, strict=False):
-            await self._store.append(conversation_id, [ItemDelta(item_id=item.id, offset=offset, text=piece)], None)
+            delta = ItemDelta(item_id=item.id, offset=offset, text=piece)
+            await self._store.append(conversation_id, [delta], None, promised=False)
         await self._store.append(conversation_id, [ItemCompleted(item_id=item.id, status="completed", data=data)], None)
 
     async def _call(self, conversation_id: str, run_id: str) -> None:
@@ -114,7 +115,7 @@ def parts(file: Path) -> list[tuple[str, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--conversations", type=int, default=400)
+    parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--turns", type=int, default=6)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:

@@ -23,6 +23,7 @@ from tests.support.source import ROOT
         ("long", ("--items", "200", "--rounds", "2"), "append one message"),
         ("durable", ("--times", "3"), "the disk's part of one of 50"),
         ("soak", ("--minutes", "0.1", "--every", "3", "--conversations", "2"), "grown after the first fifth"),
+        ("disk", ("--conversations", "2", "--turns", "2"), "bytes on disk for a byte of text"),
         ("big_results", (), "longest lag of the event loop"),
         ("servers", ("--rounds", "1"), "8 known servers to none"),
         ("page", ("--tokens", "200", "--messages", "50", "--rounds", "1"), "until drawn and free"),

@@ -10,13 +10,15 @@ import zlib
 _ZLIB = 0x78
 # Before the bytes of a text that would not become smaller; no text begins with it.
 _AS_IT_IS = b"\x00"
-# Shorter ones hardly shrink, and are many.
-_LEAST = 200
+# Shorter texts hardly shrink. Bodies are read much more often: many short ones would take longer to be unpacked than
+# they save.
+_LEAST_TEXT = 200
+_LEAST_BODY = 1_024
 
 
 def packed_body(body: bytes) -> bytes:
     """Return JSON in as few bytes as it can be kept in."""
-    if len(body) < _LEAST or body[0] == _ZLIB:
+    if len(body) < _LEAST_BODY or body[0] == _ZLIB:
         return body
     small = zlib.compress(body)
     return small if len(small) < len(body) else body
@@ -30,7 +32,7 @@ def plain_body(kept: bytes) -> bytes:
 def packed_text(text: str) -> bytes:
     """Return a text in as few bytes as it can be kept in."""
     raw = text.encode(errors="replace")
-    small = zlib.compress(raw) if len(raw) >= _LEAST else raw
+    small = zlib.compress(raw) if len(raw) >= _LEAST_TEXT else raw
     return small if len(small) < len(raw) else _AS_IT_IS + raw
 
 
