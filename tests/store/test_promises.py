@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -75,3 +76,16 @@ async def test_where_fsync_leaves_data_in_the_drive_a_full_one_is_made(opened: O
     for pragma in ("fullfsync", "checkpoint_fullfsync"):
         query = f"PRAGMA {pragma}"
         assert await opened.database.write(lambda c, q=query: c.exec_driver_sql(q).scalar_one()) == 1  # type: ignore[misc]
+
+
+async def test_a_new_connection_reads_while_another_program_holds_the_database(
+    opened: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BUSY_TIMEOUT", 0.0)
+    other = sqlite3.connect(tmp_path / "pilothouse.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        opened.database.engine.dispose()
+        assert opened.database.read_now(waits) == FULL
+    finally:
+        other.close()
