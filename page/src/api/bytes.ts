@@ -2,9 +2,12 @@ import { useEffect, useState, type MouseEvent } from "react";
 import { tell } from "../shell/messages";
 import { ApiError, problemOf } from "./client";
 import { fetchAsPage } from "./half";
+import type { components } from "./schema";
+
+type Imported = components["schemas"]["Imported"];
 
 /** Fetch what is at a path of this server. A plain address in the page would come without half of the token. */
-async function bytesAt(path: string): Promise<Blob> {
+export async function bytesAt(path: string): Promise<Blob> {
   const answer = await fetchAsPage(new Request(path, { credentials: "same-origin" }));
   if (!answer.ok) throw new ApiError(answer.status, problemOf(await answer.json().catch(() => null), answer.status));
   return answer.blob();
@@ -29,6 +32,17 @@ export function download(path: string, name: string) {
       bytesAt(path).then((bytes) => save(name, bytes), tell);
     },
   };
+}
+
+/** Give the server a file of conversations. */
+export async function importFile(file: File): Promise<Imported> {
+  const headers = { "content-type": "application/x-ndjson" };
+  const answer = await fetchAsPage(
+    new Request("/api/import", { method: "POST", body: file, headers, credentials: "same-origin" }),
+  );
+  const said: unknown = await answer.json().catch(() => null);
+  if (!answer.ok) throw new ApiError(answer.status, problemOf(said, answer.status));
+  return said as Imported;
 }
 
 /** Return where one part of a message or a result is. */

@@ -1,8 +1,9 @@
 import { ActionIcon } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { memo, useState, type MouseEvent } from "react";
+import { bytesAt, save } from "../api/bytes";
 import type { Conversation } from "../api/types";
-import { PencilIcon, TrashIcon } from "../shell/icons";
+import { DownloadIcon, PencilIcon, TrashIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { conversationPath, navigate, useRoute } from "../shell/router";
 import { deleteConversation, renameConversation, restoreConversation } from "../store/actions";
@@ -74,7 +75,12 @@ function go(event: MouseEvent, id: string): void {
   navigate(conversationPath(id));
 }
 
-/** A conversation in the list: its title, whether something happens in it, rename and delete. */
+/** Give the person a conversation as a file, which Settings, General takes. */
+function exportAsFile({ id }: Conversation): void {
+  bytesAt(`/api/conversations/${encodeURIComponent(id)}/export`).then((bytes) => save(`${id}.jsonl`, bytes), tell);
+}
+
+/** A conversation in the list: its title, whether something happens in it, rename, export and delete. */
 export const ConversationRow = memo(({ conversation }: { conversation: Conversation }) => {
   const route = useRoute();
   const [isRenaming, setRenaming] = useState(false);
@@ -104,6 +110,9 @@ export const ConversationRow = memo(({ conversation }: { conversation: Conversat
       <span className={classes.tools}>
         <ActionIcon size="sm" aria-label={`Rename ${titleOf(conversation)}`} onClick={() => setRenaming(true)}>
           <PencilIcon size={15} />
+        </ActionIcon>
+        <ActionIcon size="sm" aria-label={`Export ${titleOf(conversation)}`} onClick={() => exportAsFile(conversation)}>
+          <DownloadIcon size={15} />
         </ActionIcon>
         <ActionIcon
           size="sm"

@@ -10,6 +10,7 @@ import { navigate, roomPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
 import { BuiltInTimes } from "./BuiltInTimes";
+import { Keeping } from "./Keeping";
 import { Part } from "./Part";
 import classes from "./Settings.module.css";
 import { Place, Warning } from "./Warning";
@@ -166,6 +167,7 @@ export function GeneralTab() {
         <AfterRestart saved={config.resumeAfterRestart} />
       </Part>
       <BuiltInTimes config={config} />
+      <Keeping config={config} />
       <Part title="Debugging">
         <Traffic />
       </Part>

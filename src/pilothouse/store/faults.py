@@ -34,7 +34,7 @@ def translate(error: Exception) -> PilothouseError:
         return PilothouseError(
             "database_corrupt",
             "The database file is damaged.",
-            fix="Restore it from a backup in the data folder, or move it away to start empty.",
+            fix="Bring a backup back with `pilothouse restore`, or move the file away to start empty.",
         )
     if any(word in text for word in _LOCKED):
         return PilothouseError(
