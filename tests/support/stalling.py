@@ -15,7 +15,8 @@ class StallingLine:
         self._to = port
         self._going = threading.Event()
         self._going.set()
-        self._closed = False
+        # How often whoever connected said something: each is a round trip.
+        self.said = 0
         self._ends: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -41,12 +42,13 @@ class StallingLine:
                 near, _ = self._listener.accept()
                 far = socket.create_connection(("127.0.0.1", self._to))
                 self._ends += [near, far]
-                self._start(self._pass, near, far)
-                self._start(self._pass, far, near)
+                self._start(self._pass, near, far, 1)
+                self._start(self._pass, far, near, 0)
 
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+    def _pass(self, source: socket.socket, target: socket.socket, counted: int) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                self.said += counted
                 self._going.wait()
                 target.sendall(data)
         for end in (source, target):

@@ -41,7 +41,7 @@ def change_conversation(
     tx: Transaction, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], deleted: bool
 ) -> Conversation:
     """Change what a person may change."""
-    lock(tx, conversation_id)
+    tx.hold(conversation_id)
     before = rows.owned_conversation(tx.connection, owner, conversation_id, deleted=deleted)
     after = change(before)
     if after == before:
@@ -62,7 +62,7 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     """Keep the message, what is attached to it, its queued run and the receipt together."""
     run, item = posting.run, posting.item
     # Locked first: another process may be keeping the same message right now.
-    lock(tx, item.conversation_id)
+    tx.hold(item.conversation_id)
     known = receipts.receipt(tx.connection, posting)
     if known is not None:
         return known
@@ -88,7 +88,7 @@ def claim_next(tx: Transaction, conversation_id: str, process: str, perhaps_held
 
     Which one is next is found out here, under the lock: whoever had looked earlier could begin a later one.
     """
-    lock(tx, conversation_id)
+    tx.hold(conversation_id)
     at_work = _AT_WORK.first(tx.connection, {"id": conversation_id})
     if at_work is not None:
         run = rows.run_decoder.decode(at_work)
@@ -137,7 +137,7 @@ def _locked_run(tx: Transaction, run_id: str) -> Run | None:
     conversation_id = _PLACE_OF_RUN.first(tx.connection, {"id": run_id})
     if conversation_id is None:
         return None
-    lock(tx, conversation_id)
+    tx.hold(conversation_id)
     return rows.run_decoder.decode(_RUN.first(tx.connection, {"id": run_id}))
 
 
@@ -167,12 +167,3 @@ def purge(tx: Transaction, deleted_before: float) -> int:
         tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
     tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))
     return len(gone)
-
-
-def lock(tx: Transaction, conversation_id: str) -> None:
-    """Hold a conversation, so that what is read of it now is still so when the transaction ends."""
-    # Whoever writes to a conversation holds its row, so what is read now still holds at commit.
-    # SQLite needs no statement: its one writer holds the whole file.
-    if tx.connection.dialect.name != "sqlite":
-        table = schema.conversations
-        tx.connection.execute(sa.select(table.c.id).where(table.c.id == conversation_id).with_for_update())

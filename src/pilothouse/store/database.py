@@ -132,6 +132,20 @@ class Database:
         """Run a query in a reader thread, in one consistent view of the data."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, query)
 
+    async def look(self, query: Callable[[sa.Connection], T]) -> T:
+        """Run a query of one statement in a reader thread, which needs no transaction around it."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._look_now, query)
+
+    def _look_now(self, query: Callable[[sa.Connection], T]) -> T:
+        if self.is_sqlite:
+            return self.read_now(query)
+        self._lines.check()
+        try:
+            with self.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+                return query(connection)
+        except DATABASE_ERRORS as error:
+            raise self.told(error) from error
+
     def read_now(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in this thread."""
         self._lines.check()

@@ -32,12 +32,11 @@ _ADD_ITEM = Statement(
     "INSERT INTO items (id, conversation_id, position, run_id, kind, status, body) "
     "VALUES (:id, :conversation_id, :position, :run_id, :kind, :status, :body)"
 )
-_CHANGE_RUN = Statement(
-    "UPDATE runs SET status = :status, epoch = :epoch, process = :process, body = :body WHERE id = :id"
-)
-_ADD_RUN = Statement(
+_PUT_RUN = Statement(
     "INSERT INTO runs (id, conversation_id, owner, status, epoch, process, created_at, body) "
-    "VALUES (:id, :conversation_id, :owner, :status, :epoch, :process, :created_at, :body)"
+    "VALUES (:id, :conversation_id, :owner, :status, :epoch, :process, :created_at, :body) "
+    "ON CONFLICT (id) DO UPDATE SET status = excluded.status, epoch = excluded.epoch, process = excluded.process, "
+    "body = excluded.body"
 )
 _ACTIVITY = Statement("UPDATE conversations SET activity = :activity, updated_at = :at WHERE id = :id")
 _CHANGE_ITEM = Statement("UPDATE items SET status = :status, body = :body WHERE id = :id")
@@ -133,10 +132,19 @@ def _body(item: Item) -> bytes:
 
 
 def _put_run(connection: sa.Connection, run: Run) -> None:
-    values = {"id": run.id, "status": run.status, "epoch": run.epoch, "process": run.process, "body": encode(run)}
-    if _CHANGE_RUN.run(connection, values) == 0:
-        fixed = {"conversation_id": run.conversation_id, "owner": run.owner, "created_at": run.created_at}
-        _ADD_RUN.run(connection, values | fixed)
+    _PUT_RUN.run(
+        connection,
+        {
+            "id": run.id,
+            "conversation_id": run.conversation_id,
+            "owner": run.owner,
+            "status": run.status,
+            "epoch": run.epoch,
+            "process": run.process,
+            "created_at": run.created_at,
+            "body": encode(run),
+        },
+    )
     _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})
     if run.status not in ACTIVE:
         packing.note(connection, run.conversation_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -12,6 +13,8 @@ from pilothouse.types.errors import PilothouseError
 
 if TYPE_CHECKING:
     from psycopg.abc import ConnParam
+    from sqlalchemy.engine.interfaces import DBAPIConnection
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 # For libpq; times are in seconds save the last one.
 _LINE: dict[str, ConnParam] = {
@@ -69,9 +72,25 @@ def line_to(url: str) -> str:
 def make_engine(url: str, pool_size: int) -> sa.Engine:
     """Return an engine whose connections have all limits."""
     where = parsed(url)
-    engine = sa.create_engine(where, pool_size=pool_size, pool_pre_ping=True, connect_args=_line_options(where))
+    engine = sa.create_engine(where, pool_size=pool_size, connect_args=_line_options(where))
     sa_event.listen(engine, "connect", _limit)
+    sa_event.listen(engine, "checkin", _used)
+    sa_event.listen(engine, "checkout", lambda connection, record, _proxy: _try(engine, connection, record))
     return engine
+
+
+def _used(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _try(engine: sa.Engine, connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    """Find out whether a connection that rested still stands; one that just worked is taken as it is."""
+    if time.monotonic() - record.info.get("used", time.monotonic()) < limits.DATABASE_RESTED:
+        return
+    try:
+        engine.dialect.do_ping(connection)
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise sa.exc.DisconnectionError from error
 
 
 def _limit(connection: object, _record: object) -> None:

@@ -60,7 +60,7 @@ def _sizes(connection: sa.Connection) -> Counter[str]:
 
 def take_away(tx: Transaction, leaving: Leaving) -> bool:
     """Delete a conversation, unless someone touched it since; everybody hears of it."""
-    changes.lock(tx, leaving.id)
+    tx.hold(leaving.id)
     still = sa.select(_talks).where(_talks.c.id == leaving.id, _talks.c.updated_at == leaving.updated_at, ~_active)
     row = tx.connection.execute(still).first()
     if row is None:
@@ -73,7 +73,7 @@ def take_away(tx: Transaction, leaving: Leaving) -> bool:
 
 def remove(tx: Transaction, conversation_id: str) -> bool:
     """Remove a deleted conversation for good, unless it was brought back in between."""
-    changes.lock(tx, conversation_id)
+    tx.hold(conversation_id)
     deleted = sa.select(_talks.c.id).where(_talks.c.id == conversation_id, _talks.c.deleted_at.is_not(None))
     if tx.connection.execute(deleted).first() is None:
         return False

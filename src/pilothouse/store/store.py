@@ -77,7 +77,7 @@ class Store(AuthorityStore, ExchangeStore):
 
     async def conversation(self, owner: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
         """Return one conversation."""
-        return await self._database.read(lambda c: rows.owned_conversation(c, owner, conversation_id, deleted=deleted))
+        return await self._database.look(lambda c: rows.owned_conversation(c, owner, conversation_id, deleted=deleted))
 
     async def conversations(self, owner: str, limit: int, cursor: str | None) -> ConversationPage:
         """Return conversations, most recently used first."""
@@ -218,7 +218,7 @@ class Store(AuthorityStore, ExchangeStore):
 
     async def run(self, owner: str, run_id: str) -> Run:
         """Return one run."""
-        return await self._database.read(lambda c: rows.owned_run(c, owner, run_id))
+        return await self._database.look(lambda c: rows.owned_run(c, owner, run_id))
 
     async def post_message(self, posting: Posting) -> MessageAccepted:
         """Keep a message and its queued run."""
@@ -230,7 +230,7 @@ class Store(AuthorityStore, ExchangeStore):
 
     async def receipt(self, posting: Posting) -> MessageAccepted | None:
         """Return the acceptance that was given for this message before."""
-        return await self._database.read(lambda c: receipts.receipt(c, posting))
+        return await self._database.look(lambda c: receipts.receipt(c, posting))
 
     async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
         """Take the next queued run of a conversation for this process."""
@@ -250,7 +250,7 @@ class Store(AuthorityStore, ExchangeStore):
 
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all."""
-        return await self._database.read(lambda c: reading.runs_in(c, tuple(statuses), conversation_id))
+        return await self._database.look(lambda c: reading.runs_in(c, tuple(statuses), conversation_id))
 
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""
@@ -279,7 +279,7 @@ class Store(AuthorityStore, ExchangeStore):
             .where(runs.c.status == "running", runs.c.process.is_not(None))
             .distinct()
         )
-        return await self._database.read(lambda c: {process: seen for process, seen in c.execute(query)})
+        return await self._database.look(lambda c: {process: seen for process, seen in c.execute(query)})
 
     async def forget_process(self, process: str) -> None:
         """Remove a process that ended."""
@@ -310,7 +310,7 @@ class Store(AuthorityStore, ExchangeStore):
         if expires_at > time.time():
             return owner
         query = sa.select(table.c.owner).where(table.c.token_hash == token_hash, table.c.expires_at > time.time())
-        return await self._database.read(lambda c: c.execute(query).scalar())
+        return await self._database.look(lambda c: c.execute(query).scalar())
 
     async def end_session(self, token_hash: str) -> None:
         """Sign a browser out."""

@@ -56,6 +56,15 @@ class Transaction:
         self._rows: list[dict[str, object]] = []
         # The newest seal of each conversation appended to; its row may not be inserted yet.
         self._seals: dict[str, bytes] = {}
+        # Conversations that nobody else writes to until this ends.
+        self._held: set[str] = set()
+
+    def hold(self, conversation_id: str) -> None:
+        """Keep others from writing to a conversation, so that what is read from now on still holds at commit."""
+        # SQLite needs no statement: its one writer holds the whole file.
+        if self.connection.dialect.name != "sqlite" and conversation_id not in self._held:
+            _HOLD.first(self.connection, {"id": conversation_id})
+            self._held.add(conversation_id)
 
     def append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None = None) -> list[Event]:
         """Number the events, fold them into items and runs, and return them as they are kept."""
@@ -93,10 +102,9 @@ class Transaction:
 
     def _numbers(self, conversation_id: str, count: int, guard: Guard | None) -> int:
         values: dict[str, object] = {"id": conversation_id, "count": count}
-        if self.connection.dialect.name != "sqlite":
-            # Held before the next statement looks at the run and the last seal: one that waits for the lock
-            # while others write would still see them as they were.
-            _HOLD.first(self.connection, {"id": conversation_id})
+        # Before the next statement looks at the run and the last seal: one that waits for the lock while others write
+        # would still see them as they were.
+        self.hold(conversation_id)
         if guard is None:
             found = _NEXT.rows(self.connection, values)
         else:

@@ -17,6 +17,8 @@ DATABASE_TIDYING = 300.0
 DATABASE_KEEPALIVE = 10
 DATABASE_KEEPALIVE_EVERY = 3
 DATABASE_KEEPALIVE_TRIES = 3
+# A connection that was used this long ago is tried before it is used again: the database may have been restarted.
+DATABASE_RESTED = 1.0
 # The database is asked this often whether it is there.
 PULSE_EVERY = 2.0
 # It answers within milliseconds. After this on an old connection, and again on a new one, it is taken to hang.

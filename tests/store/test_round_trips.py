@@ -1,0 +1,37 @@
+"""Over a network each statement waits for its answer: what a message costs is counted in round trips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pilothouse.store.opening import open_store
+from pilothouse.store.store import Store
+from tests.support.records import OWNER, a_conversation, a_posting
+from tests.support.stalling import stalling
+
+MESSAGES = 10
+# It was 26 when every look had a transaction of its own and every connection was tried before each use.
+MOST = 16
+
+
+async def accept(store: Store, conversation_id: str) -> None:
+    """Ask the store what accepting a message asks of it."""
+    await store.conversation(OWNER, conversation_id)
+    await store.runs_in(("waiting", "interrupted"), conversation_id)
+    await store.post_message(a_posting(conversation_id))
+
+
+async def test_accepting_a_message_takes_few_round_trips(tmp_path: Path, postgres_url: str) -> None:
+    with stalling(postgres_url) as (line, url):
+        opened = open_store(tmp_path, url, lambda _id, _events: None)
+        try:
+            conversation = await opened.store.add_conversation(a_conversation())
+            for _ in range(12):
+                # Every thread has its connection then.
+                await accept(opened.store, conversation.id)
+            before = line.said
+            for _ in range(MESSAGES):
+                await accept(opened.store, conversation.id)
+            assert (line.said - before) / MESSAGES <= MOST
+        finally:
+            await opened.close()
