@@ -43,11 +43,16 @@ async def test_a_page_says_that_the_database_does_not_answer_and_when_it_is_back
     notice = chat.page.get_by_role("status").filter(has_text="The database does not answer. Everything is paused.")
     await expect(notice).to_be_visible(timeout=NOTICED_MS)
     await expect(chat.connection).to_have_text("connected")
+    another = await browser_context.new_page()
+    await another.goto(studio.url)
+    await expect(another.get_by_text("The database does not answer.")).to_be_visible()
     hold.release()
     stalled.go_on()
     await expect(chat.page.get_by_text("Saving works again.")).to_be_visible(timeout=NOTICED_MS)
     await expect(chat.answers.last.locator("p").first).to_have_text("It begins and it ends.", timeout=BACK_MS)
     await expect(chat.send_button).to_be_visible(timeout=BACK_MS)
+    # What could not be loaded comes by itself.
+    await expect(another.get_by_role("textbox", name="Message")).to_be_visible(timeout=BACK_MS)
 
 
 @pytest.mark.slow

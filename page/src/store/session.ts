@@ -107,6 +107,9 @@ async function refreshLists(): Promise<void> {
   }
 }
 
+/** How soon a page looks again whether the database is back. */
+const LOOK_AGAIN_MS = 3_000;
+
 /** Ask again for what could not be read while the database was away. */
 function lookAround(): void {
   void refreshLists();
@@ -192,6 +195,9 @@ export async function load(): Promise<void> {
     await refreshWaiting(true).catch(() => undefined);
   } catch (error) {
     setState({ phase: { name: signedOut(error) ? "signed-out" : "failed", message: errorText(error) } });
+    // What is away comes back by itself, and so does the page.
+    const isAway = error instanceof ApiError && error.status === 503;
+    if (isAway) setTimeout(() => getState().phase.name === "failed" && void load(), LOOK_AGAIN_MS);
   }
 }
 
