@@ -15,8 +15,10 @@ class StallingLine:
         self._to = port
         self._going = threading.Event()
         self._going.set()
-        # How often whoever connected said something: each is a round trip.
+        # How often whoever connected said something after an answer: each is a round trip.
         self.said = 0
+        # Who spoke last on a connection.
+        self._spoke: dict[frozenset[socket.socket], socket.socket] = {}
         self._ends: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -48,12 +50,18 @@ class StallingLine:
     def _pass(self, source: socket.socket, target: socket.socket, counted: int) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                self.said += counted
+                self._count(source, target, counted)
                 self._going.wait()
                 target.sendall(data)
         for end in (source, target):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+    def _count(self, source: socket.socket, target: socket.socket, counted: int) -> None:
+        both = frozenset((source, target))
+        if self._spoke.get(both) is not source:
+            self._spoke[both] = source
+            self.said += counted
 
     def close(self) -> None:
         """End all connections."""

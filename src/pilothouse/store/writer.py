@@ -17,10 +17,10 @@ import sqlalchemy as sa
 
 from pilothouse.store import chain, fold
 from pilothouse.store.database import Database
-from pilothouse.store.statements import Statement
+from pilothouse.store.statements import Statement, together
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import Event, ItemCreated
+from pilothouse.types.events import ConversationUpdated, Event, ItemCreated
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.json import encode
 
@@ -63,11 +63,18 @@ class Transaction:
         """Keep others from writing to a conversation, so that what is read from now on still holds at commit."""
         # SQLite needs no statement: its one writer holds the whole file.
         if self.connection.dialect.name != "sqlite" and conversation_id not in self._held:
-            _HOLD.first(self.connection, {"id": conversation_id})
+            _HOLD.run(self.connection, {"id": conversation_id})
             self._held.add(conversation_id)
 
     def append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None = None) -> list[Event]:
         """Number the events, fold them into items and runs, and return them as they are kept."""
+        # What a person changes about a conversation is rare, and not written out as statements.
+        if any(isinstance(draft, ConversationUpdated) for draft in drafts):
+            return self._append(conversation_id, drafts, guard)
+        with together(self.connection):
+            return self._append(conversation_id, drafts, guard)
+
+    def _append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None) -> list[Event]:
         first = self._numbers(conversation_id, len(drafts), guard)
         numbered = [self._numbered(draft, first + index) for index, draft in enumerate(drafts)]
         feed = [self._gather(conversation_id, event) for event in numbered]
