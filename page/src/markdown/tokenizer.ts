@@ -4,7 +4,7 @@ import { endOf } from "./pieces";
 /** Quotations and lists inside one another to this depth; what is deeper stays as it is written. */
 const NESTED_LIMIT = 12;
 /** A longer quotation goes on in another one: lines without a mark make reading it slower and slower. */
-const QUOTE = { chars: 8_000, lines: 100 };
+const QUOTE = { chars: 8_000, lines: 400 };
 /** A table of more cells goes on as it is written: a browser lays all of it out at once. */
 const CELL_LIMIT = 5_000;
 
