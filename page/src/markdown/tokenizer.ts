@@ -3,20 +3,33 @@ import { endOf } from "./pieces";
 
 /** Quotations and lists inside one another to this depth; what is deeper stays as it is written. */
 const NESTED_LIMIT = 12;
-/** A longer quotation goes on in another one: lines without a mark make reading it slower and slower. */
-const QUOTE = { chars: 8_000, lines: 400 };
+/** A longer quotation goes on in another one. */
+const QUOTE_LIMIT = 8_000;
+/** So does one with more lines that have no mark of their own: they make reading it slower and slower. */
+const UNMARKED_LIMIT = 100;
 /** A table of more cells goes on as it is written: a browser lays all of it out at once. */
 const CELL_LIMIT = 5_000;
 
 const linesEnd = (text: string, lines: number) => endOf(text, 0, { chars: text.length, lines });
+
+/** Return where a quotation ends at the latest. */
+function quoteEnd(source: string): number {
+  let [end, unmarked] = [0, 0];
+  while (end < QUOTE_LIMIT && unmarked < UNMARKED_LIMIT) {
+    const next = source.indexOf("\n", end) + 1;
+    if (!next) return source.length;
+    if (!/^ {0,3}>/.test(source.slice(end, end + 4))) unmarked += 1;
+    end = next;
+  }
+  return end;
+}
 
 /** Reads blocks of Markdown in time that grows with the text. */
 export class BoundedTokenizer extends Tokenizer {
   private depth = 0;
 
   override blockquote(source: string): Tokens.Blockquote | undefined {
-    const end = source.indexOf("\n", endOf(source, 0, QUOTE) - 1);
-    return this.nested(() => super.blockquote(end < 0 ? source : source.slice(0, end + 1)));
+    return this.nested(() => super.blockquote(source.slice(0, quoteEnd(source))));
   }
 
   override list(source: string): Tokens.List | undefined {
