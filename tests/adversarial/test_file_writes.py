@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -21,6 +20,7 @@ from pilothouse.tools.files.walk import parent_of
 from tests.support.files import Hands, hands
 from tests.support.lag import HELD, least_hold
 from tests.support.records import OWNER
+from tests.support.small_disks import mounted_small
 
 
 @pytest.fixture
@@ -87,11 +87,8 @@ async def test_new_content_is_private_until_it_is_in_place(
 @pytest.fixture
 def small_disk(work: Path) -> Iterator[Path]:
     """The working directory as a file system with little room, where this account may make one."""
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", work], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("only root may make a file system")
-    yield work
-    subprocess.run(["umount", work], check=True)
+    with mounted_small(work, "1m"):
+        yield work
 
 
 def _fill(path: Path) -> None:

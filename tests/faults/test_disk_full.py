@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from tests.faults.serving import serving
 from tests.server.running import BEARER, TOKEN, reach
 from tests.support import invariants
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.small_disks import mounted_small
 from tests.support.waiting import until
 
 TEXT = " ".join(f"word{number}" for number in range(4_000))
@@ -115,13 +115,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system with little room, where this account may make one."""
     folder = tmp_path / "small"
     folder.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", folder], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("only root may make a file system; the page limit shows the same")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with mounted_small(folder, "1500k"):
+        yield folder
 
 
 @pytest.mark.case("F-42")
