@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sqlite3
 from collections.abc import Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -216,6 +217,30 @@ async def test_a_database_of_an_earlier_version_is_not_opened_on_a_full_disk(
         async with open_host(home):
             pass
     assert refused.value.message.startswith("The disk is full, and the database has to be brought up to date")
+
+
+async def test_an_upgrade_without_room_for_its_copy_leaves_the_room_there_is_and_says_so(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, ballast = small_disk / "home", small_disk / "ballast"
+    async with chatting(home, [["Whole."]]) as chat:
+        await chat.say("Hello")
+    with closing(sqlite3.connect(home / "pilothouse.db")) as held:
+        held.execute(f"CREATE TABLE more AS SELECT zeroblob({2 * limits.ROOM_TO_WRITE}) AS more")
+        held.commit()
+    (small_disk / "room").write_bytes(bytes(limits.ROOM_TO_WRITE + 16 * 1024))
+    await asyncio.to_thread(fill, ballast)
+    (small_disk / "room").unlink()
+    with monkeypatch.context() as newer:
+        newer.setattr(upgrade, "HEAD", "9000")
+        for _ in range(2):
+            with pytest.raises(PilothouseError) as refused:
+                async with open_host(home):
+                    pass
+            assert refused.value.message.startswith("The disk is full, and the database has to be brought up to date")
+            assert not list((home / "backups").iterdir())
+    async with open_host(home) as host:
+        assert len((await host.api.conversations(ME, limit=5, cursor=None)).conversations) == 1
 
 
 def fill(path: Path) -> None:

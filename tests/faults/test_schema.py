@@ -209,6 +209,21 @@ async def test_an_older_database_is_backed_up_and_upgraded_with_all_it_holds(
     assert len(list((home / "backups").iterdir())) == 1
 
 
+async def test_what_an_upgrade_that_was_killed_left_half_copied_goes_at_the_next_start(
+    home: Path, request: pytest.FixtureRequest
+) -> None:
+    await a_home(home)
+    (home / "backups").mkdir()
+    for ending in ("", "-journal"):
+        (home / "backups" / f"pilothouse-0001-20200101-000000.partial{ending}").write_bytes(bytes(4096))
+    async with open_host(home):
+        assert not list((home / "backups").iterdir())
+    request.getfixturevalue("newer")
+    async with open_host(home):
+        [backup] = (home / "backups").iterdir()
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
 def opened(command: list[str]) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
 

@@ -49,6 +49,7 @@ def open_store(folder: Path, database_url: str | None, publish: Publish, lines: 
     try:
         if database_url is None:
             close_to_others(sqlite_file(folder))
+            upgrade.drop_partial(folder / "backups")
         cramped = database_url is None and not has_room(folder)
         database = Database(database_url or sqlite_url(folder), lines, cramped=cramped)
         if cramped:

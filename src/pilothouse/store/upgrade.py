@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from pilothouse.store import postgres, schema, search
 from pilothouse.store.database import Database
 from pilothouse.store.faults import DATABASE_ERRORS
-from pilothouse.types import limits
+from pilothouse.types import lasting, limits
 from pilothouse.types.errors import PilothouseError
 
 # The newest migration in `migrations/versions`; a test holds the two together.
@@ -36,11 +36,19 @@ def prepare(database: Database, backups: Path) -> None:
                 create(connection)
             elif version != HEAD:
                 _refuse_unknown(version)
-                if database.is_sqlite:
-                    back_up(Path(str(database.engine.url.database)), backups, version)
-                migrate(connection)
+                _bring_up_to_date(database, connection, backups, version)
     except DATABASE_ERRORS as error:
         raise database.told(error) from error
+
+
+def _bring_up_to_date(database: Database, connection: sa.Connection, backups: Path, version: str) -> None:
+    try:
+        if database.is_sqlite:
+            back_up(Path(str(database.engine.url.database)), backups, version)
+        migrate(connection)
+    except DATABASE_ERRORS as error:
+        told = database.told(error)
+        raise (_no_room() if told.code == "disk_full" else told) from error
 
 
 def refuse_if_old(database: Database) -> None:
@@ -50,8 +58,12 @@ def refuse_if_old(database: Database) -> None:
     if version is not None:
         _refuse_unknown(version)
     if version != HEAD:
-        message = "The disk is full, and the database has to be brought up to date before it can be read."
-        raise PilothouseError("disk_full", message, fix="Free some space, then start again.")
+        raise _no_room()
+
+
+def _no_room() -> PilothouseError:
+    message = "The disk is full, and the database has to be brought up to date before it can be read."
+    return PilothouseError("disk_full", message, fix="Free some space, then start again.")
 
 
 def current_version(connection: sa.Connection) -> str | None:
@@ -85,13 +97,27 @@ def back_up(source: Path, backups: Path, version: str) -> Path:
     backups.mkdir(mode=0o700, exist_ok=True)
     target = backups / f"pilothouse-{version}-{time.strftime('%Y%m%d-%H%M%S')}.db"
     partial = target.with_suffix(".partial")
-    # A second connection reads the last committed state; the migration has changed nothing yet.
-    with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as old, sqlite3.connect(partial) as new:
-        old.backup(new)
-    old.close()
-    new.close()
-    shutil.move(partial, target)
+    try:
+        # Only the owner may read it, from its first byte on.
+        partial.touch(mode=0o600)
+        # A second connection reads the last committed state; the migration has changed nothing yet.
+        with (
+            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as old,
+            closing(sqlite3.connect(partial)) as new,
+        ):
+            old.backup(new)
+        partial.replace(target)
+    except BaseException:
+        drop_partial(backups)
+        raise
+    lasting.sync_names(backups)
     return target
+
+
+def drop_partial(backups: Path) -> None:
+    """Remove copies that were not finished: they take the room that the next attempt needs."""
+    for partial in backups.glob("pilothouse-*.partial*"):
+        partial.unlink(missing_ok=True)
 
 
 def migrate(connection: sa.Connection, to: str = "head") -> None:
