@@ -7,7 +7,9 @@ import gzip
 import io
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -50,6 +52,14 @@ def bomb() -> bytes:
     return packed.getvalue()
 
 
+def half_a_database() -> bytes:
+    """Return the first half of a database file."""
+    with closing(sqlite3.connect(":memory:")) as whole:
+        whole.execute("CREATE TABLE conversations AS SELECT zeroblob(100000) AS body")
+        content = whole.serialize()
+    return content[: len(content) // 2]
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "nothing": lambda: b"",
     "something else": lambda: os.urandom(4096),
@@ -83,6 +93,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     ),
     "another hash": lambda: table("conversations", ROW).replace(b'"Title"', b'"Other"'),
     "more after its end": lambda: table("conversations", ROW) + b"[]\n",
+    "more after its end, compressed": lambda: gzip.compress(table("conversations", ROW)) + b"more",
+    "half a database": half_a_database,
     "a line without an end": bomb,
     "single conversations": lambda: written(head={**HEAD, "pilothouse": "conversations"}),
     "a newer schema": lambda: written(head={**HEAD, "schema": "9999"}),
@@ -135,8 +147,9 @@ def test_an_honest_file_of_the_same_form_is_taken(kept: Path, tmp_path: Path) ->
 
 def test_a_link_or_a_pipe_in_the_place_of_a_file_is_not_followed(kept: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(PilothouseError, match="is not a file"):
-        restore(tmp_path / "pipe", replace=True)
+    for place in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(PilothouseError, match="is not a file"):
+            restore(place, replace=True)
     target = tmp_path / "copy.jsonl.gz"
     precious = tmp_path / "precious"
     precious.write_text("mine")

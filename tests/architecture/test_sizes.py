@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections import Counter
 
 from tests.support.source import ROOT, everything_of_ours, modules
 
@@ -78,3 +79,17 @@ def test_times_and_sizes_are_named_in_limits_and_not_written_at_the_call() -> No
         and keyword.value.value > 0
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_limit_has_the_name_of_another_which_it_would_replace() -> None:
+    names = Counter(
+        target.id
+        for module in modules()
+        if module.name.startswith("pilothouse.types.limits.")
+        for node in module.tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    )
+    assert len(names) > 100
+    assert not [name for name, count in names.items() if count > 1]

@@ -31,7 +31,9 @@ def test_a_backup_says_what_it_holds_and_comes_back_in_another_place(
     assert "1 conversation and config.json" in done.out
     found = pilothouse(other, "conversations", "search", "sky", "--json")
     assert len(json.loads(found.out)["hits"]) > 0
-    assert "1 conversation," in pilothouse(other, "audit", "verify").out
+    verified = pilothouse(other, "audit", "verify").out
+    assert verified.startswith("1 conversation,")
+    assert verified.partition(":")[0] in made.err, "both count the same events"
 
 
 def test_a_restore_says_where_it_kept_what_was_there_and_takes_a_database_file_too(
@@ -61,6 +63,8 @@ def test_a_conversation_goes_into_a_file_and_comes_back_elsewhere(home: Path, sc
     file = str(tmp_path / "talks.jsonl.gz")
     assert pilothouse(home, "conversations", "export", "--all", file).lines == [file]
     other = tmp_path / "other"
+    (tmp_path / "empty.jsonl").touch()
+    assert_told(pilothouse(other, "conversations", "import", str(tmp_path / "empty.jsonl")), 2, "is empty")
     taken = pilothouse(other, "conversations", "import", file)
     assert taken.lines == [f"{one['id']}  Why is the sky blue?"]
     assert pilothouse(other, "conversations", "import", file).lines == [f"{taken.lines[0]} (was here already)"]

@@ -268,3 +268,17 @@ async def test_a_conversation_is_exported_as_a_file_and_imported_from_one(home: 
         assert refused.status_code == 400
         damaged = await server.http.post("/api/import", content=file[:-20], headers=lines)
         assert (damaged.status_code, damaged.json()["code"]) == (400, "bad_request")
+
+
+async def test_a_conversation_with_megabytes_in_it_goes_into_a_file_and_comes_back(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [{"steps": [{"text": "word " * 600_000}]}]}))
+    async with core(home) as server:
+        conversation = (await server.http.post("/api/conversations", json={}, headers=BEARER)).json()["id"]
+        await read_run(server, conversation, await ask(server, conversation, script))
+        file = (await server.http.get(f"/api/conversations/{conversation}/export", headers=BEARER)).content
+    assert len(file) > 2_000_000
+    async with core(tmp_path / "other") as server:
+        lines = {**BEARER, "content-type": "application/x-ndjson"}
+        taken = await server.http.post("/api/import", content=file, headers=lines)
+        assert taken.status_code == 201, taken.text

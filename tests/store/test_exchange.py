@@ -205,7 +205,7 @@ async def test_what_a_killed_import_left_is_nobodys_and_is_replaced_by_the_next(
 async def test_a_file_that_is_too_large_is_refused_while_it_comes(
     opened: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "IMPORT_BYTES", 10_000)
+    monkeypatch.setattr(limits, "CONVERSATIONS_FILE_BYTES", 10_000)
     with pytest.raises(PilothouseError, match="has at most"):
         await taken(opened.store, b"x" * 20_000)
     with pytest.raises(PilothouseError, match="not a file that Pilothouse wrote"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
@@ -64,6 +65,8 @@ async def import_file(file: Path, *, as_json: bool) -> int:
 async def _pieces(file: Path) -> AsyncGenerator[bytes, None]:
     try:
         with await asyncio.to_thread(file.open, "rb") as source:
+            if not os.fstat(source.fileno()).st_size:
+                raise PilothouseError("bad_request", f"{file} is empty.", fix="Use another copy.")
             while piece := await asyncio.to_thread(source.read, limits.DOWNLOAD_BYTES):
                 yield piece
     except OSError as error:

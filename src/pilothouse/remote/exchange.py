@@ -20,8 +20,8 @@ class RemoteExchange:
         content = bytearray()
         async for chunk in chunks:
             content += chunk
-            if len(content) > limits.IMPORT_BYTES:
-                size = f"{limits.IMPORT_BYTES // 2**20} MiB"
+            if len(content) > limits.CONVERSATIONS_FILE_BYTES:
+                size = f"{limits.CONVERSATIONS_FILE_BYTES // 2**20} MiB"
                 fix = "Export fewer conversations at once, or use a backup."
                 raise PilothouseError("too_large", f"A file of conversations has at most {size}.", fix=fix)
         return await self._calling.upload("/api/import", Imported, bytes(content))

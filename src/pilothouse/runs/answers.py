@@ -34,8 +34,8 @@ async def checked(question: Item, body: Answer, by: str) -> JsonObject:
     if question.kind != "question":
         raise PilothouseError("bad_request", "That is not a question.")
     _check(question, body)
-    if body.text is not None and len(body.text) > limits.ANSWER_CHARS:
-        raise PilothouseError("too_large", f"An answer has at most {limits.ANSWER_CHARS:,} characters.")
+    if body.text is not None and len(body.text) > limits.OWN_WORDS_CHARS:
+        raise PilothouseError("too_large", f"An answer has at most {limits.OWN_WORDS_CHARS:,} characters.")
     check_text(body.text or "")
     said: JsonObject = {"by": by, "at": time.time()}
     said |= {"choice": body.choice} if body.choice is not None else {}

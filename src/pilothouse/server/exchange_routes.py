@@ -50,7 +50,7 @@ EXCHANGE_ROUTES: tuple[AnyRoute, ...] = (
         reply=Imported,
         status=201,
         upload=True,
-        body_limit=limits.IMPORT_BYTES,
+        body_limit=limits.CONVERSATIONS_FILE_BYTES,
         summary="Take over the conversations of an export, as lines of JSON, compressed or not.",
     ),
 )

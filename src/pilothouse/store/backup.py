@@ -31,7 +31,7 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 def write(database: Database, sink: BinaryIO, files: Mapping[str, bytes]) -> Mapping[str, int]:
-    """Write a copy of a database and of these files; return how many rows of each table there are."""
+    """Write a copy of a database and of these files; return how much of everything there is."""
 
     def query(connection: sa.Connection) -> Mapping[str, int]:
         head = Head(pilothouse="backup", schema=current_schema(connection))
@@ -42,7 +42,9 @@ def write(database: Database, sink: BinaryIO, files: Mapping[str, bytes]) -> Map
             for table in schema.kept():
                 writer.table(connection, table)
             writer.end()
-        return writer.rows
+        # A row may hold many events; they are counted from one without a gap.
+        events = connection.execute(sa.select(sa.func.sum(schema.conversations.c.last_seq))).scalar()
+        return writer.rows | {"events": int(events or 0)}
 
     database.check()
     return database.read_now(query)

@@ -88,8 +88,8 @@ async def _received(chunks: AsyncIterator[bytes], target: Path) -> int:
     with await asyncio.to_thread(target.open, "wb") as file:
         async for chunk in chunks:
             total += len(chunk)
-            if total > limits.IMPORT_BYTES:
-                size = f"{limits.IMPORT_BYTES // 2**20} MiB"
+            if total > limits.CONVERSATIONS_FILE_BYTES:
+                size = f"{limits.CONVERSATIONS_FILE_BYTES // 2**20} MiB"
                 fix = "Export fewer conversations at once, or use a backup."
                 raise PilothouseError("too_large", f"A file of conversations has at most {size}.", fix=fix)
             await asyncio.to_thread(file.write, chunk)

@@ -158,7 +158,7 @@ class LineReader:
             so_far = self._hash.hexdigest()
             line = self._decoded(self._next())
             if isinstance(line, EndLine):
-                if line.sha256 != so_far or line.rows != self._rows or self._source.read(1):
+                if line.sha256 != so_far or line.rows != self._rows or self._read(1):
                     raise self.refused()
                 return
             if isinstance(line, TableLine):
@@ -189,14 +189,17 @@ class LineReader:
             raise self.refused() from None
 
     def _next(self) -> bytes:
-        try:
-            raw = self._source.readline(limits.COPY_LINE_BYTES)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise self.refused("is damaged or cut short") from None
+        raw = self._read(limits.COPY_LINE_BYTES)
         if not raw.endswith(b"\n"):
             raise self.refused("is damaged or cut short")
         self._hash.update(raw)
         return raw
+
+    def _read(self, most: int) -> bytes:
+        try:
+            return self._source.readline(most)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise self.refused("is damaged or cut short") from None
 
 
 @contextmanager
@@ -208,9 +211,10 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     except OSError as error:
         message = f"{path} cannot be read: {(error.strerror or 'it is not there').lower()}."
         raise PilothouseError("bad_request", message) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PilothouseError("bad_request", f"{path} is not a file.")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise PilothouseError("bad_request", f"{path} is not a file.")
         yield file
 
 

@@ -130,10 +130,24 @@ def _lines(source: Path, staging: Path) -> Iterator[LineReader]:
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(mode=0o700)
     try:
-        with reading(_converted(source, staging)) as lines:
+        with _named_if_damaged(source):
+            copy = _converted(source, staging)
+        with reading(copy) as lines:
             yield lines
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def _named_if_damaged(source: Path) -> Iterator[None]:
+    """Say of the file that a person gave, and not of the database in use, that it is damaged."""
+    try:
+        yield
+    except PilothouseError as error:
+        if error.code != "database_corrupt":
+            raise
+        message = f"{source.name} is damaged. Nothing was changed."
+        raise PilothouseError("bad_request", message, fix="Use another copy.") from error
 
 
 def _converted(source: Path, staging: Path) -> Path:

@@ -36,7 +36,7 @@ SENDS_UNASKED = 200
 COMMAND_READ_CHARS = 10_000
 # Answers given at once, and what of one is kept of the person's own words.
 ANSWERS_AT_ONCE = 200
-ANSWER_CHARS = 100_000
+OWN_WORDS_CHARS = 100_000
 
 # --- rules and grants ---------------------------------------------------------------------------
 # A longer command is never certain: whoever is asked about it could not read it either.

@@ -125,7 +125,7 @@ LOADED_CHARS = 4 * 1024 * 1024
 # What reading a copy leaves free on the disk: it may say more than anyone has room for.
 LOADING_LEAVES_FREE = 128 * 1024 * 1024
 # A file of conversations; who has more to bring over makes a backup.
-IMPORT_BYTES = 256 * 1024 * 1024
+CONVERSATIONS_FILE_BYTES = 256 * 1024 * 1024
 # A file is sent in pieces of this size.
 DOWNLOAD_BYTES = 256 * 1024
 # A process on a shared database that said nothing for this long has ended.
