@@ -95,6 +95,33 @@ async def test_where_the_person_wants_to_be_asked_a_message_waits_behind_the_run
         assert standing == [first, second]
 
 
+async def test_a_message_that_is_taken_back_does_not_let_those_behind_it_overtake_the_run(home: Path) -> None:
+    async with chatting(home, [SLOW, ["Next."]]) as chat:
+        await chat.api.update_config(ME, ConfigPatch(resume_after_restart="ask"))
+        sent = [await chat.send("first")]
+        await chat.until_streaming("w1")
+        sent += [await chat.send(words) for words in ("second", "third")]
+    first, second, third = (one.run_id for one in sent)
+    async with open_host(home, role="server") as host:
+        again = Chat(host, chat.id, chat.script)
+        assert (await again.api.cancel_run(ME, second)).status == "cancelled"
+        assert await host.executor.execute(chat.id) is None
+        assert (await again.api.run(ME, third)).status == "queued"
+        await again.api.resume_run(ME, first)
+        assert (await again.settled(third)).status == "completed"
+        standing = [item.run_id for item in await again.items("response") if not item.data.get("cutOff")]
+        assert standing == [first, third]
+
+
+async def test_who_resumes_a_moment_after_another_is_told_what_the_run_is_now(home: Path) -> None:
+    chat, first, _ = await stopped_with_one_behind(home, resume_after_restart="ask")
+    async with open_host(home, role="server") as host:
+        both = await asyncio.gather(*(host.api.resume_run(ME, first) for _ in range(2)), return_exceptions=True)
+        (refused,) = (one for one in both if isinstance(one, PilothouseError))
+        assert refused.message in [f"This run is {now}; there is nothing to resume." for now in ("queued", "running")]
+        assert (await Chat(host, chat.id, chat.script).settled(first)).status == "completed"
+
+
 @pytest.mark.parametrize("word", ["cancel", "message"])
 async def test_whoever_does_not_want_it_goes_on_without_it(home: Path, word: str) -> None:
     chat, first, second = await stopped_with_one_behind(home, resume_after_restart="ask")

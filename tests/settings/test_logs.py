@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +40,20 @@ def test_a_line_break_in_a_logged_text_cannot_fake_a_record(log: Path) -> None:
     record = json.loads(lines[0])
     assert record["message"].startswith("tool evil\n{")
     assert (record["level"], record["logger"]) == ("info", "pilothouse.x")
+
+
+def test_what_the_databases_driver_warns_of_is_in_the_log_and_not_on_the_terminal(tmp_path: Path) -> None:
+    script = """
+import logging, sys
+from pathlib import Path
+from pilothouse.settings.logs import logging_to
+with logging_to(Path(sys.argv[1]), str):
+    logging.getLogger("psycopg").warning("error ignored: the connection is lost")
+"""
+    # In a process of its own: where tests run, every logger has a handler.
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert "the connection is lost" in (tmp_path / LOG_NAME).read_text(encoding="utf-8")
 
 
 @pytest.mark.case("SECRET-02", "AUT-28")

@@ -290,7 +290,9 @@ class HostService(
             )
         queued = await self._records.change_run(run_id, _queued_again)
         if queued is None:
-            raise PilothouseError("conflict", f"This run is {run.status}; there is nothing to resume.")
+            # Asked anew: another page, or another process, may have resumed it a moment ago.
+            now = await self._records.run(owner, run_id)
+            raise PilothouseError("conflict", f"This run is {now.status}; there is nothing to resume.")
         await self._engine.start(run.conversation_id)
         return queued
 

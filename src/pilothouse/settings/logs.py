@@ -16,7 +16,7 @@ from pilothouse.types import limits
 from pilothouse.types.json import encode_text
 
 # Only these: a program that uses Pilothouse as a library has its own ideas about the rest.
-LOGGERS = ("pilothouse", "uvicorn.error")
+LOGGERS = ("pilothouse", "uvicorn.error", "psycopg")
 LOG_NAME = "pilothouse.log"
 _OTHER_BREAKS = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
@@ -104,7 +104,7 @@ def wanted_level(environ: Mapping[str, str] = os.environ) -> int:
 
 @contextmanager
 def logging_to(folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO) -> Iterator[None]:
-    """Write what Pilothouse and its web server log to `pilothouse.log` in the folder, for as long as this is open."""
+    """Write what Pilothouse, its web server and its database's driver log to `pilothouse.log` in the folder, for as long as this is open."""
     handler = _PrivateFile(folder / LOG_NAME)
     handler.setFormatter(JsonLines(redact))
     loggers = [logging.getLogger(name) for name in LOGGERS]

@@ -22,11 +22,7 @@ from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
 
 _AT_WORK = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
-_BEFORE = Statement(
-    "SELECT r.body FROM items m JOIN runs r ON r.id = m.run_id WHERE m.conversation_id = :id "
-    "AND m.kind = 'user_message' AND m.position < (SELECT position FROM items WHERE id = :message) "
-    "ORDER BY m.position DESC LIMIT 1"
-)
+_INTERRUPTED = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status = 'interrupted'")
 _PLACE_OF_RUN = Statement("SELECT conversation_id FROM runs WHERE id = :id")
 _RUN = Statement("SELECT body FROM runs WHERE id = :id")
 
@@ -105,10 +101,9 @@ def _is_held(tx: Transaction, run: Run) -> bool:
     """Return whether a message waits behind a run that the person was to decide about: to resume it, or to go on."""
     if run.epoch > 0:
         return False
-    body = _BEFORE.first(tx.connection, {"id": run.conversation_id, "message": run.message_item_id})
-    before = rows.run_decoder.decode(body) if body is not None else None
+    bodies = _INTERRUPTED.column(tx.connection, {"id": run.conversation_id})
     # What takes its process down again and again holds nobody up.
-    return before is not None and before.status == "interrupted" and not before.is_given_up
+    return any(not before.is_given_up for before in map(rows.run_decoder.decode, bodies))
 
 
 def change_run(tx: Transaction, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
