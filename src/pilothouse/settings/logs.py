@@ -104,7 +104,7 @@ def wanted_level(environ: Mapping[str, str] = os.environ) -> int:
 
 @contextmanager
 def logging_to(folder: Path, redact: Callable[[str], str], *, level: int = logging.INFO) -> Iterator[None]:
-    """Write what Pilothouse, its web server and its database's driver log to `pilothouse.log` in the folder, for as long as this is open."""
+    """Write what Pilothouse and what it serves and stores with log to `pilothouse.log`, for as long as this is open."""
     handler = _PrivateFile(folder / LOG_NAME)
     handler.setFormatter(JsonLines(redact))
     loggers = [logging.getLogger(name) for name in LOGGERS]
