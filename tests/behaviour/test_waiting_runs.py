@@ -68,6 +68,24 @@ async def test_runs_that_find_no_slot_wait_and_are_told_how_many_come_before_the
             assert (await other.settled(one.run_id)).status == "completed"
 
 
+async def test_one_that_was_stopped_or_deleted_while_it_waited_is_not_counted_any_more(
+    one_slot: Path, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    async with chatting(one_slot, [held(go)]) as chat:
+        first = await chat.send("First")
+        await chat.until_streaming("Let me see")
+        stopped, deleted, last = [await another(chat) for _ in range(3)]
+        await chat.api.cancel_run(ME, (await stopped.send("Stopped")).run_id)
+        await deleted.send("Deleted")
+        await chat.api.delete_conversation(ME, deleted.id)
+        sent = await last.send("Later")
+        assert await slot_of(last, sent.run_id) == 0
+        go.touch()
+        assert (await chat.settled(first.run_id)).status == "completed"
+        assert (await last.settled(sent.run_id)).status == "completed"
+
+
 async def test_a_conversation_with_many_messages_does_not_keep_the_others_waiting(
     one_slot: Path, tmp_path: Path
 ) -> None:

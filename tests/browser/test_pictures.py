@@ -108,6 +108,45 @@ async def test_a_picture_that_cannot_be_fetched_is_told_of(chat: Chat, studio: S
     await expect(chat.rows("user_message").first).to_contain_text("The image could not be fetched.")
 
 
+async def test_a_picture_that_could_not_be_fetched_comes_when_the_server_is_back(
+    chat: Chat, studio: Studio, console: Console
+) -> None:
+    for part in ("ERR_FAILED", "ERR_INTERNET_DISCONNECTED"):
+        console.expect(part)
+    conversation = studio.server.post("/api/conversations", {}, 201)["id"]
+    studio.script("I see.")
+    tell(studio, conversation, "Look", a_png(5_000))
+    await chat.page.route(PARTS, lambda route: route.abort())
+    await chat.go(f"/c/{conversation}")
+    message = chat.rows("user_message").first
+    await expect(message).to_contain_text("The image could not be fetched.")
+    await chat.page.unroute(PARTS)
+    await chat.page.context.set_offline(True)
+    await expect(chat.connection).to_have_text("offline")
+    await chat.page.context.set_offline(False)
+    await expect(message.get_by_role("img")).to_be_visible()
+    await expect(message).not_to_contain_text("could not be fetched")
+
+
+async def test_pictures_that_are_too_large_together_are_told_of_before_they_are_sent(
+    chat: Chat, studio: Studio
+) -> None:
+    def files(count: int) -> Any:
+        large = a_png(4_500_000)
+        return [{"name": f"{n}.png", "mimeType": "image/png", "buffer": large} for n in range(count)]
+
+    studio.script("I see.")
+    chooser = chat.page.locator("input[type=file]")
+    # What is attached one after the other counts too.
+    await chooser.set_input_files(files(3))
+    await expect(chat.page.get_by_role("button", name="Remove")).to_have_count(3)
+    await chooser.set_input_files(files(1))
+    said = "The images of a message can have at most 17 MB together. Send some of them in another one."
+    await expect(chat.page.get_by_text(said)).to_be_visible()
+    await chat.ask("Look")
+    await expect(chat.rows("user_message").get_by_role("img")).to_have_count(3)
+
+
 async def test_an_attached_picture_goes_by_its_name(chat: Chat, studio: Studio) -> None:
     studio.script("I see.")
     image = {"name": "harbour.png", "mimeType": "image/png", "buffer": a_png(5_000)}

@@ -1,5 +1,6 @@
 import { useEffect, useState, type MouseEvent } from "react";
 import { tell } from "../shell/messages";
+import { onceBack } from "../store/store";
 import { ApiError, problemOf } from "./client";
 import { fetchAsPage } from "./half";
 import type { components } from "./schema";
@@ -56,13 +57,16 @@ interface Fetched {
 
 const anything = () => Promise.resolve(true);
 
-/** Return an address of what is at a path, once it is here and fit; nothing is fetched as long as the path is empty. */
+/** Return an address of what is at a path, once it is here and fit; nothing is fetched as long as the path is empty.
+ * What could not be fetched is fetched again when the server is back. */
 export function useBytes(path: string, isFit: (bytes: Blob) => Promise<boolean> = anything): Fetched {
   const [url, setUrl] = useState("");
   const [failed, setFailed] = useState<Fetched["failed"]>("");
+  const [tries, setTries] = useState(0);
   useEffect(() => {
     let made = "";
     let isGone = !path;
+    let forget = () => {};
     if (path)
       bytesAt(path).then(
         async (bytes) => {
@@ -72,12 +76,20 @@ export function useBytes(path: string, isFit: (bytes: Blob) => Promise<boolean> 
           made = URL.createObjectURL(bytes);
           setUrl(made);
         },
-        () => isGone || setFailed("unfetched"),
+        () => {
+          if (isGone) return;
+          setFailed("unfetched");
+          forget = onceBack(() => {
+            setFailed("");
+            setTries((before) => before + 1);
+          });
+        },
       );
     return () => {
       isGone = true;
+      forget();
       URL.revokeObjectURL(made);
     };
-  }, [path, isFit]);
+  }, [path, isFit, tries]);
   return { url, failed };
 }

@@ -5,6 +5,8 @@ import { rasterOf } from "../markdown/raster";
 /** What the server takes; checked here so that a person hears it at once. */
 export const MAX_IMAGES = 8;
 export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+/** A message is at most 24 MiB as it is sent, where three bytes of an image take four. */
+export const MAX_TOGETHER_BYTES = 17 * 1024 * 1024;
 
 export interface Attachment extends ImageInput {
   name: string;
@@ -32,6 +34,10 @@ export async function attach(
   const images = [...present];
   if (present.length + files.length > MAX_IMAGES) {
     return { images, problem: `A message can have at most ${MAX_IMAGES} images.` };
+  }
+  const size = files.reduce((sum, file) => sum + file.size, 0) + present.reduce((sum, { data }) => sum + data.length * 0.75, 0);
+  if (size > MAX_TOGETHER_BYTES && files.every((file) => file.size <= MAX_IMAGE_BYTES)) {
+    return { images, problem: "The images of a message can have at most 17 MB together. Send some of them in another one." };
   }
   const problems: string[] = [];
   for (const one of await Promise.allSettled(files.map(attachment))) {

@@ -95,6 +95,19 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+/** Do something once the server is reached again after it was not; returns what makes it not be done. */
+export function onceBack(then: () => void): () => void {
+  let isAway = state.connection !== "connected";
+  const stop = subscribe(() => {
+    if (state.connection !== "connected") isAway = true;
+    else if (isAway) {
+      stop();
+      then();
+    }
+  });
+  return stop;
+}
+
 /** Draw with a part of the state; `select` must return something that stays the same while nothing changed. */
 export function useApp<T>(select: (state: AppState) => T): T {
   return useSyncExternalStore(subscribe, () => select(state));

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -104,19 +104,21 @@ class Executor:
             # The conversation keeps the title it has.
             _log.info("no title for %s: %s", run.conversation_id, error.message)
 
-    async def tell_waiting(self, conversation_id: str, before: int) -> None:
-        """Tell readers of a conversation how many others are executed before it."""
+    async def tell_waiting(self, line: Sequence[str]) -> None:
+        """Tell readers of the conversations in a line how many are executed before; who has nothing left is not one."""
         records, feed = self._parts.records, self._parts.feed
-        if not feed.is_read(conversation_id):
+        if not any(map(feed.is_read, line)):
             return
         try:
-            queued = await records.runs_in(("queued",), conversation_id)
+            queued = await records.runs_in(("queued",))
         except PilothouseError as error:
-            _log.debug("nobody was told that %s waits: %s", conversation_id, error.message)
+            _log.debug("nobody was told how long they wait: %s", error.message)
             return
-        if queued:
-            note = live_note(queued[0].message_item_id, {"slot": {"runId": queued[0].id, "before": before}})
-            feed.live(conversation_id, note)
+        first = {run.conversation_id: run for run in reversed(queued)}
+        for before, run in enumerate(first[conversation_id] for conversation_id in line if conversation_id in first):
+            if feed.is_read(run.conversation_id):
+                note = live_note(run.message_item_id, {"slot": {"runId": run.id, "before": before}})
+                feed.live(run.conversation_id, note)
 
     def _closing(self) -> bool:
         return self._stopping
@@ -168,9 +170,8 @@ class DirectEngine:
 
     async def _tell(self) -> None:
         """Tell those who look at a conversation that waits how many come before it, for as long as any waits."""
-        while waiting := list(self._slots.waiting()):
-            for before, conversation_id in waiting:
-                await self._executor.tell_waiting(conversation_id, before)
+        while line := self._slots.waiting():
+            await self._executor.tell_waiting(line)
             await asyncio.sleep(limits.WAITING_TOLD)
 
     async def _execute(self, conversation_id: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 
 class Slots:
@@ -25,9 +25,9 @@ class Slots:
         self._working -= 1
         self._fill()
 
-    def waiting(self) -> Iterator[tuple[int, str]]:
-        """Return who waits, each with how many come before."""
-        return enumerate(list(self._line))
+    def waiting(self) -> list[str]:
+        """Return who is in line, also one that has nothing left to do and does not know it yet."""
+        return list(self._line)
 
     def close(self) -> None:
         """Begin with nobody any more."""
