@@ -94,6 +94,8 @@ def test_a_command_that_finds_no_room_says_so_and_what_to_do(tmp_path: Path) -> 
         assert "1 message waits for its answer already, so this one was not taken." in ended.err
         assert "Send it again in 5 seconds or more" in ended.err
         assert "Traceback" not in ended.err
+        listed = server.get("/api/conversations")["conversations"]
+        assert {one["id"] for one in listed} == set(made), "no empty conversation is left"
         go.touch()
         for run in (first, waits):
             server.wait_for_run(run, "completed")

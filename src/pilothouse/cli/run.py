@@ -13,6 +13,7 @@ from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.cli.wrapping import aside_only, say
 from pilothouse.connection import connect_host
 from pilothouse.runs.beginning import begin_conversation, chosen, model_name
+from pilothouse.runs.following import Following
 from pilothouse.types import limits
 from pilothouse.types.api import NewMessage
 from pilothouse.types.conversations import Conversation
@@ -56,7 +57,7 @@ async def run(request: RunRequest) -> int:
         if request.conversation is None:
             # One in which nothing was said would only stand empty in the list.
             await api.check_message(LOCAL_OWNER, message)
-        following = await send(api, await _conversation(api, request, model), message)
+        following = await _sent(api, await _conversation(api, request, model), message, request.conversation is None)
         told = await converse(api, following, out, as_json=request.json)
         try:
             code = verdict(told)
@@ -64,6 +65,16 @@ async def run(request: RunRequest) -> int:
         finally:
             # Also about a run that failed: what it did to files before that can be put back.
             await _say_how_it_was(api, told, out)
+
+
+async def _sent(api: ClientApi, conversation: Conversation, message: NewMessage, is_new: bool) -> Following:
+    """Send the message; a new conversation does not outlive a message for which there was no room."""
+    try:
+        return await send(api, conversation, message)
+    except PilothouseError as error:
+        if is_new and error.code == "too_many":
+            await api.delete_conversation(LOCAL_OWNER, conversation.id)
+        raise
 
 
 async def _selection(api: ClientApi, servers: Sequence[str]) -> Selection | None:
