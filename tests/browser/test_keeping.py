@@ -36,7 +36,14 @@ def server(home: Path) -> Iterator[LiveServer]:
 async def test_a_conversation_is_imported_in_the_settings_and_exported_from_the_list(
     talk: Path, server: LiveServer, page: Page, console: Console
 ) -> None:
+    console.expect("400")
     await server.open(page, "/settings/general")
+    async with page.expect_file_chooser() as choosing:
+        await page.get_by_role("button", name="Import conversations…").click()
+    await (await choosing.value).set_files({"name": talk.name, "mimeType": "application/jsonl", "buffer": b"{"})
+    await expect(page.get_by_text("The file is damaged or cut short.")).to_be_visible()
+    # A browser tells nothing of the file that is chosen already.
+    assert await page.locator("input[type=file]").evaluate("input => input.files.length") == 0
     async with page.expect_file_chooser() as choosing:
         await page.get_by_role("button", name="Import conversations…").click()
     await (await choosing.value).set_files(talk)
@@ -53,8 +60,18 @@ async def test_a_conversation_is_imported_in_the_settings_and_exported_from_the_
 async def test_how_long_conversations_are_kept_is_set_in_the_settings(
     server: LiveServer, page: Page, console: Console
 ) -> None:
+    console.expect("400")
     await server.open(page, "/settings/general")
     days = page.get_by_label("Days")
+    for _ in range(2):
+        # Whoever means "never" by it must not get one day.
+        await days.fill("0")
+        await days.press("Enter")
+        await expect(page.get_by_text("How many days are kept is a number from 1 to 36,500.")).to_be_visible()
+        await expect(days).to_have_value("0")
+    await days.focus()
+    await days.press("Enter")
+    assert server.read("config.json").get("retention", {}).get("days") is None
     await days.fill("365")
     await days.press("Enter")
     wanted = {"days": 365, "megabytes": None}

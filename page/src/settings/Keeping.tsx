@@ -1,5 +1,5 @@
 import { Button, FileButton } from "@mantine/core";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { importFile } from "../api/bytes";
 import type { ConfigView } from "../api/types";
 import { tell } from "../shell/messages";
@@ -12,16 +12,21 @@ import classes from "./Settings.module.css";
 /** Takes the conversations of a file over, and opens the first of them. */
 function Import() {
   const [isBusy, setBusy] = useState(false);
+  const forget = useRef<() => void>(null);
   const take = (file: File | null) => {
     if (!file) return;
     setBusy(true);
     importFile(file)
       .then(({ conversations: [first] }) => first && navigate(conversationPath(first.id)))
       .catch(tell)
-      .finally(() => setBusy(false));
+      .finally(() => {
+        setBusy(false);
+        // The same file, mended, may be chosen again.
+        forget.current?.();
+      });
   };
   return (
-    <FileButton accept=".jsonl,.gz" onChange={take}>
+    <FileButton accept=".jsonl,.gz" onChange={take} resetRef={forget}>
       {(props) => (
         <Button {...props} variant="default" size="xs" loading={isBusy}>
           Import conversations…

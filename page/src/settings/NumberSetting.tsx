@@ -32,6 +32,8 @@ export function NumberSetting({ label, description, usual, max, saved, save }: N
       min={1}
       max={max}
       allowDecimal={false}
+      // What was refused stays as it was typed; the nearest number may mean something else.
+      clampBehavior="none"
       maw={320}
       value={typed}
       error={problem}
