@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
 from pathlib import Path
 
 import pytest
 
+from pilothouse.types.address import ADDRESS_FILE
 from tests.cli.conftest import Script
 from tests.support.commands import Screen, pilothouse
 
@@ -53,6 +56,21 @@ def test_a_chat_streams_stops_names_lists_and_leaves(home: Path, script: Script)
     assert len(listed) == 2
     assert "My talk" in listed[1]
     assert stat.S_IMODE((home / "chat-history").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("answering", [True, False])
+def test_a_chat_that_is_told_to_end_ends_and_puts_everything_away(
+    home: Path, script: Script, number: signal.Signals, answering: bool
+) -> None:
+    with Screen(home, ["chat", "--model", script("- [{text: 'Slow words. '}, {wait: 60}]")]) as screen:
+        screen.until("›")
+        if answering:
+            screen.type("hello\r")
+            screen.until("Slow words")
+        os.kill(screen.pid, number)
+        assert screen.ended() == 0
+    assert not (home / ADDRESS_FILE).exists()
 
 
 @pytest.mark.slow

@@ -55,6 +55,8 @@ class Told(msgspec.Struct, frozen=True):
     transcript: Transcript
     # Whether its questions were asked in the terminal, and the person left them open.
     left_open: bool = False
+    # Whether the program was told to end meanwhile, by more than a Ctrl-C.
+    to_end: bool = False
 
 
 async def converse(api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False) -> Told:
@@ -109,7 +111,7 @@ async def tell(
 ) -> Told:
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
     transcript = transcript or Transcript(following.run.id, out, messages())
-    with _cancelling(api, following):
+    with _cancelling(api, following) as signals:
         async with _ticking(transcript, moves=messages().styled), aclosing(following.events()) as events:
             async for sent, event in events:
                 transcript.missing.see(event)
@@ -119,7 +121,7 @@ async def tell(
                     transcript.show(event)
     if not as_json:
         transcript.end()
-    return Told(following.run, transcript)
+    return Told(following.run, transcript, to_end=any(number != signal.SIGINT for number in signals))
 
 
 @asynccontextmanager
@@ -143,8 +145,9 @@ async def _ticking(transcript: Transcript, *, moves: bool) -> AsyncGenerator[Non
 
 
 @contextmanager
-def _cancelling(api: ClientApi, following: Following) -> Iterator[None]:
-    """Let the signals that end a program cancel the run first, so that the timeline says so."""
+def _cancelling(api: ClientApi, following: Following) -> Iterator[list[int]]:
+    """Let the signals that end a program cancel the run first, so that the timeline says so; give those that came."""
+    signals: list[int] = []
     loop, following_task, tasks = asyncio.get_running_loop(), asyncio.current_task(), set[asyncio.Task[None]]()
 
     async def cancel() -> None:
@@ -158,11 +161,12 @@ def _cancelling(api: ClientApi, following: Following) -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:
         if tasks:
             os._exit(CANCELLED)
+        signals.append(number)
         loop.call_soon_threadsafe(lambda: tasks.add(asyncio.create_task(cancel())))
 
     before = {number: signal.signal(number, handle) for number in _ENDING}
     try:
-        yield
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

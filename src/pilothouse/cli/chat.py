@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -157,10 +158,11 @@ class Talk:
         elif word.startswith("/") and "/" not in word[1:]:
             raise PilothouseError("bad_request", f"{word} is not a command.", fix="/help lists them.")
         elif line:
-            await self._say(line)
+            return await self._say(line)
         return True
 
-    async def _say(self, text: str) -> None:
+    async def _say(self, text: str) -> bool:
+        """Send a message and show its answer; return whether to go on."""
         message = NewMessage(
             text=text,
             model_id=self._model,
@@ -182,6 +184,7 @@ class Talk:
             raise PilothouseError(run.error.code, run.error.message, fix=run.error.fix)
         say(self._out, measures(told) if run.status == "completed" else f"{run.status.capitalize()}.", "dim")
         self._out.line()
+        return not told.to_end
 
     async def _current(self) -> Conversation:
         """Return the conversation as it is now; it begins with its first message."""
@@ -305,6 +308,18 @@ class Talk:
 
 
 async def _read(session: PromptSession[str]) -> str | None:
+    """Return a line, None when the person leaves or the program is told to end."""
+    from pilothouse.wiring import unless_stopped
+
+    typing = asyncio.ensure_future(_line(session))
+    if await unless_stopped(typing):
+        return typing.result()
+    # The terminal is as it was before anything else is said.
+    await asyncio.wait([typing])
+    return None
+
+
+async def _line(session: PromptSession[str]) -> str | None:
     """Return a line, None when the person leaves; Ctrl-C only clears what was typed."""
     while True:
         try:
