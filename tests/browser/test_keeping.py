@@ -72,6 +72,9 @@ async def test_how_long_conversations_are_kept_is_set_in_the_settings(
     await days.focus()
     await days.press("Enter")
     assert server.read("config.json").get("retention", {}).get("days") is None
+    await days.fill("")
+    await days.press("ArrowUp")
+    await expect(days).to_have_value("")
     await days.fill("365")
     await days.press("Enter")
     wanted = {"days": 365, "megabytes": None}

@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from pilothouse.types import limits
 from tests.faults.serving import ROOT, TOKEN, Server, serving
 from tests.support import invariants
 from tests.support.stalling import stalling
@@ -167,6 +168,7 @@ def _check_unready(server: Server) -> None:
     assert (unready.status_code, unready.json()["code"]) == (503, "database")
     refused = server.client.get("/api/conversations")
     assert (refused.status_code, refused.json()["message"]) == (503, HANGS)
+    assert refused.headers["retry-after"] == unready.headers["retry-after"] == str(limits.RETRY_AFTER)
 
 
 @pytest.mark.timeout(180)

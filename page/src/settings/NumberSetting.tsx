@@ -34,6 +34,9 @@ export function NumberSetting({ label, description, usual, max, saved, save }: N
       allowDecimal={false}
       // What was refused stays as it was typed; the nearest number may mean something else.
       clampBehavior="none"
+      // An arrow would make 1 of nothing, and 1 day or 1 second is hardly meant.
+      hideControls
+      withKeyboardEvents={false}
       maw={320}
       value={typed}
       error={problem}

@@ -8,9 +8,12 @@ from typing import Any
 
 from starlette.responses import Response
 
+from pilothouse.types import limits
 from pilothouse.types.api import Problem
 from pilothouse.types.errors import PilothouseError, told
 from pilothouse.types.json import encode
+
+UNAVAILABLE = 503
 
 
 def problem_response(
@@ -18,9 +21,12 @@ def problem_response(
 ) -> Response:
     """Return the answer that tells a person what went wrong."""
     body = encode(Problem(code=error.code, message=error.message, fix=error.fix))
-    if error.retry_after is not None:
-        headers = {**(headers or {}), "retry-after": str(error.retry_after)}
-    return Response(body, status_code=status or error.http_status, media_type="application/json", headers=headers)
+    status = status or error.http_status
+    # What is away for now is worth asking again.
+    wait = limits.RETRY_AFTER if error.retry_after is None and status == UNAVAILABLE else error.retry_after
+    if wait is not None:
+        headers = {**(headers or {}), "retry-after": str(wait)}
+    return Response(body, status_code=status, media_type="application/json", headers=headers)
 
 
 def internal_problem(log: logging.Logger, scope: Mapping[str, Any], error: BaseException) -> Response:
