@@ -9,14 +9,18 @@ from typing import Any
 
 import pytest
 
+from pilothouse.runs.address import read_address
+from pilothouse.store.store import Store
 from pilothouse.types.api import ConfigPatch
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
+from pilothouse.types.runs import Run
 from pilothouse.wiring.host import open_host
+from pilothouse.wiring.sharing import receiving
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.tools import ToolOf, give_tools
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 WORDS = " ".join(f"w{number}" for number in range(40))
 SLOW: list[Any] = [{"text": WORDS, "pieces": 4, "every": 0.1}]
@@ -156,3 +160,34 @@ async def test_what_is_not_done_by_then_is_given_back(home: Path) -> None:
         await chat.until_streaming("x")
     async with open_host(home, role="once") as host:
         assert (await host.api.run(ME, sent.run_id)).status == "queued"
+
+
+async def test_a_command_that_ends_answers_what_a_visitor_sent_in_the_last_moment(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claiming, held, waits = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    claim_next = Store.claim_next
+
+    async def slowly(self: Store, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
+        claiming.set()
+        await held.wait()
+        return await claim_next(self, conversation_id, process, perhaps_held=perhaps_held)
+
+    async def command(chat: Chat) -> str:
+        async with receiving(chat.host, 0, lambda _: waits.set()):
+            address = read_address(home)
+            assert address is not None
+            _, line = await asyncio.open_connection("127.0.0.1", int(address.url.rpartition(":")[2]))
+            line.close()
+            sent = await chat.send()
+            await claiming.wait()
+        return sent.run_id
+
+    monkeypatch.setattr(Store, "claim_next", slowly)
+    async with chatting(home, ["Whole."]) as chat:
+        ending = asyncio.create_task(command(chat))
+        async with asyncio.timeout(PATIENCE):
+            await waits.wait()
+        held.set()
+        run = await chat.api.run(ME, await ending)
+        assert (run.status, await chat.texts("response")) == ("completed", ["Whole."])

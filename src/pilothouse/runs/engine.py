@@ -50,33 +50,36 @@ class Executor:
         self._titles = titles
         # By claim, which is a run and its epoch: a run may be claimed anew while the last of it is being put away.
         self._active: dict[tuple[str, int], ActiveRun] = {}
-        # Set while no run is at work here.
+        # How many runs are at work here or just being claimed, and whether none is.
+        self._busy = 0
         self.idle = asyncio.Event()
         self.idle.set()
         self._stopping = False
-
-    @property
-    def active(self) -> int:
-        """Return how many runs are at work here."""
-        return len(self._active)
 
     async def execute(self, conversation_id: str) -> Ended | None:
         """Execute the next run of a conversation if it can be claimed, and return how it ended."""
         if self._closing():
             return None
+        self._busy += 1
+        self.idle.clear()
+        try:
+            return await self._execute(conversation_id)
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self.idle.set()
+
+    async def _execute(self, conversation_id: str) -> Ended | None:
         claimed = await self._claim(conversation_id)
         if claimed is None or (claim := (claimed.id, claimed.epoch)) in self._active:
             return None
         active = self._active[claim] = ActiveRun(self._parts, claimed)
-        self.idle.clear()
         if self._closing():
             active.stop("shutdown")
         try:
             run = await active.drive()
         finally:
             del self._active[claim]
-            if not self._active:
-                self.idle.set()
         return Ended(run, active.opened) if run is not None else None
 
     async def _claim(self, conversation_id: str) -> Run | None:

@@ -46,6 +46,8 @@ async def receiving(host: OpenHost, port: int, tell: Callable[[str], None]) -> A
     finally:
         remove_address(host.home.path)
         await reception.end()
+    # What came in at the last moment is answered here as well; whoever sent it reads it where it is kept.
+    await reception.drain(tell)
 
 
 class _Reception:
@@ -79,7 +81,7 @@ class _Reception:
 
     async def drain(self, tell: Callable[[str], None]) -> None:
         """Wait for what visitors began here, within a bound; what is cut off goes on in one of their processes."""
-        if self._serving is None or not self._host.executor.active:
+        if self._serving is None or self._host.executor.idle.is_set():
             return
         tell("Others still wait for answers from this process. It ends when they have them; Ctrl-C ends it now.")
         with contextlib.suppress(TimeoutError):
