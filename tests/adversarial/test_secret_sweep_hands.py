@@ -260,11 +260,12 @@ def holds(content: bytes, canary: str) -> bool:
 
 
 def tables(home: Path) -> dict[str, bytes]:
-    """Return every table with all that is in it."""
+    """Return every table with all that is in it; a virtual one has all of it in others."""
     found = {}
+    kept = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     with closing(sqlite3.connect(home / "pilothouse.db")) as database:
         database.text_factory = bytes
-        names = [row[0].decode() for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [row[0].decode() for row in database.execute(kept)]
         for name in names:
             rows = database.execute(f'SELECT * FROM "{name}"').fetchall()
             found[name] = b"\n".join(readable(value) for row in rows for value in row)
