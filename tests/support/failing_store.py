@@ -80,8 +80,8 @@ def failing_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failures]:
 
     original = database.make_engine
 
-    def make_engine(url: str) -> sa.Engine:
-        engine = original(url)
+    def make_engine(url: str, *, alone: bool = False) -> sa.Engine:
+        engine = original(url, alone=alone)
         sa_event.listen(engine, "do_connect", connect)
         return engine
 

@@ -1,4 +1,7 @@
-"""The part of the store that gives conversations away as files and takes them in."""
+"""The part of the store that gives conversations away as files and takes them in.
+
+How is imported by the first that does: most programs never do, and a command should start fast.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,20 @@ import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import sqlalchemy as sa
 
-from pilothouse.store import exchange
 from pilothouse.store.database import Database
-from pilothouse.store.portable import reading
 from pilothouse.store.writer import Publish
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.exchange import Imported, ImportedConversation
 from pilothouse.types.items import Item
 from pilothouse.types.records import Settle
+
+if TYPE_CHECKING:
+    from pilothouse.store.exchange import Put
 
 
 class ExchangeStore:
@@ -33,6 +37,7 @@ class ExchangeStore:
 
     async def export(self, owner: str, conversation_id: str) -> AsyncIterator[bytes]:
         """Return a conversation with everything in it as lines, as it is now."""
+        from pilothouse.store import exchange  # noqa: PLC0415
 
         def write(sink: BinaryIO) -> None:
             self._exchanged.read_now(lambda connection: exchange.write(connection, owner, conversation_id, sink))
@@ -48,10 +53,14 @@ class ExchangeStore:
 
     async def items_after(self, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
         """Return items after a position, in order."""
+        from pilothouse.store import exchange  # noqa: PLC0415
+
         return await self._exchanged.read(lambda c: exchange.items_after(c, owner, conversation_id, after, limit))
 
     async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
         """Take the conversations of a file over; what was at work in them is settled by this rule."""
+        from pilothouse.store import exchange  # noqa: PLC0415
+
         loop = asyncio.get_running_loop()
 
         def put(work: Callable[[sa.Connection], Any]) -> Any:
@@ -74,7 +83,10 @@ class ExchangeStore:
         return Imported(conversations=tuple(taken))
 
 
-def _take_over(folder: Path, owner: str, settle: Settle, put: exchange.Put) -> list[ImportedConversation]:
+def _take_over(folder: Path, owner: str, settle: Settle, put: Put) -> list[ImportedConversation]:
+    from pilothouse.store import exchange  # noqa: PLC0415
+    from pilothouse.store.portable import reading  # noqa: PLC0415
+
     try:
         with reading(folder / "file", "The file") as lines, closing(exchange.Staged(folder, lines)) as staged:
             return exchange.take_over(staged, staged.fill(owner, settle), owner, put)

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from pilothouse.store import search
+from pilothouse.store import schema, search
 
 revision = "0005"
 down_revision = "0004"
@@ -17,9 +17,8 @@ def upgrade() -> None:
         sa.Column("seq", sa.BigInteger),
     )
     op.execute("INSERT INTO packing_backlog (conversation_id) SELECT id FROM conversations")
-    deltas = sa.text("kind = 'item.delta'")
     op.drop_index("events_of_item", "events")
-    op.create_index("deltas_of_item", "events", ["item_id", "seq"], sqlite_where=deltas, postgresql_where=deltas)
+    op.execute(schema.DELTAS_OF_ITEM)
     op.create_table("texts_backlog", sa.Column("before", sa.Integer, primary_key=True))
     if op.get_bind().dialect.name == "sqlite":
         _searched_texts()
