@@ -32,6 +32,8 @@ WORKERS = ("-n", "2", "--dist", "loadfile")
 MORE_WORKERS = ("-n", "4", "--dist", "loadfile")
 # Among these are some that measure the processor's time: one worker more than there are cores does them no harm.
 MEASURING_WORKERS = ("-n", "3", "--dist", "loadfile")
+# Most of these wait for a process to be taken for dead, or for a clock; by themselves they keep half a core busy.
+WAITING_WORKERS = ("-n", "6")
 
 
 class Outcome(NamedTuple):
@@ -138,7 +140,7 @@ def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
         suite("conformance"),
         suite("behaviour", *MORE_WORKERS),
         suite("adversarial", *MEASURING_WORKERS),
-        suite("faults", "-n", "4"),
+        suite("faults", *WAITING_WORKERS),
         suite("browser", *WORKERS),
     ]
 
