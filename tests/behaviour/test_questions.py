@@ -57,7 +57,7 @@ async def test_a_question_parks_the_run_and_its_answer_is_the_result(home: Path)
         assert question.data["choices"] == []
         assert (question.data["callItemId"], question.data["toolCallId"]) == (call.id, call.data["callId"])
         assert (call.data["shown"]["icon"], call.data["shown"]["summary"]) == ("question", "Asking: Which colour?")
-        assert not chat.host.executor.active, "nothing waits in memory"
+        assert chat.host.executor.idle.is_set(), "nothing waits in memory"
         call = await told(chat, question, text="Green, please")
         assert (call.status, call.text) == ("completed", "User response: Green, please")
 
