@@ -32,8 +32,9 @@ WORKERS = ("-n", "2", "--dist", "loadfile")
 MORE_WORKERS = ("-n", "4", "--dist", "loadfile")
 # Among these are some that measure the processor's time: one worker more than there are cores does them no harm.
 MEASURING_WORKERS = ("-n", "3", "--dist", "loadfile")
-# Most of these wait for a process to be taken for dead, or for a clock; by themselves they keep half a core busy.
-WAITING_WORKERS = ("-n", "6")
+# Most of these wait for a process to be taken for dead, or for a clock. The longest stand next to each other: a worker
+# with nothing left takes some of another one's.
+WAITING_WORKERS = ("-n", "6", "--dist", "worksteal")
 
 
 class Outcome(NamedTuple):
