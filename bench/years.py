@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import uvloop
 
-from bench.processes import Server, server, settled
+from bench.processes import Server, server
 from bench.results import table
 from bench.seeding import open_folder
 from pilothouse.store.store import Store
@@ -144,25 +144,24 @@ def use(home: Path, rounds: int) -> tuple[dict[str, float], float]:
         return times, running.peak_memory()
 
 
-def rest(home: Path, patience: float) -> int:
-    """Let a server do what it does when nobody asks for anything; return the size then."""
-    with server(home, "") as running:
-        until = time.monotonic() + patience
-        before = -1
-        while size(home) != before and time.monotonic() < until:
-            before = size(home)
-            settled(running)
-            time.sleep(5)
-    return size(home)
+async def pack(home: Path) -> None:
+    """Do at once what a server does little by little when nobody asks for anything."""
+    opened = open_folder(home)
+    try:
+        while await opened.store.pack():
+            pass
+    finally:
+        await opened.close()
 
 
-def measure(conversations: int, rounds: int, patience: float) -> Cost:
+def measure(conversations: int, rounds: int) -> Cost:
     """Fill a folder and use it."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         home = Path(folder) / "home"
         text = uvloop.run(fill(home, conversations))
         written = size(home)
-        rested = rest(home, patience)
+        uvloop.run(pack(home))
+        rested = size(home)
         times, memory = use(home, rounds)
         return Cost(times, memory, text, written, rested)
 
@@ -171,9 +170,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conversations", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--patience", type=float, default=900.0, help="Seconds to wait for background work.")
     options = parser.parse_args()
-    few, many = (measure(count, options.rounds, options.patience) for count in (FEW, options.conversations))
+    few, many = (measure(count, options.rounds) for count in (FEW, options.conversations))
     rows = [
         (name, f"{few.times[name] * 1e3:.1f} ms", f"{taken * 1e3:.1f} ms", f"{taken / few.times[name]:.1f}")
         for name, taken in many.times.items()
@@ -183,7 +181,7 @@ def main() -> None:
         (name, f"{few_bytes / few.text:.1f}", f"{many_bytes / many.text:.1f}", f"{many_bytes / 1e6:.0f} MB")
         for name, few_bytes, many_bytes in (
             ("bytes on disk for each byte of text, as written", few.written, many.written),
-            ("the same, after a while", few.rested, many.rested),
+            ("the same, packed", few.rested, many.rested),
         )
     ]
     head = ("", f"{FEW} conversations", f"{options.conversations:,}", "ratio")
