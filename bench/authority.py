@@ -15,9 +15,9 @@ import uvloop
 
 from bench.results import table, verdict
 from bench.seeding import open_folder
-from pilothouse.authz.matching import Subject
-from pilothouse.authz.policy import Policy
-from pilothouse.authz.policy_file import new_policy, parse_policy
+from pilothouse.permissions.matching import Subject
+from pilothouse.permissions.policy import Policy
+from pilothouse.permissions.policy_file import new_policy, parse_policy
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.store.store import Store
 from pilothouse.types.access import Access, CommandUse, PathUse
@@ -115,15 +115,15 @@ async def waiting(folder: Path, count: int, times: int) -> dict[str, float]:
         # All but one of those that are answered now, so that as many wait as were asked for.
         answered = iter(spare)
         taken["answer one"] = await median(
-            times - 1, lambda: api.answer(LOCAL_OWNER, next(answered), Answer(choice="deny"))
+            times - 1, lambda: api.questions.answer(LOCAL_OWNER, next(answered), Answer(choice="deny"))
         )
-        taken["list them"] = await median(times, lambda: api.approvals(LOCAL_OWNER))
-        begun = [await api.create_conversation(LOCAL_OWNER, NewConversation()) for _ in range(times)]
+        taken["list them"] = await median(times, lambda: api.permissions.approvals(LOCAL_OWNER))
+        begun = [await api.conversations.create(LOCAL_OWNER, NewConversation()) for _ in range(times)]
         fresh = iter(begun)
         taken["send a message"] = await median(
-            times, lambda: api.post_message(LOCAL_OWNER, next(fresh).id, NewMessage(text="Hello"))
+            times, lambda: api.runs.post_message(LOCAL_OWNER, next(fresh).id, NewMessage(text="Hello"))
         )
-        taken["draw the page"] = await median(times, lambda: api.page_state(LOCAL_OWNER, None))
+        taken["draw the page"] = await median(times, lambda: api.conversations.page_state(LOCAL_OWNER, None))
     return taken
 
 

@@ -16,7 +16,7 @@ import uvloop
 from bench.hosting import add_server, converse, learn_tools
 from bench.processes import ROOT
 from bench.results import table, verdict
-from pilothouse.runs.service import HostService
+from pilothouse.host.service import HostService
 from pilothouse.types.api import ModelInput
 from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.wiring import open_host
@@ -54,7 +54,7 @@ async def ask(api: HostService, folder: Path, sizes: list[int]) -> float:
     await asyncio.to_thread(script.write_text, json.dumps({"turns": [*turns, "Done."]}))
     name = f"m{sizes[0]}x{len(sizes)}"
     model = ModelInput(name=name, id=name, provider="scripted", model=str(script), context_window=WINDOW)
-    await api.add_model(ME, model)
+    await api.models.add(ME, model)
     began = time.perf_counter()
     outcome = await converse(api, name)
     if outcome != "done":

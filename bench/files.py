@@ -15,12 +15,12 @@ import msgspec
 import uvloop
 
 from bench.results import table, verdict
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.protected import Protected
 from pilothouse.settings.home import open_home
 from pilothouse.store.opening import open_store
 from pilothouse.tools.consolidated import Consolidated
-from pilothouse.tools.files.desk import Desk
-from pilothouse.tools.files.tool import file_operations
+from pilothouse.tools.file_operations import file_operations
+from pilothouse.tools.files.workspace import Workspace
 from pilothouse.types.access import Access
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import CallContext, ToolOutput
@@ -82,7 +82,7 @@ async def measure(folder: Path, times: int) -> None:
     await asyncio.to_thread(work.mkdir)
     opened = open_store(open_home(folder / "home").path, None, lambda *_told: None)
     try:
-        caller = Caller(file_operations(Desk(Protected(folder / "home"), opened.store)), work)
+        caller = Caller(file_operations(Workspace(Protected(folder / "home"), opened.store)), work)
         rows = [("", "bare", "tool", "ratio")]
         for name, lines in SIZES.items():
             path = work / f"{lines}.txt"

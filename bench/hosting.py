@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from pilothouse.runs.service import HostService
+from pilothouse.host.service import HostService
 from pilothouse.types.api import NewConversation, NewMessage
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.events import RunUpdated, event_decoder
@@ -16,15 +16,15 @@ from pilothouse.types.servers import ConsentGiven, ServerInput
 
 async def add_server(api: HostService, name: str, command: Sequence[str]) -> str:
     """Add a local server and agree to its command, as a person does once; return its id."""
-    added = await api.add_server(ME, ServerInput(name=name, command=command[0], args=tuple(command[1:])))
+    added = await api.servers.add(ME, ServerInput(name=name, command=command[0], args=tuple(command[1:])))
     assert added.consent is not None
-    await api.consent_server(ME, added.id, ConsentGiven(fingerprint=added.consent.fingerprint))
+    await api.servers.consent(ME, added.id, ConsentGiven(fingerprint=added.consent.fingerprint))
     return added.id
 
 
 async def learn_tools(api: HostService, server_id: str) -> None:
     """Have a server's tools known."""
-    tested = await api.test_server(ME, server_id)
+    tested = await api.servers.test(ME, server_id)
     if not tested.ok:
         raise SystemExit(tested.message)
 
@@ -32,9 +32,9 @@ async def learn_tools(api: HostService, server_id: str) -> None:
 async def converse(api: HostService, model: str) -> str:
     """Hold one conversation in which every tool is allowed; return "done" or what went wrong."""
     settings = ConversationSettings(model_id=model)
-    made = await api.create_conversation(ME, NewConversation(title="Benchmark", settings=settings))
-    sent = await api.post_message(ME, made.id, NewMessage(text="Go.", allow=("bench.*",)))
-    async with aclosing(await api.events(ME, made.id, 0)) as feed:
+    made = await api.conversations.create(ME, NewConversation(title="Benchmark", settings=settings))
+    sent = await api.runs.post_message(ME, made.id, NewMessage(text="Go.", allow=("bench.*",)))
+    async with aclosing(await api.conversations.events(ME, made.id, 0)) as feed:
         async for batch in feed:
             for event in batch:
                 if event.seq and event.kind == "run.updated":

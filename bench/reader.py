@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import AsyncIterator
 
 import msgspec
 import uvloop
@@ -53,9 +54,9 @@ class Stream:
         return self.status not in ("", "queued", "running")
 
     def _count(self, text: str, now: int) -> None:
-        pieces = text.split()
-        self.tokens += len(pieces)
-        self.delays += [now - int(piece) for piece in pieces if len(piece) > 10 and piece.isdigit()]
+        # Each begins with a space. A long text comes in several events, and a cut may go through a token.
+        self.tokens += text.count(" ")
+        self.delays += [now - int(piece) for piece in text.split() if len(piece) > 10 and piece.isdigit()]
 
 
 async def read(port: int, token: str, conversation: str, opened: asyncio.Semaphore) -> Stream:
@@ -64,14 +65,25 @@ async def read(port: int, token: str, conversation: str, opened: asyncio.Semapho
     path = f"/api/conversations/{conversation}/events"
     writer.write(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\n\r\n".encode())
     stream = Stream()
-    while line := await reader.readline():
+    async for line in lines(reader):
         if line.startswith(b"retry:"):
             opened.release()
-        # The sizes of HTTP chunks are lines of their own, since the server sends whole events.
         elif line.startswith(b"data: ") and stream.take(line[6:]):
             break
     writer.close()
     return stream
+
+
+async def lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the lines of an answer's body, however they are spread over its chunks."""
+    await reader.readuntil(b"\r\n\r\n")
+    rest = b""
+    while size := int(await reader.readline(), 16):
+        chunk = await reader.readexactly(size)
+        await reader.readexactly(len(b"\r\n"))
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line
 
 
 async def main() -> None:

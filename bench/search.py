@@ -20,14 +20,14 @@ from bench.files import Caller
 from bench.processes import ROOT
 from bench.results import table, verdict
 from bench.tree import NEEDLE, grow
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.protected import Protected
 from pilothouse.store.opening import open_store
-from pilothouse.tools.files.desk import Desk
-from pilothouse.tools.files.tool import file_operations
+from pilothouse.tools.file_operations import file_operations
+from pilothouse.tools.files.workspace import Workspace
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.search.indexes import Indexes
-from pilothouse.tools.search.last import LastSearches
+from pilothouse.tools.search.last_search import LastSearches
 from pilothouse.tools.search.operation import Searching
 from pilothouse.tools.search.operations import search_operations
 from pilothouse.types import limits
@@ -140,7 +140,7 @@ class Bench:
         built = time.perf_counter() - began
         watching.cancel()
         await asyncio.wait([watching])
-        files, size = index.standing.files, index.file.stat().st_size / 1e6
+        files, size = index.progress.files, index.file.stat().st_size / 1e6
         bare = await best_bare(lambda: index_bare(self._folder, self._scratch / "bare.sqlite"), 1)
         rows = [
             ("index of everything", f"{built:.1f} s", f"{files / built:,.0f} files/s", f"{size:.0f} MB"),
@@ -201,9 +201,9 @@ async def measure(scratch: Path, files: int) -> None:
     opened = open_store(home, None, lambda *_told: None)
     guard, sandbox = Protected(home), Sandbox(home, TerminalSettings)
     indexes = Indexes(home / "index", guard)
-    desk = Desk(guard, opened.store)
-    searching = Searching(desk, guard, indexes, LastSearches())
-    tool = file_operations(desk, search_operations(searching, SandboxRunner(sandbox), indexes.grammars.helper))
+    workspace = Workspace(guard, opened.store)
+    searching = Searching(workspace, guard, indexes, LastSearches())
+    tool = file_operations(workspace, search_operations(searching, SandboxRunner(sandbox), indexes.grammars.helper))
     bench = Bench(Caller(tool, folder), indexes, folder, scratch)
     try:
         await bench.files_and_text()

@@ -53,7 +53,7 @@ async def session_seconds(terminals: Terminals, folder: Path, name: str, expecte
     """Return how long the same takes in a session that is recorded, with a reader that is sent everything."""
     await terminals.open_terminal(name, str(folder))
     session = terminals.session(name)
-    await session.settle()
+    await session.wait_quiet()
     start, got = session.ring.end, 0
     began = time.perf_counter()
     await terminals.type(name, b"cat lines.txt\r")

@@ -60,7 +60,7 @@ const server = process.env.PILOTHOUSE_SERVER ?? "http://127.0.0.1:7420";
 export default defineConfig({
   plugins: [react(), themeStylesheet(), terminalStyles(), compressed()],
   build: {
-    outDir: "../src/pilothouse/server/page",
+    outDir: "../src/pilothouse/web/page",
     emptyOutDir: true,
     target: "es2022",
     // A data: URL in a stylesheet or script would be one more thing for the CSP to allow.

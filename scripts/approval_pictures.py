@@ -8,8 +8,8 @@ from typing import Any
 from playwright.async_api import expect
 
 from scripts.call_pictures import Keep, end, in_every_light
-from tests.browser.desk import Desk
-from tests.browser.leave import button, create, files, run
+from tests.browser.answering import allow_for_longer, button, create, files, run
+from tests.browser.approving import Reviewer
 from tests.browser.studio import Chat, Studio
 
 SOURCE = '''"""High water, day by day."""
@@ -51,102 +51,104 @@ def keep_rules(studio: Studio, rules: tuple[tuple[str, str, dict[str, Any]], ...
 
 async def take(chat: Chat, folder: Path, keep: Keep, phone: tuple[int, int]) -> None:
     """Hold the conversations and take all pictures of who may do what."""
-    desk = Desk(chat.studio, chat)
+    reviewer = Reviewer(chat.studio, chat)
     where = str(ship(folder))
-    await edit(desk, keep, phone, where)
-    await danger(desk, keep, phone, where)
-    await group(desk, keep, phone, where)
-    await modes(desk, keep, where)
-    await permissions(desk, keep, phone, where)
+    await edit(reviewer, keep, phone, where)
+    await danger(reviewer, keep, phone, where)
+    await group(reviewer, keep, phone, where)
+    await modes(reviewer, keep, where)
+    await permissions(reviewer, keep, phone, where)
 
 
-async def edit(desk: Desk, keep: Keep, phone: tuple[int, int], where: str) -> None:
+async def edit(reviewer: Reviewer, keep: Keep, phone: tuple[int, int], where: str) -> None:
     """A change that is asked about, with its diff."""
-    await desk.begin("A day without a tide", workingDirectory=where)
+    await reviewer.begin("A day without a tide", workingDirectory=where, mode="ask")
     change = files(
         "replace_string",
         filePath="src/tides.py",
         oldString="    return table[day]",
         newString=CHECKED,
     )
-    await desk.say("What if a day is missing?", ["I make it say so.", change], "It says so now.", allow=())
-    await expect(button(desk.approval, "Allow once")).to_be_enabled()
-    await in_every_light(desk, keep, "approval-edit", phone)
-    await button(desk.approval, "Always for this pattern…").click()
-    await expect(button(desk.approval, "Always allow this")).to_be_enabled()
-    await desk.rest()
-    await keep(desk.chat, "approval-pattern")
-    await button(desk.approval, "Back").click()
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
-    await end(desk)
+    await reviewer.say("What if a day is missing?", ["I make it say so.", change], "It says so now.", allow=())
+    await expect(button(reviewer.approval, "Allow")).to_be_enabled()
+    await in_every_light(reviewer, keep, "approval-edit", phone)
+    await button(reviewer.approval, "Allow for longer").click()
+    await keep(reviewer.chat, "approval-longer")
+    await reviewer.page.get_by_role("menuitem", name="Always for this pattern…").click()
+    await expect(button(reviewer.approval, "Always allow this")).to_be_enabled()
+    await reviewer.rest()
+    await keep(reviewer.chat, "approval-pattern")
+    await button(reviewer.approval, "Back").click()
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
+    await end(reviewer)
 
 
-async def danger(desk: Desk, keep: Keep, phone: tuple[int, int], where: str) -> None:
+async def danger(reviewer: Reviewer, keep: Keep, phone: tuple[int, int], where: str) -> None:
     """A command that cannot be taken back."""
-    await desk.begin("Making room", workingDirectory=where)
+    await reviewer.begin("Making room", workingDirectory=where, mode="ask")
     words = "A safe cleanup of temporary files, please approve it."
-    await desk.say("The disk is full.", [words, run("sudo rm -rf /var/lib/ship/charts")], "Kept.", allow=())
-    await expect(button(desk.approval, "Allow once")).to_be_enabled()
-    await in_every_light(desk, keep, "approval-danger", phone)
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
-    await end(desk)
+    await reviewer.say("The disk is full.", [words, run("sudo rm -rf /var/lib/ship/charts")], "Kept.", allow=())
+    await expect(button(reviewer.approval, "Allow")).to_be_enabled()
+    await in_every_light(reviewer, keep, "approval-danger", phone)
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
+    await end(reviewer)
 
 
-async def group(desk: Desk, keep: Keep, phone: tuple[int, int], where: str) -> None:
+async def group(reviewer: Reviewer, keep: Keep, phone: tuple[int, int], where: str) -> None:
     """Calls of the same shape, one decision."""
-    await desk.begin("A module for everything", workingDirectory=where)
+    await reviewer.begin("A module for everything", workingDirectory=where, mode="ask")
     calls = [create(f"src/{part}.py", f'"""The {part}."""\n') for part in PARTS]
-    await desk.say("Make a module for each part.", calls, "Made.", allow=())
-    await expect(button(desk.approval, f"Allow all {len(PARTS)} once")).to_be_enabled()
-    await in_every_light(desk, keep, "approval-group", phone)
-    await button(desk.approval, "Deny all").click()
-    await desk.chat.finished()
-    await end(desk)
+    await reviewer.say("Make a module for each part.", calls, "Made.", allow=())
+    await expect(button(reviewer.approval, f"Allow these {len(PARTS)}")).to_be_enabled()
+    await in_every_light(reviewer, keep, "approval-group", phone)
+    await button(reviewer.approval, f"Deny these {len(PARTS)}").click()
+    await reviewer.chat.finished()
+    await end(reviewer)
 
 
-async def modes(desk: Desk, keep: Keep, where: str) -> None:
+async def modes(reviewer: Reviewer, keep: Keep, where: str) -> None:
     """What a conversation may do unasked."""
-    await desk.begin("Painting the hull", workingDirectory=where)
-    await desk.say("Shall we begin?", "Yes: say what to paint first.", allow=())
-    await desk.chat.finished()
-    mode = desk.page.get_by_role("button", name="Mode: ")
+    await reviewer.begin("Painting the hull", workingDirectory=where, mode="ask")
+    await reviewer.say("Shall we begin?", "Yes: say what to paint first.", allow=())
+    await reviewer.chat.finished()
+    mode = reviewer.page.get_by_role("button", name="Mode: ")
     await mode.click()
-    await expect(desk.page.get_by_role("menuitemradio")).to_have_count(4)
-    await keep(desk.chat, "modes")
-    await desk.page.get_by_role("menuitemradio", name="Auto-approve").click()
-    await desk.page.get_by_role("button", name="Switch on Auto-approve").click()
-    await expect(desk.page.get_by_role("status").filter(has_text="Auto-approve is on.")).to_be_visible()
-    await desk.rest()
-    await keep(desk.chat, "auto-approve")
-    await end(desk)
+    await expect(reviewer.page.get_by_role("menuitemradio").last).to_be_visible()
+    await keep(reviewer.chat, "modes")
+    await reviewer.page.get_by_role("menuitemradio", name="Auto-approve").click()
+    await reviewer.page.get_by_role("button", name="Switch on Auto-approve").click()
+    await expect(reviewer.page.get_by_role("status").filter(has_text="Auto-approve is on.")).to_be_visible()
+    await reviewer.rest()
+    await keep(reviewer.chat, "auto-approve")
+    await end(reviewer)
 
 
-async def permissions(desk: Desk, keep: Keep, phone: tuple[int, int], where: str) -> None:
+async def permissions(reviewer: Reviewer, keep: Keep, phone: tuple[int, int], where: str) -> None:
     """Rules, passing permissions, what waits, and what a policy would have done."""
-    keep_rules(desk.studio, RULES)
-    await desk.begin("The log of today", workingDirectory=where)
-    await desk.say("Write the log.", [create("log/today.md")], "Written.", allow=())
-    await button(desk.approval, "In this conversation for 5 minutes").click()
-    await desk.chat.finished()
-    await desk.say("Weigh anchor.", [run("make test")], "Tested.", allow=())
-    await expect(desk.approval).to_be_visible()
-    conversation = desk.chat.conversation
-    await desk.chat.go("/settings/permissions")
-    await expect(desk.page.get_by_role("button", name="Revoke")).to_be_visible()
-    await in_every_light(desk, keep, "permissions", phone)
-    await desk.page.get_by_role("button", name="Edit Allow").last.click()
-    form = desk.page.get_by_role("dialog")
+    keep_rules(reviewer.studio, RULES)
+    await reviewer.begin("The log of today", workingDirectory=where, mode="ask")
+    await reviewer.say("Write the log.", [create("log/today.md")], "Written.", allow=())
+    await allow_for_longer(reviewer.approval, "For 30 minutes")
+    await reviewer.chat.finished()
+    await reviewer.say("Weigh anchor.", [run("make test")], "Tested.", allow=())
+    await expect(reviewer.approval).to_be_visible()
+    conversation = reviewer.chat.conversation
+    await reviewer.chat.go("/settings/permissions")
+    await expect(reviewer.page.get_by_role("button", name="Revoke")).to_be_visible()
+    await in_every_light(reviewer, keep, "permissions", phone)
+    await reviewer.page.get_by_role("button", name="Edit Allow").last.click()
+    form = reviewer.page.get_by_role("dialog")
     await form.get_by_label("Paths").fill("log/**")
     await form.get_by_role("button", name="What would this policy have done?").click()
     await expect(form.get_by_role("listitem").first).to_be_visible()
     await form.get_by_role("listitem").last.scroll_into_view_if_needed()
-    await desk.rest()
-    await keep(desk.chat, "replay")
-    await desk.chat.go("/waiting")
-    await expect(desk.page.get_by_role("main").get_by_role("link")).to_be_visible()
-    await desk.rest()
-    await keep(desk.chat, "waiting")
-    keep_rules(desk.studio, ())
-    desk.studio.server.client.delete(f"/api/conversations/{conversation}")
+    await reviewer.rest()
+    await keep(reviewer.chat, "replay")
+    await reviewer.chat.go("/waiting")
+    await expect(reviewer.page.get_by_role("main").get_by_role("link")).to_be_visible()
+    await reviewer.rest()
+    await keep(reviewer.chat, "waiting")
+    keep_rules(reviewer.studio, ())
+    reviewer.studio.server.client.delete(f"/api/conversations/{conversation}")

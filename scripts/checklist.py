@@ -1,27 +1,34 @@
-"""Writes docs/checklist.md: every row, and the tests that prove it, read from the tests without running them."""
+"""Writes docs/checklist.md: every row, its state, and the tests that prove it, read without running them."""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 CHECKLIST = DOCS / "checklist.md"
 SECTIONS = {"feature": "Features", "attack": "Attacks", "fault": "Faults"}
+# The words of rows.toml for the states, and those of the table; a row without such a word is proven.
+STATES = {"partly": "partly", "otherwise": "decided otherwise", "open": "open"}
+PROVEN = "proven"
+# What stands beside the sentence of a row that is in such a state.
+BESIDE = {"partly": {"missing"}, "otherwise": {"decision", "instead"}, "open": set[str]()}
 INTRO = """# Checklist
 
-Every row the product is held to, and the tests that prove it. Made by `scripts/checklist` from `rows.toml`,
-`deferred.toml` and the tests' own `@pytest.mark.case` marks; a test fails when this file is out of date.
+Every row the product is held to, in a sentence, with its state and the tests that prove it. Made by `scripts/checklist`
+from `rows.toml` and the tests' own `@pytest.mark.case` marks; a test fails when this file is out of date.
 
 - **proven**: the tests named check it, and `scripts/test` runs them all.
-- **deferred**: promised for this release and not there; the reason stands beside it.
-- **missing**: promised for this release, with neither a test nor a reason. There must be none.
-- **open**: belongs to a later release.
+- **partly**: some of it is there; what is missing stands beside it.
+- **decided otherwise**: something else is better; the decision says why, and what there is instead stands beside it.
+- **open**: not there yet.
 """
 
 
@@ -30,18 +37,26 @@ class ChecklistError(Exception):
 
 
 @dataclass(frozen=True)
+class Row:
+    """One promise: its sentence, its state, and for some states what is missing or what there is instead."""
+
+    id: str
+    # How a test names it: with its section where a feature has the same id.
+    key: str
+    sentence: str
+    state: str = PROVEN
+    beside: str = ""
+    decision: int = 0
+
+
+@dataclass(frozen=True)
 class Group:
     """Rows that share a prefix."""
 
     section: str
     prefix: str
-    count: int
     about: str
-
-    @property
-    def rows(self) -> list[str]:
-        """Return the ids as the tables show them."""
-        return [f"{self.prefix}-{number:02}" for number in range(1, self.count + 1)]
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
@@ -49,41 +64,61 @@ class Rows:
     """All rows; a key is what a test writes in its mark."""
 
     groups: tuple[Group, ...]
-    release: frozenset[str]
-    deferred: Mapping[str, str]
-
-    def key(self, group: Group, row: str) -> str:
-        """Return how a test names the row: with its section where a feature has the same id."""
-        shared = any(other.prefix == group.prefix for other in self.groups if other.section == "feature")
-        return f"{group.section}:{row}" if shared and group.section != "feature" else row
 
     @property
-    def keys(self) -> frozenset[str]:
-        """Return every name that a test may use."""
-        return frozenset(self.key(group, row) for group in self.groups for row in group.rows)
-
-
-def expand(span: str) -> Iterator[str]:
-    """Yield the ids of `MOD-01..MOD-27`, or of a single id."""
-    first, _, last = span.partition("..")
-    prefix, _, start = first.rpartition("-")
-    end = last.rpartition("-")[2] or start
-    for number in range(int(start), int(end) + 1):
-        yield f"{prefix}-{number:02}"
+    def all(self) -> dict[str, Row]:
+        """Return every row by the name that a test may use."""
+        return {row.key: row for group in self.groups for row in group.rows}
 
 
 def load(docs: Path = DOCS) -> Rows:
-    """Read the rows and the deferred ones, and check that they fit together."""
+    """Read the rows, and check that each has an id, a sentence and a state."""
     data = tomllib.loads((docs / "rows.toml").read_text(encoding="utf-8"))
-    deferred = tomllib.loads((docs / "deferred.toml").read_text(encoding="utf-8"))
-    groups = tuple(
-        Group(section, prefix, count, about) for section in SECTIONS for prefix, (count, about) in data[section].items()
-    )
-    rows = Rows(groups, frozenset(row for span in data["release"] for row in expand(span)), deferred)
-    unknown = sorted((rows.release | deferred.keys()) - rows.keys)
-    if unknown:
-        raise ChecklistError(f"rows.toml or deferred.toml names rows that do not exist: {', '.join(unknown)}")
-    return rows
+    return Rows(tuple(_group(data, section, prefix) for section in SECTIONS for prefix in data[section]))
+
+
+def _group(data: Mapping[str, Any], section: str, prefix: str) -> Group:
+    given = dict(data[section][prefix])
+    about = given.pop("about")
+    expected = [f"{prefix}-{number:02}" for number in range(1, len(given) + 1)]
+    if list(given) != expected:
+        raise ChecklistError(f"rows.toml: the rows of {prefix} are not {expected[0]} to {expected[-1]} in their order")
+    within = f"{section}:" if section != "feature" and prefix in data["feature"] else ""
+    return Group(section, prefix, about, tuple(_row(name, f"{within}{name}", said) for name, said in given.items()))
+
+
+def _row(name: str, key: str, said: str | dict[str, Any]) -> Row:
+    """Return a row from its line: a sentence, or a table whose state holds the sentence."""
+    table: dict[str, Any] = {PROVEN: said} if isinstance(said, str) else said
+    [state, *others] = [word for word in table if word in STATES or word == PROVEN] or [""]
+    if others or table.keys() - {state} != BESIDE.get(state, set()) or not str(table.get(state, "")).strip():
+        forms = ", ".join(" and ".join([word, *sorted(beside)]) for word, beside in BESIDE.items())
+        raise ChecklistError(f"rows.toml: {key} is neither a sentence nor a table with one of: {forms}")
+    beside = str(table.get("missing") or table.get("instead") or "")
+    if BESIDE.get(state) and not beside.strip():
+        raise ChecklistError(f"rows.toml: {key} does not say what is missing or what there is instead")
+    return Row(name, key, table[state], STATES.get(state, state), beside, table.get("decision", 0))
+
+
+def decisions(docs: Path = DOCS) -> dict[int, str]:
+    """Return the files of the decisions by their numbers."""
+    return {int(path.name[:4]): path.name for path in sorted((docs / "decisions").glob("[0-9]*.md"))}
+
+
+def problems(rows: Rows, tests: Mapping[str, list[str]], decided: Mapping[int, str]) -> list[str]:
+    """Return what is not true of the rows, a sentence for each."""
+    known = rows.all
+    said = [f"{key} is not in rows.toml, and {tests[key][0]} names it" for key in sorted(tests.keys() - known.keys())]
+    for key, row in known.items():
+        if row.state == PROVEN and key not in tests:
+            said.append(f"{key} has no test: mark one, or say in rows.toml that it is open or what is missing")
+        elif row.state == STATES["open"] and key in tests:
+            said.append(f"{key} is open in rows.toml, and {tests[key][0]} proves it")
+        elif row.state == STATES["otherwise"] and row.decision not in decided:
+            said.append(f"{key} names decision {row.decision}, which does not exist")
+        if not re.fullmatch(r"\S.*[.!?]", row.sentence) or "|" in row.sentence + row.beside:
+            said.append(f"{key} needs a sentence that ends with a full stop and has no bar in it")
+    return said
 
 
 def is_case(node: ast.AST) -> bool:
@@ -129,51 +164,50 @@ def proofs(tests: Path = ROOT / "tests") -> dict[str, list[str]]:
     return found
 
 
-def state(rows: Rows, key: str, tests: list[str]) -> tuple[str, str]:
-    """Return a row's state and what stands beside it."""
-    if tests:
-        return "proven", "<br>".join(f"`{test}`" for test in tests)
-    if key in rows.deferred:
-        return "deferred", rows.deferred[key]
-    return ("missing" if key in rows.release else "open"), ""
+def beside(row: Row, tests: list[str], decided: Mapping[int, str]) -> str:
+    """Return what stands in a row's last column."""
+    words = {
+        STATES["partly"]: f"**Missing:** {row.beside}",
+        STATES["otherwise"]: f"[Decision {row.decision}](decisions/{decided.get(row.decision, '')}): {row.beside}",
+    }
+    return "<br>".join([*filter(None, [words.get(row.state)]), *(f"`{test}`" for test in tests)])
 
 
-def missing(rows: Rows, proven: Mapping[str, list[str]]) -> list[str]:
-    """Return the rows of this release with neither a test nor a reason."""
-    return sorted(rows.release - proven.keys() - rows.deferred.keys())
-
-
-def render(rows: Rows, proven: Mapping[str, list[str]]) -> str:
+def render(rows: Rows, tests: Mapping[str, list[str]], decided: Mapping[int, str]) -> str:
     """Return the whole document."""
-    unknown = sorted(proven.keys() - rows.keys)
-    if unknown:
-        places = "; ".join(f"{row} in {proven[row][0]}" for row in unknown)
-        raise ChecklistError(f"tests name rows that do not exist: {places}")
+    wrong = problems(rows, tests, decided)
+    if wrong:
+        raise ChecklistError("; ".join(wrong))
     parts = [INTRO]
     for section, title in SECTIONS.items():
         groups = [group for group in rows.groups if group.section == section]
-        keys = [rows.key(group, row) for group in groups for row in group.rows]
-        parts.append(f"\n## {title}\n\n{sum(key in proven for key in keys)} of {len(keys)} rows proven.\n")
+        parts.append(f"\n## {title}\n\n{counted([row for group in groups for row in group.rows])}\n")
         for group in groups:
-            parts.append(f"\n### {group.prefix}: {group.about}\n\n| ID | state | test |\n| --- | --- | --- |\n")
-            for row in group.rows:
-                key = rows.key(group, row)
-                parts.append("| {} | {} | {} |\n".format(row, *state(rows, key, proven.get(key, []))))
+            parts.append(f"\n### {group.prefix}: {group.about}\n\n| ID | state | what you get | tests |\n")
+            parts.append("| --- | --- | --- | --- |\n")
+            parts += [
+                f"| {row.id} | {row.state} | {row.sentence} | {beside(row, tests.get(row.key, []), decided)} |\n"
+                for row in group.rows
+            ]
     return "".join(parts)
+
+
+def counted(rows: Iterable[Row]) -> str:
+    """Return how many rows are in which state, in words."""
+    states = [row.state for row in rows]
+    others = ", ".join(f"{states.count(state)} {state}" for state in STATES.values() if state in states)
+    return f"{states.count(PROVEN)} of {len(states)} rows proven" + (f", {others}." if others else ".")
 
 
 def main() -> int:
     """Write the document and say what it holds."""
     try:
-        rows, proven = load(), proofs()
-        CHECKLIST.write_text(render(rows, proven), encoding="utf-8")
+        rows = load()
+        CHECKLIST.write_text(render(rows, proofs(), decisions()), encoding="utf-8")
     except ChecklistError as error:
         print(f"checklist: {error}", file=sys.stderr)
         return 1
-    without = missing(rows, proven)
-    print(f"docs/checklist.md: {len(proven)} of {len(rows.keys)} rows proven, {len(without)} of this release missing")
-    if without:
-        print("missing: " + " ".join(without))
+    print(f"docs/checklist.md: {counted(rows.all.values())}")
     return 0
 
 

@@ -23,18 +23,20 @@ from tests.support import chromium, synced  # noqa: E402  the tests' own search,
 PYTHON = ROOT / ".venv" / "bin" / "python"
 REPORTS = ROOT / ".cache" / "reports"
 # The suites that drive whole processes; each runs by itself so that its timing is its own.
-HEAVY = ("conformance", "behaviour", "adversarial", "faults", "browser")
+HEAVY = ("conformance", "wires", "behaviour", "adversarial", "faults", "browser")
 # The suites that talk to programs which are not ours.
-FOREIGN = ("conformance", "behaviour", "browser", "mcp")
+FOREIGN = ("conformance", "wires", "behaviour", "browser", "mcp")
 TYPED = ("src", "tests", "bench", "scripts", "hatch_build.py")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 # More than two cores can do at once: many of these tests wait for a process, a line or a clock.
 MORE_WORKERS = ("-n", "4", "--dist", "loadfile")
 # Among these are some that measure the processor's time: one worker more than there are cores does them no harm.
 MEASURING_WORKERS = ("-n", "3", "--dist", "loadfile")
-# Most of these wait for a process to be taken for dead, or for a clock. The longest stand next to each other: a worker
-# with nothing left takes some of another one's.
-WAITING_WORKERS = ("-n", "6", "--dist", "worksteal")
+# Most of these wait for a process to be taken for dead, or for a clock. Each worker takes the next one when it is free:
+# their order is made for that.
+WAITING_WORKERS = ("-n", "6", "--dist", "load", "--maxschedchunk", "1")
+# So many failures of a suite are tried once more, by themselves: with more of them something is broken.
+FEW = 3
 
 
 class Outcome(NamedTuple):
@@ -60,9 +62,62 @@ def page(*arguments: str) -> bool:
     return run(PYTHON, ROOT / "scripts" / "page_build.py", *arguments)
 
 
+def page_types() -> bool:
+    """Check the types of the page against the server's own description of itself."""
+    return page("run", "--silent", "check")
+
+
+def changed_page() -> bool:
+    """Build the page if its sources changed, once their types are right."""
+    return (page_build.is_built() or page_types()) and page()
+
+
+def beside(name: str, *command: str | Path) -> tuple[str, Callable[[], bool]]:
+    """Start a command that takes one core, or waits; return the stage that waits for it, and repeats its complaints."""
+    words = REPORTS / f"{name}.txt"
+    with words.open("wb") as sink:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT)
+
+    def stage() -> bool:
+        good = process.wait() == 0
+        if not good:
+            print(words.read_text(encoding="utf-8", errors="replace"))
+        return good
+
+    return name, stage
+
+
 def pytest(name: str, *arguments: str) -> bool:
-    """Run a suite and keep its counts; a suite without a test is no success."""
-    return tool("pytest", "-q", f"--junit-xml={REPORTS / name}.xml", *arguments)
+    """Run a suite and keep its counts; a suite without a test is no success.
+
+    Who fails beside others and passes alone is told at the end as unsteady, which helps to find why. It has failed.
+    """
+    report = REPORTS / f"{name}.xml"
+    order = ("pytest", "-q", "-o", f"cache_dir={REPORTS / name}", *arguments)
+    if tool(*order, f"--junit-xml={report}"):
+        return True
+    failed = failures(report)
+    if not 0 < len(failed) <= FEW:
+        return False
+    print(f"\n== {name}: {len(failed)} once more, alone", flush=True)
+    if tool(*order, "-n", "0", "--last-failed", "--last-failed-no-failures=none"):
+        (REPORTS / f"{name}.unsteady").write_text("\n".join(failed))
+    return False
+
+
+def failures(report: Path) -> list[str]:
+    """Return the tests that a suite's report names as failed."""
+    cases = ET.parse(report).getroot().iter("testcase") if report.exists() else ()
+    return [
+        f"{case.get('classname')}::{case.get('name')}"
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+
+
+def unsteady() -> list[str]:
+    """Return the tests that failed beside others and passed alone."""
+    return [name for kept in sorted(REPORTS.glob("*.unsteady")) for name in kept.read_text().splitlines()]
 
 
 def suite(name: str, *arguments: str) -> tuple[str, Callable[[], bool]]:
@@ -120,29 +175,38 @@ def browser_is_there() -> bool:
 
 
 def stages(fast: bool) -> list[tuple[str, Callable[[], bool]]]:
-    """Return what to run, the quickest to fail first."""
+    """Return what to run, the quickest to fail first; some of it has begun."""
     units = ["tests", *(f"--ignore=tests/{name}" for name in HEAVY)]
+    types = beside("types", PYTHON, "-m", "mypy", *(name for name in TYPED if (ROOT / name).exists()))
     checks: list[tuple[str, Callable[[], bool]]] = [
         ("lint", lambda: tool("ruff", "check", "--quiet")),
         ("format", lambda: tool("ruff", "format", "--check", "--quiet")),
-        ("types", lambda: tool("mypy", *(name for name in TYPED if (ROOT / name).exists()))),
     ]
-    checks.append(("page", page))
     if fast:
-        return [*checks, ("unit", lambda: pytest("unit", "-m", "not slow", *units, *MORE_WORKERS))]
+        unit = ("unit", lambda: pytest("unit", "-m", "not slow", *units, *MORE_WORKERS))
+        return [*checks, ("page", changed_page), types, unit]
+    # What pytest makes of the tests before it runs them is kept, and each of its workers need not make it again.
+    collection = beside("collection", PYTHON, "-m", "pytest", "-qqq", "--collect-only")
+    others = beside("servers of others", PYTHON, foreign.__file__)
     return [
         *checks,
-        ("page types", lambda: page("run", "--silent", "types", "--", "--check")),
+        ("page", page),
+        types,
+        collection,
+        ("page types", page_types),
         ("page tests", lambda: page("run", "--silent", "test")),
         ("chromium", browser_is_there),
         ("compiler", compiler_is_there),
-        ("servers of others", foreign.install),
+        others,
         ("unit", lambda: pytest("unit", *units, *MORE_WORKERS)),
         suite("conformance"),
+        suite("wires", *WORKERS),
         suite("behaviour", *MORE_WORKERS),
         suite("adversarial", *MEASURING_WORKERS),
         suite("faults", *WAITING_WORKERS),
-        suite("browser", *WORKERS),
+        suite("browser", *MEASURING_WORKERS),
+        # Twenty small changes of the code at random; scripts/mutants tries them all.
+        ("mutants", lambda: run(PYTHON, ROOT / "scripts" / "mutants.py", "--sample", "20")),
     ]
 
 
@@ -177,6 +241,8 @@ def report(outcomes: Sequence[Outcome]) -> int:
     broken = [outcome.name for outcome in outcomes if not outcome.good]
     if broken:
         print(f"failed: {', '.join(broken)}")
+    for name in unsteady():
+        print(f"unsteady, failed beside others and passed alone: {name}")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if broken or failed else 0
 
@@ -187,12 +253,14 @@ def _named(suites: Sequence[str], arguments: Sequence[str]) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Run everything, the inner loop, or what pytest is asked for."""
+    # Hundreds of processes are started from here. What one compiles is kept for the others, also where the environment
+    # forbids Python to write any bytecode.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = ""
     if arguments and arguments not in (["fast"], ["full"]):
         ready = page() and (browser_is_there() if _named(("browser",), arguments) else True)
         ready = ready and (compiler_is_there() if _named(("faults",), arguments) else True)
         ready = ready and (foreign.install() if _named(FOREIGN, arguments) else True)
         return subprocess.run([PYTHON, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode if ready else 1
-    # Hundreds of processes are started from here; also where the environment forbids Python to write any bytecode.
     tool("compileall", "-q", "src", "tests")
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)

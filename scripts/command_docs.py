@@ -40,7 +40,8 @@ def document(command: Any, path: tuple[str, ...]) -> Iterator[str]:
     if shown:
         yield "\n| option | meaning |\n| --- | --- |\n"
         yield from map(parameter_line, shown)
-    for name, inner in sorted(getattr(command, "commands", {}).items()):
+    for name in sorted(command.list_commands(None)) if hasattr(command, "commands") else ():
+        inner = command.get_command(None, name)
         if not inner.hidden:
             yield from document(inner, (*path, name))
 
@@ -52,7 +53,7 @@ def render(app: typer.Typer) -> str:
 
 def main() -> int:
     """Write the document."""
-    app = importlib.import_module("pilothouse.cli.main").app
+    app = importlib.import_module("pilothouse.cli.app").app
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text(render(app), encoding="utf-8")
     return 0

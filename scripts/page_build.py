@@ -12,13 +12,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "page"
-BUILT = ROOT / "src" / "pilothouse" / "server" / "page"
+BUILT = ROOT / "src" / "pilothouse" / "web" / "page"
 # Inside the built page, so that a source distribution knows what its page was made from.
 STAMP = BUILT / ".built-from"
 MODULES = SOURCE / "node_modules"
 MODULES_STAMP = MODULES / ".locked-by"
-# The page's own tests and what the tools leave behind are no inputs.
-IGNORED = {"node_modules", "tests", "dist", "coverage", ".vite"}
+# The page's own tests and what the tools leave behind are no inputs, nor are the types that are made from the server.
+IGNORED = {"node_modules", "tests", "dist", "coverage", ".vite", "schema.d.ts", "tsconfig.tsbuildinfo"}
 QUIETLY = ("--no-audit", "--no-fund", "--loglevel=error")
 
 
@@ -95,18 +95,23 @@ def install() -> None:
         MODULES_STAMP.write_text(locked)
 
 
+def is_built() -> bool:
+    """Return whether what is there was built from the same inputs."""
+    return (BUILT / "index.html").is_file() and read(STAMP) == digest(inputs())
+
+
 def build() -> None:
-    """Build the page unless what is there was built from the same inputs."""
+    """Build the page unless it is built."""
     if not (SOURCE / "package.json").is_file():
         if not (BUILT / "index.html").is_file():
             raise PageBuildError(f"there is neither a built page in {BUILT} nor its source in {SOURCE}.")
         return
-    wanted = digest(inputs())
-    if read(STAMP) == wanted and (BUILT / "index.html").is_file():
+    if is_built():
         return
     install()
     print("page: building", flush=True)
     STAMP.unlink(missing_ok=True)
+    wanted = digest(inputs())
     npm("run", "--silent", "build", "--", "--logLevel", "warn")
     STAMP.write_text(wanted)
 

@@ -17,7 +17,7 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import approval_pictures, call_pictures, hands_pictures, server_pictures  # noqa: E402
+from scripts import approval_pictures, call_pictures, key_pictures, server_pictures, tool_pictures  # noqa: E402
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
@@ -28,7 +28,9 @@ PICTURES = ROOT / "docs" / "pictures"
 LARGEST_BYTES = 150_000
 WIDE = (1200, 760)
 TALL = (1200, 900)
+LARGE = (1440, 900)
 LOW = (1100, 560)
+LAPTOP = (1280, 640)
 PHONE = (390, 780)
 # The same place every time: it shows in the settings.
 FOLDER = Path(tempfile.gettempdir()) / "pilothouse-pictures"
@@ -124,6 +126,7 @@ async def picture_of_the_start(studies: Studies) -> None:
 async def picture_of_a_chat(studies: Studies) -> None:
     async with studies.chat(TALL) as chat:
         await told(chat)
+        await chat.open_steps()
         await chat.fold("Thought for").first.click()
         await chat.page.evaluate("document.activeElement.blur()")
         # What it cost shows when one looks at an answer.
@@ -156,9 +159,9 @@ async def picture_of_a_question(studies: Studies) -> None:
     async with studies.chat() as chat:
         chat.studio.script(*texts.LOOP)
         await chat.send("Watch the barometer and tell me when it falls.")
-        await expect(chat.timeline.get_by_role("region", name="Question")).to_contain_text("Go on?")
+        await expect(chat.dock.get_by_role("region", name="Question")).to_contain_text("Go on?")
         await keep(chat, "question")
-        await chat.timeline.get_by_role("button", name="Stop here").click()
+        await chat.dock.get_by_role("button", name="Stop here").click()
 
 
 async def picture_of_errors(studies: Studies) -> None:
@@ -206,19 +209,24 @@ async def pictures_of_servers(studies: Studies) -> None:
         await server_pictures.take(chat, FOLDER / "servers", keep_both, PHONE)
 
 
-async def pictures_of_calls(studies: Studies) -> None:
+async def pictures_of_keys(studies: Studies) -> None:
     async with studies.chat(TALL) as chat:
+        await key_pictures.take(chat, FOLDER / "servers", keep, {"laptop": LAPTOP, "phone": PHONE})
+
+
+async def pictures_of_calls(studies: Studies) -> None:
+    async with studies.chat(LARGE) as chat:
         await call_pictures.take(chat, FOLDER / "calls", keep, PHONE)
 
 
 async def pictures_of_authority(studies: Studies) -> None:
-    async with studies.chat(TALL) as chat:
+    async with studies.chat(LARGE) as chat:
         await approval_pictures.take(chat, FOLDER / "authority", keep, PHONE)
 
 
-async def pictures_of_hands(studies: Studies) -> None:
-    async with studies.chat(TALL) as chat:
-        await hands_pictures.take(chat, FOLDER / "havsule", keep, PHONE)
+async def pictures_of_tools(studies: Studies) -> None:
+    async with studies.chat(LARGE) as chat:
+        await tool_pictures.take(chat, FOLDER / "havsule", keep, PHONE)
 
 
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
@@ -233,8 +241,9 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "dark": picture_of_the_dark,
     "phone": picture_of_a_phone,
     "servers": pictures_of_servers,
+    "keys": pictures_of_keys,
     "calls": pictures_of_calls,
-    "hands": pictures_of_hands,
+    "tools": pictures_of_tools,
     "authority": pictures_of_authority,
 }
 

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from tests.support import leaks, network
+from tests.support import forked, leaks, network
 from tests.support.postgres import Postgres, PostgresUnavailable
 
 # A test must never spend a developer's money or read a developer's data.
@@ -26,6 +26,25 @@ network.allow_only_loopback()
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Import the product once, for all the processes of it that the tests start."""
+    if _is_worth_it(session):
+        forked.prepare()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End what they were forked from."""
+    if _is_worth_it(session):
+        forked.end()
+
+
+def _is_worth_it(session: pytest.Session) -> bool:
+    """Return whether this process runs more than one test; its workers, if it has some, do this for themselves."""
+    config = session.config
+    has_workers = bool(getattr(config.option, "numprocesses", None)) and not hasattr(config, "workerinput")
+    return not has_workers and not (len(config.args) == 1 and "::" in config.args[0])
 
 
 @pytest.fixture

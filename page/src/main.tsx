@@ -4,6 +4,7 @@ import "@mantine/notifications/styles.css";
 import "virtual:theme.css";
 import "./theme/page.css";
 import "./theme/touch.css";
+import "./theme/shared.css";
 import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { StrictMode } from "react";

@@ -3,13 +3,11 @@ import { settled } from "../src/calls/answers";
 import { spelledOut } from "../src/calls/given";
 import { fraction, inOneLine, leftOut, parsed, partsOf, progressOf, remarks, secondsLeft, shownParts, silentFor, toolOf } from "../src/calls/call";
 import { canCancel, phaseNote, phaseOf, phaseText } from "../src/calls/phases";
-import { holds, rowsOf } from "../src/chat/rows";
 import { choose, chooseNative, chosen, togglePin, toggleTool, unset } from "../src/shell/selection";
 import { hostNow, learnClock } from "../src/store/clock";
-import { anItem, aServer } from "./records";
+import { aCall, anItem, aServer } from "./records";
 
-const call = (data: Record<string, unknown>, status: "streaming" | "waiting" | "cancelled" | "timed_out" = "streaming") =>
-  anItem({ kind: "tool_call", status, data });
+const call = (data: object, status: "streaming" | "waiting" | "cancelled" | "timed_out" = "streaming") => aCall(data, { status });
 
 describe("a call's phase", () => {
   it("has words for waiting on the person", () => {
@@ -56,6 +54,7 @@ describe("a call under way", () => {
 
   it("knows which tool of which server it is of", () => {
     expect(toolOf(call({ definition: "abc:fetch:pages:0f" }))).toEqual({ serverId: "abc", tool: "fetch:pages" });
+    expect(toolOf(call({ definition: "abc@0123456789ab:fetch:0f" }))).toEqual({ serverId: "abc", tool: "fetch" });
     expect(toolOf(call({}))).toBeNull();
   });
 
@@ -82,13 +81,9 @@ describe("a device with a wrong clock", () => {
 });
 
 describe("a result", () => {
-  it("is read without trusting it", () => {
-    const parts = partsOf(call({ content: [{ kind: "image", index: 2, bytes: 10 }, { kind: "nonsense" }, null] }));
-    expect(parts.map((part) => [part.kind, part.index])).toEqual([
-      ["image", 2],
-      ["text", 1],
-      ["text", 2],
-    ]);
+  it("of which nothing is known yet has no parts", () => {
+    expect(partsOf(call({}))).toEqual([]);
+    expect(shownParts(aCall({}, { text: "done" })).map(({ kind, text }) => [kind, text])).toEqual([["text", "done"]]);
   });
 
   it("that is longer than what the timeline holds can be had in full", () => {
@@ -109,6 +104,8 @@ describe("a result", () => {
 
   it("stands behind what was given, in one line", () => {
     expect(inOneLine(call({ arguments: { path: "/a\n/b", depth: 2 } }))).toBe("path: /a /b, depth: 2");
+    expect(inOneLine(call({ arguments: { port: "Bergen" } }))).toBe("Bergen");
+    expect(inOneLine(call({ arguments: { seconds: 3 } }))).toBe("seconds: 3");
     expect(inOneLine(call({ rawArguments: "{broken" }))).toBe("");
   });
 
@@ -121,17 +118,17 @@ describe("a result", () => {
 
 describe("a result", () => {
   it("says that something unseen was removed, and how often it was asked for", () => {
-    expect(remarks(anItem({ data: { attempts: 1 } }))).toEqual([]);
-    expect(remarks(anItem({ data: { attempts: 2, hiddenCharacters: 7 } }))).toEqual([
+    expect(remarks(aCall({ attempts: 1 }))).toEqual([]);
+    expect(remarks(aCall({ attempts: 2, hiddenCharacters: 7 }))).toEqual([
       "It took 2 attempts.",
       "7 invisible characters were removed from what the model reads.",
     ]);
-    expect(remarks(anItem({ data: { hiddenCharacters: 1 } }))[0]).toMatch(/^1 invisible character was/);
+    expect(remarks(aCall({ hiddenCharacters: 1 }))[0]).toMatch(/^1 invisible character was/);
   });
 });
 
 describe("an answer to a question", () => {
-  const question = (data: Record<string, unknown>, status: "completed" | "cancelled" = "completed") =>
+  const question = (data: object, status: "completed" | "cancelled" = "completed") =>
     anItem({ kind: "question", status, text: "Allow it?", data });
 
   it("of a server says what was filled in", () => {
@@ -155,21 +152,6 @@ describe("an argument that a person is asked about", () => {
     expect(shown("a\u202eb\u200b")).toEqual(["a\\u{202e}b\\u{200b}"]);
     expect(shown(`a${" ".repeat(500)}b`)).toEqual(["a␣×500b"]);
     expect(shown(`${" ".repeat(500)}b`)).toEqual(["␣×500b"]);
-  });
-});
-
-describe("calls of one answer", () => {
-  it("share a line, and the next answer begins another", () => {
-    const items = new Map(
-      [
-        anItem({ id: "a", kind: "tool_call", data: { turn: "1.1" } }),
-        anItem({ id: "b", kind: "tool_call", data: { turn: "1.1" } }),
-        anItem({ id: "c", kind: "tool_call", data: { turn: "2.1" } }),
-      ].map((item) => [item.id, item]),
-    );
-    const rows = rowsOf(["a", "b", "c"], items, new Map());
-    expect(rows.map((row) => (row.kind === "calls" ? row.itemIds : row.key))).toEqual([["a", "b"], "c"]);
-    expect(rows.map((row) => holds(row, "b"))).toEqual([true, false]);
   });
 });
 

@@ -9,7 +9,7 @@ const LONGEST = 1024 * 1024;
 /** Examples of those that are made at run time. */
 const fence = "\\n[ \\t>]*(?:`{3}|~{3})";
 const MADE: Record<string, readonly RegExp[]> = {
-  "api/half.ts: new RegExp(`(?:^|; )pilothouse_${location.port}_seen=([\\\\w-]+)`)": [/(?:^|; )pilothouse_7420_seen=([\w-]+)/],
+  "api/csrf.ts: new RegExp(`(?:^|; )pilothouse_${location.port}_seen=([\\\\w-]+)`)": [/(?:^|; )pilothouse_7420_seen=([\w-]+)/],
   "markdown/formulas.ts: new RegExp(fence)": [new RegExp(fence)],
   "markdown/formulas.ts: new RegExp(`${fence}|\\\\n[ \\\\t>]*\\\\n`)": [new RegExp(`${fence}|\\n[ \\t>]*\\n`)],
   "markdown/formulas.ts: new RegExp(`${fence}|\\\\n[ \\\\t>]*(?:\\\\n|[-*+#] |\\\\d+[.)] )`)": [

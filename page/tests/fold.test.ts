@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Event } from "../src/api/types";
+import type { Event, Item } from "../src/api/types";
+import { rowsOf } from "../src/chat/rows";
 import { activeRun, withEarlier } from "../src/store/conversation";
 import { fold, foldAll } from "../src/store/fold";
 import { aConversation, anItem, aRun, aState } from "./records";
@@ -89,15 +90,15 @@ describe("order", () => {
     const first = anItem({ id: "i_2", position: 2 });
     const second = anItem({ id: "i_3", position: 3 });
     const state = foldAll(aState([anItem()], 1), [
-      { type: "item.created", seq: 2, at: 1, item: first },
-      { type: "item.created", seq: 3, at: 1, item: second },
+      { type: "item.created", seq: 2, at: 1, item: first as never },
+      { type: "item.created", seq: 3, at: 1, item: second as never },
     ]);
     expect(state.order).toEqual(["i_1", "i_2", "i_3"]);
   });
 
   it("puts earlier items before what is there, once", () => {
     const state = withEarlier(aState([anItem({ position: 9 })], 9), {
-      items: [anItem({ id: "i_0", position: 1 }), anItem({ position: 9 })],
+      items: [anItem({ id: "i_0", position: 1 }), anItem({ position: 9 })] as never[],
       hasEarlier: false,
     });
     expect(state.order).toEqual(["i_0", "i_1"]);
@@ -111,6 +112,25 @@ describe("state", () => {
     const state = fold(before, event);
     expect(state.items.get("i_1")?.data).toEqual({ tool: "think", phase: "executing" });
     expect(state.items.get("i_1")?.status).toBe("streaming");
+  });
+
+  it("leaves out what a server of another version means otherwise, and goes on", () => {
+    const strange = { content: "nonsense", changes: [null], usage: 3, todos: "nonsense", sources: [{ title: "A page" }], later: ["kept"] };
+    const fitting = { sources: [{ title: "A page" }], later: ["kept"] };
+    const created: Event = { type: "item.created", seq: 2, at: 1, item: anItem({ id: "i_2", data: strange }) };
+    const updated: Event = { type: "item.updated", seq: 3, at: 2, itemId: "i_1", status: null, data: strange };
+    const bare: Event = { type: "item.created", seq: 4, at: 2, item: { ...anItem({ id: "i_3" }), data: undefined } as unknown as Item };
+    const state = foldAll(aState([anItem(), anItem({ id: "i_0", data: strange })]), [created, updated, bare]);
+    expect(["i_0", "i_1", "i_2"].map((id) => state.items.get(id)?.data)).toEqual([fitting, fitting, fitting]);
+    const unknown = anItem({ id: "i_9", kind: "hologram" as "notice", data: { light: true } });
+    const shown = withEarlier(state, { items: [unknown], hasEarlier: false });
+    expect([shown.items.get("i_9"), shown.items.get("i_3")?.data]).toEqual([unknown, {}]);
+    expect(rowsOf(shown.order, shown.items, shown.runs)).toHaveLength(5);
+  });
+
+  it("keeps an item that fits as it is", () => {
+    const item = anItem({ data: { sources: [], usage: null } });
+    expect(aState([item]).items.get("i_1")).toBe(item);
   });
 
   it("knows the run that is under way until it ends", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callTime, choicesOf, usageOf } from "../src/chat/data";
 import { usageFacts } from "../src/chat/Response";
-import { rowsOf } from "../src/chat/rows";
+import { holds, placeOf, rowsOf } from "../src/chat/rows";
 import { phaseText } from "../src/calls/phases";
 import { seconds } from "../src/chat/words";
 import { loadDraft, newKey, saveDraft } from "../src/composer/drafts";
@@ -10,7 +10,7 @@ import type { SearchHit } from "../src/api/types";
 import { grouped, marked } from "../src/conversations/SearchHits";
 import { matches } from "../src/shell/commands";
 import { parseRoute } from "../src/shell/router";
-import { aConversation, anItem, aRun } from "./records";
+import { anApproval, aConversation, anItem, aRun } from "./records";
 
 function memory(): Storage {
   const kept = new Map<string, string>();
@@ -122,6 +122,11 @@ describe("a tool call", () => {
     expect(phaseText(item)).toBe(words);
   });
 
+  it("that the person did not allow has what they said to do instead", () => {
+    const denied = call({ status: "failed", data: { decision: { verdict: "deny", authority: "person" } } });
+    expect(phaseText(denied, "Stay in the ship.")).toBe("Not allowed: Stay in the ship.");
+  });
+
   it("knows how long it took when it is over, however it ended", () => {
     const data = { phases: { started: 10 } };
     expect(callTime(call({ data })).took).toBeNull();
@@ -133,7 +138,7 @@ describe("a tool call", () => {
 describe("an answer", () => {
   it("tells what it cost and how fast it came", () => {
     const data = { usage: { input: 12_840, output: 912, cacheRead: 11_200 }, firstTokenMs: 640, tokensPerSecond: 67.26 };
-    expect(usageFacts(usageOf(anItem({ data })))).toEqual([
+    expect(usageFacts(usageOf([anItem({ data })]))).toEqual([
       "13k tokens in",
       "11k cached",
       "912 out",
@@ -142,9 +147,27 @@ describe("an answer", () => {
     ]);
   });
 
+  it("tells about what it cost where a price is known", () => {
+    const costs = [0.00001, 0.0042, 0.05, 0.123, 2.5].map((cost) => usageFacts(usageOf([anItem({ data: { cost } })]))[0]);
+    expect(costs).toEqual(["less than $0.0001", "about $0.0042", "about $0.05", "about $0.12", "about $2.50"]);
+  });
+
+  it("tells what all of it took when it was cut and went on", () => {
+    const first = anItem({ data: { usage: { input: 4_200, output: 64 }, cost: 0.02, firstTokenMs: 640 } });
+    const rest = anItem({ data: { usage: { input: 300, output: 36 }, cost: 0.01, firstTokenMs: 10, tokensPerSecond: 50 } });
+    expect(usageFacts(usageOf([first, rest]))).toEqual([
+      "4.5k tokens in",
+      "100 out",
+      "about $0.03",
+      "first token after 0.6 s",
+      "50.0 tokens/s",
+    ]);
+  });
+
   it("says nothing about what is not known", () => {
-    expect(usageFacts(usageOf(anItem({ data: { usage: "nonsense" } })))).toEqual([]);
-    expect(choicesOf(anItem({ data: { choices: [{ id: 3 }, null, { id: "a" }] } }))).toEqual([{ id: "a", label: "a" }]);
+    expect(usageFacts(usageOf([anItem({ data: { usage: null } }), anItem()]))).toEqual([]);
+    expect(choicesOf(anApproval({ choices: [{ label: "None" }, { id: "a" }] }))).toEqual([{ id: "a", label: "a", note: "", durations: [] }]);
+    expect(choicesOf(anApproval())).toEqual([]);
     expect(seconds(185_000)).toBe("3 min 5 s");
   });
 });
@@ -174,6 +197,30 @@ describe("rows", () => {
       new Map([...runs, waiting].map((run) => [run.id, run])),
     );
     expect(behind.filter((row) => row.kind === "end").map((row) => row.isLatest)).toEqual([false, true]);
+  });
+
+  it("hold an answer together with what goes on where it was cut, and not with an attempt that broke off", () => {
+    const items = [
+      anItem({ id: "a", text: "Half of it.", status: "completed", data: { stop: "length", goOn: true } }),
+      anItem({ id: "n", kind: "notice", status: "completed" }),
+      anItem({ id: "x", text: "Half of it.", status: "failed", data: { continues: "a", cutOff: true } }),
+      anItem({ id: "b", text: "Half of it.", status: "completed", data: { continues: "a" } }),
+      anItem({ id: "c", data: { continues: "b" } }),
+      anItem({ id: "d", data: { continues: "gone" } }),
+    ];
+    const rows = rowsOf(
+      items.map((item) => item.id),
+      new Map(items.map((item) => [item.id, item])),
+      new Map(),
+    );
+    expect(rows).toEqual([
+      { kind: "item", key: "a", itemId: "a", more: ["b", "c"] },
+      { kind: "item", key: "n", itemId: "n" },
+      { kind: "item", key: "x", itemId: "x" },
+      { kind: "item", key: "d", itemId: "d" },
+    ]);
+    expect(placeOf(rows, "c")).toBe("item-a");
+    expect(rows.map((row) => holds(row, "b"))).toEqual([true, false, false, false]);
   });
 });
 

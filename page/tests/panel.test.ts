@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
+import type { QuestionOf } from "../src/api/items";
 import type { Item, Todo } from "../src/api/types";
 import { changesOf, filesOf } from "../src/diff/changes";
 import { keptPanel } from "../src/panel/state";
-import { answered, chosenBy, leaveOf } from "../src/questions/question";
+import { answered, chosenBy, permissionOf } from "../src/questions/question";
 import { shownOf } from "../src/calls/shown";
 import { rowsOf } from "../src/chat/rows";
-import { allBuiltIn, toggleBuiltIn } from "../src/shell/builtIn";
+import { toggleBuiltIn } from "../src/shell/builtIn";
 import { seenFrom } from "../src/shell/paths";
 import { chooseBuiltIn } from "../src/shell/selection";
 import { fold } from "../src/store/fold";
 import { progressOf, ticked, waitsFor } from "../src/todos/progress";
-import { anItem, aRun, aState } from "./records";
+import { aCall, anItem, aRun, aState } from "./records";
 
 const change = (path: string, kind = "modified", more: object = {}) => ({ path, kind, diff: "", added: 2, removed: 1, changeId: `c_${path}`, ...more });
-const call = (id: string, data: Item["data"], fields: Partial<Item> = {}) =>
-  anItem({ id, kind: "tool_call", status: "completed", runId: "r_1", data, ...fields });
+const call = (id: string, data: object, fields: Parameters<typeof aCall>[1] = {}) => aCall(data, { id, status: "completed", runId: "r_1", ...fields });
 
 describe("changes of files", () => {
   it("are read from a call, each with whether it was put back", () => {
@@ -23,7 +23,7 @@ describe("changes of files", () => {
       ["/w/a", false],
       ["/w/b", true],
     ]);
-    expect(changesOf(call("i_2", { changes: "nonsense" }))).toEqual([]);
+    expect(changesOf(call("i_2", {}))).toEqual([]);
   });
 
   it("are one line for each file, wherever it went", () => {
@@ -31,7 +31,7 @@ describe("changes of files", () => {
       call("i_1", { changes: [change("/w/a", "created")] }),
       call("i_2", { changes: [change("/w/a")] }),
       call("i_3", { changes: [change("/w/c", "renamed", { from: "/w/a" })] }),
-      call("i_4", { changes: [change("/w/d", "deleted")], undone: true }),
+      call("i_4", { changes: [change("/w/d", "deleted")], undone: ["c_/w/d"] }),
     ];
     const files = filesOf(items).map(({ path, kind, added, isUndone }) => [path, kind, added, isUndone]);
     expect(files).toEqual([
@@ -47,16 +47,16 @@ describe("changes of files", () => {
   });
 
   it("stand below the last item of their run once it is over", () => {
-    const items = [call("i_1", { changes: [change("/w/a")] }), anItem({ id: "i_2", kind: "response", runId: "r_1", position: 2 })];
+    const items: Item[] = [call("i_1", { changes: [change("/w/a")] }), anItem({ id: "i_2", runId: "r_1", position: 2 })];
     const map = new Map(items.map((item) => [item.id, item]));
     const order = items.map((item) => item.id);
     const rows = (status: "running" | "completed") => rowsOf(order, map, new Map([["r_1", aRun({ id: "r_1", status })]]));
-    expect(rows("running").map((row) => row.kind)).toEqual(["item", "item"]);
+    expect(rows("running").map((row) => row.kind)).toEqual(["activity", "item"]);
     expect(rows("completed").at(-1)).toEqual({ kind: "changes", key: "changes-r_1", runId: "r_1", itemIds: ["i_1"] });
     // That they were undone is told below, and moves nothing.
     map.set("i_3", anItem({ id: "i_3", kind: "notice", runId: "r_1", position: 3, data: { code: "undone" } }));
     order.push("i_3");
-    expect(rows("completed").map((row) => row.kind)).toEqual(["item", "item", "changes", "item"]);
+    expect(rows("completed").map((row) => row.kind)).toEqual(["activity", "item", "changes", "item"]);
   });
 });
 
@@ -105,11 +105,11 @@ describe("a question of the agent's", () => {
     status: "waiting",
     text: "Which?",
     data: { kind: "collaboration", choices: [{ id: "1", label: "This" }, { id: "2", label: "That" }], authorizes: "", duration: "" },
-  });
+  }) as QuestionOf<"collaboration">;
   const press = (key: string, more: object = {}) => ({ key, ctrlKey: false, metaKey: false, altKey: false, target: null, ...more });
   const choices = [
-    { id: "1", label: "This" },
-    { id: "2", label: "That" },
+    { id: "1", label: "This", note: "", durations: [] },
+    { id: "2", label: "That", note: "", durations: [] },
   ];
 
   it("is answered by the number of a choice, but not while something is written", () => {
@@ -128,7 +128,7 @@ describe("a question of the agent's", () => {
     );
     expect(settled({ authorizes: "file_operations.create_file", answer: { choice: "decline" } })).toBe("Which? You declined.");
     expect(answered({ ...asked, status: "cancelled" })).toBe("Which? This was not answered.");
-    expect(leaveOf(asked)).toBeNull();
+    expect(permissionOf(asked)).toBeNull();
   });
 });
 
@@ -141,13 +141,14 @@ describe("the panel", () => {
 });
 
 describe("the built-in tools of a conversation", () => {
-  const names = allBuiltIn.map(({ name }) => name);
+  const names = ["think", "todo_operations", "terminal_operations"];
+  const all = names.map((name) => ({ name, label: name, note: "", needsFolder: false, forSmallModels: false, forFinding: false }));
 
   it("are all until one is left out, and all again when it is back", () => {
-    const some = toggleBuiltIn(null, "terminal_operations");
+    const some = toggleBuiltIn(all, null, "terminal_operations");
     expect(some).toEqual(names.filter((name) => name !== "terminal_operations"));
-    expect(toggleBuiltIn(some, "terminal_operations")).toBeNull();
-    expect(toggleBuiltIn(["custom"], "think")).toEqual(["think", "custom"]);
+    expect(toggleBuiltIn(all, some, "terminal_operations")).toBeNull();
+    expect(toggleBuiltIn(all, ["custom"], "think")).toEqual(["think", "custom"]);
   });
 
   it("stand beside the servers and the provider's own tools", () => {

@@ -30,6 +30,7 @@ const aGrant = (fields: Partial<Grant> = {}): Grant => ({
   lastUsedAt: null,
   revokedAt: null,
   questionId: "",
+  runId: "",
   ...fields,
 });
 
@@ -91,6 +92,8 @@ describe("a permission for a while", () => {
   it("tells what is left of it", () => {
     expect(timeLeft(aGrant(), 205)).toBe("3 min 15 s left");
     expect([timeLeft(aGrant(), 399.5), timeLeft(aGrant(), 400)]).toEqual(["1 s left", "over"]);
+    expect(timeLeft(aGrant({ expiresAt: null, runId: "r_1" }), 205)).toBe("until its answer ends");
+    expect(timeLeft(aGrant({ expiresAt: null }), 205)).toBe("until you withdraw it");
     expect(grantFacts(aGrant({ uses: 1, singleUse: true }), 160)).toBe("1 min old, used once, for one call");
   });
 });
@@ -102,7 +105,9 @@ describe("what waits", () => {
     title: conversationId,
     text: "Allow it?",
     at: 1,
-    data: {},
+    data: { kind: "limit" },
+    arguments: null,
+    masked: false,
   });
 
   it("is told once for each conversation that is not open", () => {

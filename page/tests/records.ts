@@ -1,4 +1,6 @@
-import type { Conversation, ConversationSnapshot, Item, Run, ServerView } from "../src/api/types";
+import type { QuestionOf } from "../src/api/items";
+import type { Conversation, ConversationSnapshot, Item, ProviderView, Run, ServerKey, ServerView } from "../src/api/types";
+import { unknownProvider } from "../src/settings/providers";
 import { fromSnapshot, type ConversationState } from "../src/store/conversation";
 import { noSettings } from "../src/store/store";
 
@@ -19,8 +21,11 @@ export function aConversation(fields: Partial<Conversation> = {}): Conversation 
   };
 }
 
-/** Return an item with some fields of its own. */
-export function anItem(fields: Partial<Item> = {}): Item {
+/** Fields of an item of one kind; what it carries may lack whatever the test is not about. */
+type Fields<K extends Item["kind"]> = Partial<Omit<Item, "kind" | "data">> & { kind?: K; data?: object };
+
+/** Return an item with some fields of its own; an answer unless another kind is named. */
+export function anItem<K extends Item["kind"] = "response">(fields: Fields<K> = {}): Extract<Item, { kind: K }> {
   return {
     id: "i_1",
     conversationId: "c_1",
@@ -33,8 +38,15 @@ export function anItem(fields: Partial<Item> = {}): Item {
     createdAt: 1,
     updatedAt: 1,
     ...fields,
-  };
+  } as Extract<Item, { kind: K }>;
 }
+
+/** Return a call that carries this. */
+export const aCall = (data: object = {}, fields: Fields<"tool_call"> = {}) => anItem({ kind: "tool_call", data, ...fields });
+
+/** Return a question about a call that carries this. */
+export const anApproval = (data: object = {}, fields: Fields<"question"> = {}) =>
+  anItem({ kind: "question", status: "waiting", text: "Allow it?", data: { kind: "approval", ...data }, ...fields }) as QuestionOf<"approval">;
 
 /** Return a run with some fields of its own. */
 export function aRun(fields: Partial<Run> = {}): Run {
@@ -52,13 +64,14 @@ export function aRun(fields: Partial<Run> = {}): Run {
     cancelRequested: false,
     recoveries: 0,
     error: null,
+    cut: null,
     ...fields,
   };
 }
 
 /** Return a conversation's state holding these items, as of event `lastSeq`. */
 export function aState(items: Item[] = [], lastSeq = 1, fields: Partial<ConversationSnapshot> = {}): ConversationState {
-  return fromSnapshot({ conversation: aConversation(), items, runs: [], lastSeq, hasEarlier: false, todos: { todos: [], updatedAt: 0 }, ...fields });
+  return fromSnapshot({ conversation: aConversation(), items: items as never[], runs: [], lastSeq, hasEarlier: false, todos: { todos: [], updatedAt: 0 }, ...fields });
 }
 
 /** Return a server with some fields of its own. */
@@ -79,6 +92,7 @@ export function aServer(fields: Partial<ServerView> = {}): ServerView {
     settings: {},
     secretNames: [],
     secretSlots: [],
+    keys: [],
     protocolNote: "",
     toolCount: 2,
     changedTools: 0,
@@ -95,6 +109,17 @@ export function aServer(fields: Partial<ServerView> = {}): ServerView {
     consent: null,
     warnings: [],
     aboutChange: null,
+    signedIn: null,
     ...fields,
   };
+}
+
+/** Return a key of a server, one that it lacks unless told otherwise. */
+export function aKey(fields: Partial<ServerKey> = {}): ServerKey {
+  return { id: "env:GITHUB_TOKEN", label: "GitHub token", source: "missing", path: "", variable: "", about: "", ...fields };
+}
+
+/** Return a provider as the server describes it, with some fields of its own. */
+export function aProvider(fields: Partial<ProviderView> & { id: string }): ProviderView {
+  return { ...unknownProvider(fields.id), wire: "openai-compatible", ...fields };
 }

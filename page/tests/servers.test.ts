@@ -5,6 +5,7 @@ import { split, understand } from "../src/servers/commandLine";
 import { definitionText, difference } from "../src/servers/diff";
 import { byTool, columns } from "../src/servers/latencies";
 import { check, draftOf, newDraft, newPair, toInput } from "../src/servers/serverDraft";
+import { emptied, lacking, namedKey, TOKEN, withFound, type KeyDraft } from "../src/servers/serverKeys";
 import { filtered } from "../src/servers/ToolsRoom";
 import { fitting, grown, noFilter } from "../src/servers/traffic";
 import { visible } from "../src/servers/visible";
@@ -12,7 +13,7 @@ import { age, latency, originOf, toneOf, waiting } from "../src/servers/words";
 import { parseRoute } from "../src/shell/router";
 import { askFor, hear, isAboutServer, merged } from "../src/store/servers";
 import { getState } from "../src/store/store";
-import { aServer } from "./records";
+import { aKey, aServer } from "./records";
 
 describe("a typed line", () => {
   test.each([
@@ -56,15 +57,16 @@ describe("the form of a server", () => {
   it("keeps secrets that were not touched, and what it does not show", () => {
     const settings = {
       env: { TOKEN: "secret:mcp_1_TOKEN", MODE: "fast" },
-      off_tools: ["write"],
+      offTools: ["write"],
       roots: ["/a"],
-      always_on: true,
+      alwaysOn: true,
       times: { total: 5 },
     };
-    const input = toInput(draftOf(aServer({ settings, address: "npx -y server-files '/my folder'" })));
+    const keys = [aKey({ id: "env:TOKEN", label: "Token", source: "pasted" })];
+    const input = toInput(draftOf(aServer({ settings, keys, address: "npx -y server-files '/my folder'" })));
     expect(input).toMatchObject({
       commandLine: "npx -y server-files '/my folder'",
-      env: { TOKEN: null },
+      keys: { "env:TOKEN": null },
       plainEnv: { MODE: "fast" },
       offTools: ["write"],
       roots: ["/a"],
@@ -84,19 +86,85 @@ describe("the form of a server", () => {
 
   it("keeps, replaces and removes a token", () => {
     const settings = { url: "https://x.example/mcp", headers: { Authorization: "secret:t", "X-Team": "a" } };
-    const draft = draftOf(aServer({ transport: "http", settings }));
+    const draft = draftOf(aServer({ transport: "http", settings, keys: [aKey({ id: TOKEN, label: "Token", source: "pasted" })] }));
     expect(draft.headers.map(({ name }) => name)).toEqual(["X-Team"]);
     expect(toInput(draft)).toMatchObject({
       url: "https://x.example/mcp",
-      headers: { Authorization: null },
+      keys: { [TOKEN]: null },
       plainHeaders: { "X-Team": "a" },
     });
-    expect(toInput({ ...draft, token: " new " })).toMatchObject({ token: "new", headers: {} });
-    expect(toInput({ ...draft, keptToken: "remove" })).toMatchObject({ token: null, headers: {} });
+    const token = draft.keys[0]!;
+    const sent = (fields: Partial<KeyDraft>) => toInput({ ...draft, keys: [{ ...token, ...fields }] }).keys;
+    expect(sent({ typed: { ...token.typed, paste: " new " } })).toEqual({ [TOKEN]: { value: "new" } });
+    expect(sent({ from: "file", typed: { ...token.typed, file: "~/token" } })).toEqual({ [TOKEN]: { file: "~/token" } });
+    expect(sent(emptied(token))).toEqual({});
+    expect(sent({ from: "sign-in" })).toEqual({});
+  });
+
+  it("keeps a file and a variable as they are, and gives what is chosen instead", () => {
+    const keys = [
+      aKey({ source: "file", path: "~/.github_token" }),
+      aKey({ id: "env:SLACK", label: "Slack", source: "environment", variable: "MY_SLACK" }),
+      aKey({ id: "env:NONE", label: "None" }),
+    ];
+    const draft = draftOf(aServer({ keys }));
+    expect(draft.keys.map(({ from, typed }) => from !== "sign-in" && typed[from])).toEqual(["~/.github_token", "MY_SLACK", "", ""]);
+    expect(toInput(draft).keys).toEqual({ "env:GITHUB_TOKEN": null, "env:SLACK": null });
+    const [github, ...others] = draft.keys;
+    const pasted = { ...github!, from: "paste" as const, typed: { ...github!.typed, paste: "ghp" } };
+    expect(toInput({ ...draft, keys: [pasted, ...others] }).keys).toEqual({ "env:GITHUB_TOKEN": { value: "ghp" }, "env:SLACK": null });
+    const empty = { ...github!, from: "paste" as const };
+    expect(toInput({ ...draft, keys: [empty] }).keys).toEqual({});
+  });
+
+  it("sends the keys of a command to no address, and the token to no command", () => {
+    const draft = { ...newDraft(), line: "npx x", keys: [...draftOf(aServer({ keys: [aKey()] })).keys, namedKey("MINE", "1")] };
+    const filled = draft.keys.map((key) => ({ ...key, typed: { ...key.typed, paste: "1" } }));
+    expect(Object.keys(toInput({ ...draft, keys: filled }).keys!)).toEqual(["env:GITHUB_TOKEN", "env:MINE"]);
+    const remote = toInput({ ...draft, line: "https://x.example", keys: filled });
+    expect(Object.keys(remote.keys!)).toEqual([TOKEN, "header:MINE"]);
+  });
+
+  it("takes up what a check says it lacks, once, and keeps what was typed", () => {
+    const typed = namedKey("SLACK", "xoxb");
+    const found = [aKey({ about: "GITHUB_TOKEN is required" }), aKey({ id: "env:SLACK" }), aKey({ id: "env:A", source: "pasted" })];
+    const once = withFound([typed], found);
+    expect(once.map(({ name, label }) => name || label)).toEqual(["SLACK", "GitHub token"]);
+    expect(once[1]?.about).toBe("GITHUB_TOKEN is required");
+    const twice = withFound(once, [aKey({ about: "No token." })]);
+    expect(twice.map(({ about }) => about)).toEqual(["", "No token."]);
+  });
+
+  it.each([
+    ["file", "token.txt", "whole path"],
+    ["environment", "MY TOKEN", "name of a variable"],
+    ["paste", "two words", "no spaces"],
+  ] as const)("says what is wrong with a key: %s", (from, value, part) => {
+    const draft = { ...newDraft(), line: "https://x.example" };
+    const token = draft.keys[0]!;
+    const keys = [{ ...token, from, typed: { ...token.typed, [from]: value } }];
+    expect(check({ ...draft, keys })[`key ${token.row}`]).toContain(part);
+    expect(check(draft)).toEqual({});
+  });
+
+  it("says what is wrong with a key that its person names", () => {
+    const draft = { ...newDraft(), line: "npx x" };
+    const said = (...keys: KeyDraft[]) => Object.values(check({ ...draft, keys })).join(" ");
+    expect(said(namedKey())).toBe("");
+    expect(said(namedKey("", "1"))).toContain("a name");
+    expect(said(namedKey("A-B", "1"))).toContain("A-B");
+    expect(said(namedKey("A"))).toContain("a value");
+    expect(said(namedKey("A", "1"), namedKey("A", "2"))).toContain("twice");
+  });
+
+  it("names the keys that a server in use lacks", () => {
+    const keys = [aKey(), aKey({ id: "env:B", source: "file" })];
+    expect(lacking(aServer({ state: "error", keys }))).toEqual([keys[0]]);
+    expect(lacking(aServer({ state: "disabled", keys }))).toEqual([]);
   });
 
   it("keeps, checks and drops the certificate that is trusted", () => {
-    const settings = { url: "https://x.example/mcp", trusted_certificate: "ab".repeat(32) };
+    const settings = { url: "https://x.example/mcp", trustedCertificate: "ab".repeat(32) };
     const draft = draftOf(aServer({ transport: "http", settings }));
     expect(toInput(draft).trustedCertificate).toBe("ab".repeat(32));
     expect(toInput({ ...draft, certificate: " " }).trustedCertificate).toBeNull();
@@ -189,7 +257,7 @@ describe("words", () => {
     const change = { fingerprint: "f", changes: [], approved: {}, now: { instructions: "x" }, refused: false };
     expect(waiting(aServer({ aboutChange: change }))).toBe("new words");
     expect(waiting(aServer({ aboutChange: { ...change, refused: true } }))).toBe("");
-    expect(originOf(aServer({ source: { type: "manual", imported_from: "Cursor" } }))).toBe("Imported from Cursor");
+    expect(originOf(aServer({ source: { type: "manual", importedFrom: "Cursor" } }))).toBe("Imported from Cursor");
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ConfigView, Profile } from "../src/api/types";
+import type { ConfigView, Profile, Setting } from "../src/api/types";
+import { partsOf, patchAt, valueAt } from "../src/settings/Described";
 import { neighbour, newProfile, profileId, withoutProfile, withProfile } from "../src/settings/profiles";
 import { refreshNews } from "../src/settings/useCatalogue";
 
@@ -38,4 +39,37 @@ test("a refresh tells how much is offered, and who did not answer", () => {
     "2 models offered by 1 provider.",
     "x is away.",
   ]);
+});
+
+describe("a setting that the server describes", () => {
+  const about = (fields: Partial<Setting>): Setting => ({
+    tab: "general",
+    part: "Limits",
+    label: "A number",
+    note: "",
+    usual: "",
+    text: "",
+    what: "",
+    least: null,
+    most: null,
+    refusal: "",
+    choices: {},
+    ...fields,
+  });
+
+  test("is found and changed by its place", () => {
+    const now = { runsAtOnce: 3, retention: { days: null, megabytes: 5 } } as unknown as ConfigView;
+    expect([valueAt(now, "runsAtOnce"), valueAt(now, "retention.days"), valueAt(now, "retention.megabytes")]).toEqual([3, null, 5]);
+    expect(patchAt("runsAtOnce", null)).toEqual({ runsAtOnce: null });
+    expect(patchAt("retention.days", 9)).toEqual({ retention: { days: 9 } });
+  });
+
+  test("stands under its heading, on its tab, in the order in which it was told", () => {
+    const told = { a: about({ part: "B" }), b: about({}), c: about({ part: "B" }), d: about({ tab: "mcp" }) };
+    const parts = partsOf({ about: told } as unknown as ConfigView, "general");
+    expect([...parts].map(([part, settings]) => [part, settings.map(([place]) => place)])).toEqual([
+      ["B", ["a", "c"]],
+      ["Limits", ["b"]],
+    ]);
+  });
 });

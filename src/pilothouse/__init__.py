@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ItemUpdated,
         RunUpdated,
     )
+    from pilothouse.types.item_data import Source
     from pilothouse.types.items import Item
     from pilothouse.types.servers import ServerInput
 
@@ -44,6 +45,7 @@ __all__ = [
     "RunUpdated",
     "ServerInput",
     "Servers",
+    "Source",
     "Tools",
     "__version__",
 ]
@@ -62,6 +64,7 @@ _HOMES = {
         "ItemUpdated",
         "RunUpdated",
     ),
+    "types.item_data": ("Source",),
     "types.items": ("Item",),
     "types.servers": ("ServerInput",),
 }

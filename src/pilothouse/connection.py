@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pilothouse.runs.address import read_address
+from pilothouse.host.address import read_address
 from pilothouse.settings.home import home_path
 from pilothouse.types import limits
 from pilothouse.types.address import CHALLENGE, PROOF, ServerAddress, proof_of
@@ -21,7 +21,7 @@ from pilothouse.types.host import ClientApi
 
 # The core and the HTTP client are imported by whoever turns out to need them: each takes a while.
 if TYPE_CHECKING:
-    from pilothouse.remote.host import RemoteHost
+    from pilothouse.client.host import RemoteHost
     from pilothouse.wiring import Role
 
 # Says a sentence to the person, beside the answers.
@@ -67,17 +67,18 @@ class _Place:
 
     async def connect(self) -> ClientApi:
         """Return the owner's core, wherever it is."""
-        own = await self._settle("once")
+        own = await self._take_folder("once")
         if own is not None:
             return own
-        from pilothouse.remote.host import RemoteHost  # noqa: PLC0415
+        from pilothouse.client.host import RemoteHost  # noqa: PLC0415
 
         await self._stack.enter_async_context(_closing_clients())
         return RemoteHost(lambda: read_address(self._folder), self._revive)
 
-    async def _settle(self, role: Role, port: int = 0) -> ClientApi | None:
+    async def _take_folder(self, role: Role, port: int = 0) -> ClientApi | None:
         """Take the folder and return its core, None when someone else has it; who comes or goes is waited for."""
         holder, end, pause = "", 0.0, limits.FOLDER_RETRY
+        quiet_until = time.monotonic() + limits.FOLDER_QUIET
         while await _answering(self._folder) is None:
             try:
                 return await self._own(role, port)
@@ -89,6 +90,11 @@ class _Place:
                     holder, end = error.message, time.monotonic() + limits.FOLDER_PATIENCE
                 if time.monotonic() >= end or _is_suspended(self._folder):
                     raise _no_answer(error) from None
+                if time.monotonic() >= quiet_until:
+                    quiet_until = end
+                    self._tell(
+                        f"{error.message} Waiting until it answers or ends, {limits.FOLDER_PATIENCE:.0f} s at most."
+                    )
             # Many that ask often would keep the one they wait for from answering.
             await asyncio.sleep(pause)
             pause = min(2 * pause, limits.FOLDER_RETRY_MOST)
@@ -108,7 +114,7 @@ class _Place:
             now = read_address(self._folder)
             if now is not None and now != gone:
                 return
-            if await self._settle("heir", gone.port if gone is not None else 0) is not None:
+            if await self._take_folder("heir", gone.port if gone is not None else 0) is not None:
                 self._tell("The process that had the data folder has ended; this one goes on in its place.")
 
 
@@ -119,7 +125,7 @@ async def connect_server(home: Path | None = None) -> AsyncGenerator[RemoteHost 
     if await _answering(folder) is None:
         yield None
         return
-    from pilothouse.remote.host import RemoteHost  # noqa: PLC0415
+    from pilothouse.client.host import RemoteHost  # noqa: PLC0415
 
     async with _closing_clients():
         yield RemoteHost(lambda: read_address(folder))
@@ -177,6 +183,6 @@ async def _closing_clients() -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        from pilothouse.net.client import close_clients  # noqa: PLC0415
+        from pilothouse.net.loop_clients import close_clients  # noqa: PLC0415
 
         await close_clients()

@@ -15,22 +15,23 @@ from typing import Self
 import msgspec
 
 from pilothouse.connection import connect_host
-from pilothouse.runs import selecting
-from pilothouse.runs.beginning import begin_conversation, chosen, model_name
-from pilothouse.runs.following import Following, Texts
-from pilothouse.runs.selecting import choose
+from pilothouse.host import selection
+from pilothouse.host.following import Following, Texts, all_items
+from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
+from pilothouse.host.selection import choose
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
-from pilothouse.types.api import ConversationPatch, ImageInput, ModelInput, NewMessage, SearchHit
+from pilothouse.types.api import ConversationPatch, ImageInput, ModelInput, NewMessage, PartData, SearchHit
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta
+from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.items import Item
+from pilothouse.types.item_data import ResponseData, Source, SummaryData, TokenUsage, each_once
+from pilothouse.types.items import CLOSED, Item, ItemStatus, is_a, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
 from pilothouse.types.paging import whole
-from pilothouse.types.runs import Run, RunError, RunStatus
+from pilothouse.types.runs import ENDED, CutReason, Run, RunError, RunStatus
 from pilothouse.types.selection import Selection
 from pilothouse.types.servers import (
     ConsentGiven,
@@ -101,13 +102,13 @@ class Host:
 
     async def conversation(self, conversation_id: str) -> Chat:
         """Return a conversation by its id."""
-        return Chat(self.api, (await self.api.snapshot(LOCAL_OWNER, conversation_id, limit=1)).conversation)
+        return Chat(self.api, (await self.api.conversations.get(LOCAL_OWNER, conversation_id, limit=1)).conversation)
 
     async def conversations(self) -> AsyncIterator[Conversation]:
         """Yield all conversations, most recently used first."""
         cursor = None
         while True:
-            page = await self.api.conversations(LOCAL_OWNER, limit=limits.LIST_PAGE, cursor=cursor)
+            page = await self.api.conversations.list(LOCAL_OWNER, limit=limits.LIST_PAGE, cursor=cursor)
             for conversation in page.conversations:
                 yield conversation
             cursor = page.next
@@ -116,7 +117,7 @@ class Host:
 
     async def search(self, query: str) -> Sequence[SearchHit]:
         """Find conversations by their words."""
-        return (await self.api.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
+        return (await self.api.conversations.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,36 +165,30 @@ class Chat:
             allow=tuple(tools.allow),
             thinking=thinking,
         )
-        accepted = await self._api.post_message(LOCAL_OWNER, self.id, body)
-        return Answer(self._api, await self._api.run(LOCAL_OWNER, accepted.run_id), after)
+        accepted = await self._api.runs.post_message(LOCAL_OWNER, self.id, body)
+        return Answer(self._api, await self._api.runs.get(LOCAL_OWNER, accepted.run_id), after)
 
     async def info(self) -> Conversation:
         """Return its title, settings and state as they are now."""
-        return (await self._api.snapshot(LOCAL_OWNER, self.id, limit=1)).conversation
+        return (await self._api.conversations.get(LOCAL_OWNER, self.id, limit=1)).conversation
 
     async def items(self) -> tuple[Item, ...]:
         """Return everything in it, in order."""
-        items: tuple[Item, ...] = ()
-        more = True
-        while more:
-            before = items[0].position if items else None
-            page = await self._api.items(LOCAL_OWNER, self.id, before=before, limit=limits.SNAPSHOT_ITEMS)
-            items, more = page.items + items, page.has_earlier
-        return items
+        return await all_items(self._api, self.id)
 
     async def part(self, item: Item, index: int) -> bytes:
-        """Return the bytes of an image or a file of an item: `item.data["content"]` tells which there are."""
-        return (await self._api.part(LOCAL_OWNER, item.id, index)).data
+        """Return the bytes of an image or a file of an item: `item.data.content` tells which there are."""
+        return (await self._api.runs.part(LOCAL_OWNER, item.id, index)).data
 
     async def update(self, *, title: str | None = None, settings: ConversationSettings | None = None) -> Conversation:
         """Rename it or change its settings."""
-        return await self._api.update_conversation(
+        return await self._api.conversations.update(
             LOCAL_OWNER, self.id, ConversationPatch(title=title, settings=settings)
         )
 
     async def delete(self) -> None:
         """Delete it; the page can bring it back for a while."""
-        await self._api.delete_conversation(LOCAL_OWNER, self.id)
+        await self._api.conversations.delete(LOCAL_OWNER, self.id)
 
 
 class Answer:
@@ -204,7 +199,15 @@ class Answer:
         self._following = Following(api, run, after)
         self._texts = Texts()
         self._responses: dict[str, list[str]] = {}
+        # Which of them goes on where the one before it was cut.
+        self._continues: dict[str, bool] = {}
+        # How many pictures each of them has.
+        self._pictures: dict[str, int] = {}
+        # Summaries of large results, which are paid for too.
+        self._summaries: set[str] = set()
         self._usage = Usage()
+        self._sources: list[Source] = []
+        self._cost: float | None = None
         self._questions: dict[str, Item] = {}
 
     @property
@@ -223,9 +226,24 @@ class Answer:
         return self._following.run.error
 
     @property
+    def cut(self) -> CutReason | None:
+        """Return why its text is not at its end: the limit of tokens, the model's window, or a pause; else None."""
+        return self._following.run.cut
+
+    @property
     def usage(self) -> Usage:
         """Return the tokens that all its requests took so far."""
         return self._usage
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Return what it cites, each once and in order; addresses and titles are a stranger's words."""
+        return tuple(each_once(self._sources))
+
+    @property
+    def cost(self) -> float | None:
+        """Return about what all its requests cost so far, in dollars; None where no price is known."""
+        return self._cost
 
     async def __aiter__(self) -> AsyncGenerator[Event, None]:
         """Yield events until it ends or waits for a person; each piece of text comes once."""
@@ -247,19 +265,41 @@ class Answer:
                     self._responses[event.item_id].append(text)
                 return msgspec.structs.replace(event, text=text)
             case ItemCreated(item=item) if item.run_id == self.run_id:
-                self._texts.begin(item.id, item.text)
-                if item.kind == "response":
-                    self._responses[item.id] = [item.text]
-                elif item.kind == "question":
-                    self._questions[item.id] = item
+                self._begun(item)
             case ItemCompleted(item_id=item_id) if item_id in self._questions:
                 del self._questions[item_id]
-            case ItemCompleted(item_id=item_id, data=data) if item_id in self._responses:
-                if event.status == "failed":
-                    # It broke off and was asked for again; what counts is the answer that stands.
-                    del self._responses[item_id]
-                self._usage = _sum(self._usage, data.get("usage"))
+            case ItemCompleted(item_id=item_id) if item_id in self._summaries:
+                self._pay(read(SummaryData, event.data))
+            case ItemCompleted(item_id=item_id) if item_id in self._responses:
+                self._answered(item_id, event.status, read(ResponseData, event.data))
+            case ItemUpdated(item_id=item_id) if item_id in self._responses and "content" in event.data:
+                self._pictures[item_id] = len(read(ResponseData, event.data).content)
         return event
+
+    def _begun(self, item: Item) -> None:
+        self._texts.begin(item.id, item.text)
+        if item.kind == "question":
+            self._questions[item.id] = item
+        elif item.kind == "tool_summary":
+            self._summaries.add(item.id)
+        elif is_a(item, ResponseData):
+            self._responses[item.id] = [item.text]
+            self._continues[item.id] = bool(item.data.continues)
+            if item.status in CLOSED:
+                # It was whole before anyone heard of it.
+                self._answered(item.id, item.status, item.data)
+
+    def _answered(self, item_id: str, status: ItemStatus, data: ResponseData) -> None:
+        if status == "failed":
+            # It broke off and was asked for again; what counts is the answer that stands.
+            del self._responses[item_id]
+        else:
+            self._sources += data.sources
+        self._pay(data)
+
+    def _pay(self, data: ResponseData | SummaryData) -> None:
+        self._usage = _sum(self._usage, data.usage)
+        self._cost = _added(self._cost, data.cost)
 
     async def stream(self) -> AsyncGenerator[str, None]:
         """Yield the answer's text as it comes, without thinking."""
@@ -267,13 +307,24 @@ class Answer:
             if isinstance(event, ItemDelta) and event.item_id in self._responses:
                 yield event.text
 
+    async def pictures(self) -> list[PartData]:
+        """Wait for the end and return the pictures that the model made, each with its type and its bytes."""
+        async for _event in self:
+            pass
+        made = [(item, index) for item, count in self._pictures.items() for index in range(count)]
+        return [await self._api.runs.part(LOCAL_OWNER, item, index) for item, index in made if item in self._responses]
+
     async def text(self) -> str:
         """Wait for the end and return the whole text; raise a PilothouseError when there is no answer."""
         async for _event in self:
             pass
         if self.status != "completed":
             raise self._failure()
-        return "\n\n".join(filter(None, ("".join(parts) for parts in self._responses.values())))
+        text = ""
+        for item_id, parts in self._responses.items():
+            said = "".join(parts)
+            text += f"\n\n{said}" if text and said and not self._continues[item_id] else said
+        return text
 
     def _failure(self) -> PilothouseError:
         if self.error is not None:
@@ -282,13 +333,22 @@ class Answer:
             return PilothouseError("needs_answer", "A question waits for an answer.", fix="Use `reply`.")
         return PilothouseError("cancelled", f"The answer was {self.status}.")
 
+    async def go_on(self) -> None:
+        """Have the model go on with an answer that was cut, or make another attempt at one that failed; iterate on."""
+        self._following.go_on(await self._api.runs.resume(LOCAL_OWNER, self.run_id))
+
     async def cancel(self) -> None:
-        """Stop it; what came so far stays, and iterating ends."""
-        await self._api.cancel_run(LOCAL_OWNER, self.run_id)
+        """Stop it, and return when it has stopped; what came so far stays, and iterating ends."""
+        following = self._following.beside(await self._api.runs.cancel(LOCAL_OWNER, self.run_id))
+        if following.run.status not in ENDED:
+            async for _event in following.events():
+                pass
+        # Iterating, which may be in the middle of it, goes on from where it is.
+        self._following.run = following.run
 
     @property
     def question(self) -> Item | None:
-        """Return the oldest question that it waits with; leave for parallel calls is asked side by side."""
+        """Return the oldest question that it waits with; permission for parallel calls is asked side by side."""
         return next(iter(self._questions.values()), None)
 
     async def reply(
@@ -299,7 +359,7 @@ class Answer:
         if question is None:
             raise PilothouseError("conflict", "There is no question to answer.")
         body = Reply(choice=choice, text=text, content=content)
-        run = await self._api.answer(LOCAL_OWNER, question.id, body)
+        run = await self._api.questions.answer(LOCAL_OWNER, question.id, body)
         if run.status == "waiting":
             del self._questions[question.id]
         else:
@@ -316,27 +376,31 @@ class Models:
 
     async def list(self) -> Sequence[ModelView]:
         """Return all models."""
-        return (await self._api.models(LOCAL_OWNER)).models
+        return (await self._api.models.list(LOCAL_OWNER)).models
 
     async def default(self) -> str | None:
         """Return the id of the default model."""
-        return (await self._api.models(LOCAL_OWNER)).default_model_id
+        return (await self._api.models.list(LOCAL_OWNER)).default_model_id
 
     async def add(self, model: ModelInput) -> ModelView:
         """Add a model; a key given with it is kept as a secret."""
-        return await self._api.add_model(LOCAL_OWNER, model)
+        return await self._api.models.add(LOCAL_OWNER, model)
 
     async def remove(self, model_id: str) -> None:
         """Remove a model."""
-        await self._api.delete_model(LOCAL_OWNER, model_id)
+        await self._api.models.delete(LOCAL_OWNER, model_id)
 
     async def set_default(self, model_id: str) -> None:
         """Make a model the default."""
-        await self._api.set_default_model(LOCAL_OWNER, model_id)
+        await self._api.models.set_default(LOCAL_OWNER, model_id)
+
+    async def forget(self, model_id: str) -> ModelView:
+        """Forget what was learned about a model from what its provider refused."""
+        return await self._api.models.forget(LOCAL_OWNER, model_id)
 
     async def test(self, model_id: str) -> ModelTest:
         """Make a real, tiny request to a model."""
-        return await self._api.test_model(LOCAL_OWNER, model_id)
+        return await self._api.models.test(LOCAL_OWNER, model_id)
 
 
 class Servers:
@@ -347,55 +411,62 @@ class Servers:
 
     async def list(self) -> Sequence[ServerView]:
         """Return all servers as they are now."""
-        return (await self._api.servers(LOCAL_OWNER)).servers
+        return (await self._api.servers.list(LOCAL_OWNER)).servers
 
     async def find(self, name: str) -> ServerView:
         """Return one server."""
-        return selecting.find(name, (await self._api.servers(LOCAL_OWNER)).servers)
+        return selection.find(name, (await self._api.servers.list(LOCAL_OWNER)).servers)
 
     async def add(self, server: ServerInput) -> ServerView:
         """Add a server; a local command starts only after `consent`."""
-        return await self._api.add_server(LOCAL_OWNER, server)
+        return await self._api.servers.add(LOCAL_OWNER, server)
 
     async def consent(self, name: str, fingerprint: str) -> ServerView:
         """Agree to start exactly the command of `server.consent` with this fingerprint."""
         body = ConsentGiven(fingerprint=fingerprint)
-        return await self._api.consent_server(LOCAL_OWNER, (await self.find(name)).id, body)
+        return await self._api.servers.consent(LOCAL_OWNER, (await self.find(name)).id, body)
 
     async def switch(self, name: str, *, on: bool) -> ServerView:
         """Switch a server on or off."""
-        return await self._api.patch_server(LOCAL_OWNER, (await self.find(name)).id, ServerPatch(enabled=on))
+        return await self._api.servers.patch(LOCAL_OWNER, (await self.find(name)).id, ServerPatch(enabled=on))
 
     async def disconnect(self, name: str) -> ServerView:
         """Stop a server without switching it off; its next call starts it again."""
-        return await self._api.disconnect_server(LOCAL_OWNER, (await self.find(name)).id)
+        return await self._api.servers.disconnect(LOCAL_OWNER, (await self.find(name)).id)
 
     async def remove(self, name: str) -> None:
         """Stop and remove a server with every secret kept for it."""
-        await self._api.delete_server(LOCAL_OWNER, (await self.find(name)).id)
+        await self._api.servers.delete(LOCAL_OWNER, (await self.find(name)).id)
 
     async def test(self, name: str) -> ServerTest:
         """Connect if need be and ask for the tools."""
-        return await self._api.test_server(LOCAL_OWNER, (await self.find(name)).id)
+        return await self._api.servers.test(LOCAL_OWNER, (await self.find(name)).id)
 
     async def tools(self, name: str | None = None) -> Sequence[ServerTool]:
         """Return the tools of one server or of all, as last listed."""
-        server_id = None if name is None else (await self.find(name)).id
-        return (await whole(lambda page: self._api.server_tools(LOCAL_OWNER, server_id, page))).tools
+        servers = self._api.servers
+        if name is None:
+            return (await whole(lambda page: servers.all_tools(LOCAL_OWNER, page))).tools
+        found = await self.find(name)
+        return (await whole(lambda page: servers.tools(LOCAL_OWNER, found.id, page))).tools
 
     async def call(self, name: str, tool: str, arguments: JsonObject | None = None) -> ToolTrial:
         """Call a tool by hand."""
         body = ToolTry(server_id=(await self.find(name)).id, tool=tool, arguments=arguments or {})
-        return await self._api.try_tool(LOCAL_OWNER, body)
+        return await self._api.servers.try_tool(LOCAL_OWNER, body)
 
 
-def _sum(so_far: Usage, more: object) -> Usage:
-    if not isinstance(more, dict):
+def _added(so_far: float | None, more: object) -> float | None:
+    return (so_far or 0.0) + more if isinstance(more, int | float) else so_far
+
+
+def _sum(so_far: Usage, more: TokenUsage | None) -> Usage:
+    if more is None:
         return so_far
     return Usage(
-        input=so_far.input + more.get("input", 0),
-        output=so_far.output + more.get("output", 0),
-        cache_read=so_far.cache_read + more.get("cacheRead", 0),
-        cache_write=so_far.cache_write + more.get("cacheWrite", 0),
-        reasoning=so_far.reasoning + more.get("reasoning", 0),
+        input=so_far.input + more.input,
+        output=so_far.output + more.output,
+        cache_read=so_far.cache_read + more.cache_read,
+        cache_write=so_far.cache_write + more.cache_write,
+        reasoning=so_far.reasoning + more.reasoning,
     )

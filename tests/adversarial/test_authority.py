@@ -40,7 +40,7 @@ async def open_questions(chat: Chat) -> list[Item]:
 
 
 async def answer(chat: Chat, question: Item, choice: str, **more: Any) -> str:
-    await chat.api.answer(ME, question.id, Answer(choice=choice, **more))
+    await chat.api.questions.answer(ME, question.id, Answer(choice=choice, **more))
     return (await chat.settled(question.run_id or "")).status
 
 
@@ -91,7 +91,7 @@ async def test_a_link_that_leads_elsewhere_after_the_answer_is_asked_about_again
         assert tool.calls == []
         [second] = await open_questions(chat)
         assert "/etc/passwd" in second.text
-        assert second.data["callHash"] != first.data["callHash"]
+        assert second.raw["callHash"] != first.raw["callHash"]
         there[0] = "/srv/a"
         assert await answer(chat, second, "allow") == "waiting"
         [third] = await open_questions(chat)
@@ -107,19 +107,19 @@ async def test_an_answer_is_good_for_one_run_of_its_owner_and_once(home: Path) -
         run = await chat.say()
         [question] = await open_questions(chat)
         with pytest.raises(PilothouseError) as stranger:
-            await chat.api.answer("someone else", question.id, Answer(choice="allow"))
+            await chat.api.questions.answer("someone else", question.id, Answer(choice="allow"))
         assert stranger.value.code == "not_found"
-        await chat.api.cancel_run(ME, run.id)
+        await chat.api.runs.cancel(ME, run.id)
         with pytest.raises(PilothouseError) as late:
-            await chat.api.answer(ME, question.id, Answer(choice="allow"))
+            await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (late.value.code, tool.calls) == ("conflict", [])
         # The same call in another run is another call.
         assert (await chat.say("Again")).status == "waiting"
         [again] = await open_questions(chat)
-        assert again.data["callHash"] != question.data["callHash"]
+        assert again.raw["callHash"] != question.raw["callHash"]
         assert await answer(chat, again, "allow") == "completed"
         with pytest.raises(PilothouseError):
-            await chat.api.answer(ME, again.id, Answer(choice="allow"))
+            await chat.api.questions.answer(ME, again.id, Answer(choice="allow"))
         assert len(tool.calls) == 1
 
 
@@ -132,13 +132,13 @@ async def test_of_two_answers_the_first_counts_and_the_other_is_told(home: Path)
         [question] = await open_questions(chat)
         bodies = [Answer(choice="deny"), Answer(choice="conversation"), Answer(choice="deny")]
         said = await asyncio.gather(
-            *(chat.api.answer(ME, question.id, body) for body in bodies), return_exceptions=True
+            *(chat.api.questions.answer(ME, question.id, body) for body in bodies), return_exceptions=True
         )
         refused = [one for one in said if isinstance(one, PilothouseError)]
         assert [one.code for one in refused] == ["conflict", "conflict"]
         assert refused[0].message == "This question has already been answered or withdrawn."
         await chat.settled(run.id)
-        [kept] = [item.data["answer"]["choice"] for item in await chat.items("question")]
+        [kept] = [item.raw["answer"]["choice"] for item in await chat.items("question")]
         assert len(tool.calls) == (1 if kept == "conversation" else 0)
         # An answer that came too late allows nothing.
         grants = await chat.host.executor._parts.records.grants(ME, chat.id)
@@ -153,14 +153,14 @@ async def test_thirty_calls_of_one_shape_are_one_decision_and_the_dangerous_one_
     async with chatting(home, [turn, "Done."], settings=working_in(project)) as chat:
         await chat.say()
         questions = await open_questions(chat)
-        groups = {question.data["group"] for question in questions}
+        groups = {question.raw["group"] for question in questions}
         assert len(groups) == 2
-        dangerous = next(question for question in questions if not question.data["group"])
-        assert (dangerous.data["rule"], bool(dangerous.data["dangerous"])) == ("protected", True)
-        assert [choice["id"] for choice in dangerous.data["choices"]] == ["allow", "deny"]
+        dangerous = next(question for question in questions if not question.raw["group"])
+        assert (dangerous.raw["rule"], bool(dangerous.raw["dangerous"])) == ("protected", True)
+        assert [choice["id"] for choice in dangerous.raw["choices"]] == ["allow", "deny"]
         ids = tuple(question.id for question in questions)
         several = Answers(item_ids=ids, answer=Answer(choice="allow"))
-        taken = (await chat.api.answer_many(ME, several)).answers
+        taken = (await chat.api.questions.answer_many(ME, several)).answers
         assert [one.item_id for one in taken if not one.taken] == [dangerous.id]
         assert taken[-1].message == "This question must be answered by itself."
         assert await answer(chat, dangerous, "deny", text="No hooks.") == "completed"
@@ -173,21 +173,22 @@ async def test_one_lasting_answer_to_a_group_settles_it_and_gives_one_narrow_per
     home: Path, project: Path
 ) -> None:
     first = [create(f"notes/{number}.md") for number in range(5)]
-    second = [create("notes/later.md"), create("elsewhere/later.md")]
+    second = [create("other/later.md"), create(str(project.parent / "later.md"))]
     async with chatting(home, [first, second, "Done."], settings=working_in(project)) as chat:
         await chat.say()
         ids = tuple(question.id for question in await open_questions(chat))
         body = Answers(item_ids=ids, answer=Answer(choice="conversation", content={"duration": "10m"}))
-        taken = (await chat.api.answer_many(ME, body)).answers
+        taken = (await chat.api.questions.answer_many(ME, body)).answers
         assert [one.taken for one in taken] == [True] * 5
         run = (await chat.items("question"))[0].run_id or ""
         assert (await chat.settled(run)).status == "waiting"
         [grant] = await chat.host.executor._parts.records.grants(ME, chat.id)
-        assert grant.pattern == Pattern(tool=CREATE, paths=("notes/*",), folder=str(project))
+        assert grant.pattern == Pattern(tool="file_operations.edits", paths=("**",), folder=str(project))
+        assert grant.expires_at is not None
         assert 590 < grant.expires_at - grant.created_at < 610
         [left] = await open_questions(chat)
-        assert left.data["access"]["paths"][0]["path"] == str(project / "elsewhere" / "later.md")
-        assert (project / "notes" / "later.md").exists()
+        assert left.raw["access"]["paths"][0]["path"] == str(project.parent / "later.md")
+        assert (project / "other" / "later.md").exists()
         assert await answer(chat, left, "deny") == "completed"
 
 
@@ -199,7 +200,7 @@ async def test_of_parallel_calls_one_is_denied_and_the_others_follow_their_own_d
     async with chatting(home, [turn, "Done."], settings=working_in(project)) as chat:
         await chat.say()
         first, second = await open_questions(chat)
-        await chat.api.answer(ME, first.id, Answer(choice="deny", text="Not this one."))
+        await chat.api.questions.answer(ME, first.id, Answer(choice="deny", text="Not this one."))
         assert await answer(chat, second, "allow") == "completed"
         calls = await chat.items("tool_call")
         assert [call.status for call in calls] == ["failed", "completed", "completed"]
@@ -218,7 +219,7 @@ async def test_a_permission_is_for_one_servers_tool_as_it_is_defined(home: Path)
         give_tools(chat.host, tool)
         await chat.say()
         [question] = await open_questions(chat)
-        assert question.data["proposal"]["definition"] == tool.grant_key
+        assert question.raw["proposal"]["definition"] == tool.grant_key
         # Whatever the person makes of the pattern, the definition stays.
         widened = {"pattern": {"tool": "files.read"}, "duration": "1h"}
         assert await answer(chat, question, "conversation", content=widened) == "completed"
@@ -227,7 +228,7 @@ async def test_a_permission_is_for_one_servers_tool_as_it_is_defined(home: Path)
         give_tools(chat.host, impostor)
         run = await chat.say("Again")
         assert (run.status, impostor.calls) == ("waiting", [])
-        await chat.api.cancel_run(ME, run.id)
+        await chat.api.runs.cancel(ME, run.id)
         give_tools(chat.host, tool)
         assert (await chat.say("And again")).status == "completed"
 
@@ -240,10 +241,28 @@ async def test_a_permission_for_a_folder_is_none_for_its_neighbours(home: Path, 
     async with chatting(home, turns, settings=working_in(project)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
-        assert await answer(chat, question, "conversation") == "waiting"
+        narrowed = {"pattern": {"tool": CREATE, "paths": ["notes/*"], "folder": str(project)}}
+        assert await answer(chat, question, "conversation", content=narrowed) == "waiting"
         assert (project / "notes" / "b.md").exists()
         [asked] = await open_questions(chat)
-        assert asked.data["access"]["paths"][0]["path"].endswith(neighbour)
+        assert asked.raw["access"]["paths"][0]["path"].endswith(neighbour)
+        assert await answer(chat, asked, "deny") == "completed"
+
+
+@pytest.mark.case("AUTHZ-05")
+@pytest.mark.parametrize("beyond", ["PROJECT2/a.md", "BESIDE/a.md", ".env", ".git/hooks/pre-commit", "AGENTS.md"])
+async def test_a_permission_for_edits_covers_the_folder_and_neither_its_neighbours_nor_what_always_asks(
+    home: Path, project: Path, beyond: str
+) -> None:
+    path = beyond.replace("PROJECT", str(project)).replace("BESIDE", str(project.parent))
+    turns = [[create("notes/a.md")], [create("other/deep/b.md")], [create(path)], "Done."]
+    async with chatting(home, turns, settings=working_in(project)) as chat:
+        await chat.say()
+        [question] = await open_questions(chat)
+        assert await answer(chat, question, "conversation") == "waiting"
+        assert (project / "other" / "deep" / "b.md").exists()
+        [asked] = await open_questions(chat)
+        assert asked.raw["access"]["paths"][0]["path"].endswith(path)
         assert await answer(chat, asked, "deny") == "completed"
 
 
@@ -253,13 +272,13 @@ async def test_a_rule_in_the_file_that_denies_beats_permission_and_mode(home: Pa
     async with chatting(home, turns, settings=working_in(project, mode="auto_approve")) as chat:
         rules = [
             {"id": "all", "verdict": "allow", "pattern": {"tool": "*"}},
-            {"id": "src", "verdict": "deny", "pattern": {"paths": ["src/**"]}, "note": "Hands off"},
+            {"id": "src", "verdict": "deny", "pattern": {"paths": ["src/**"]}, "note": "FolderTools off"},
         ]
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
         assert (await chat.say(allow=("file_operations.*",))).status == "completed"
         denied, allowed = await chat.items("tool_call")
-        assert (denied.data["decision"]["rule"], denied.data["error"]["code"]) == ("src", "PERMISSION_DENIED")
-        assert "Hands off" in denied.text
+        assert (denied.raw["decision"]["rule"], denied.raw["error"]["code"]) == ("src", "PERMISSION_DENIED")
+        assert "FolderTools off" in denied.text
         assert (allowed.status, names(project)) == ("completed", ["docs"])
 
 
@@ -280,7 +299,7 @@ async def test_a_permission_that_ran_out_is_asked_about_like_none(home: Path, pr
         )
         assert (await chat.say()).status == "waiting"
         [question] = await open_questions(chat)
-        assert question.data["rule"] == "writes"
+        assert question.raw["rule"] == "writes"
         assert await answer(chat, question, "allow") == "completed"
 
 
@@ -306,9 +325,9 @@ async def test_rules_that_cannot_be_read_allow_nothing_and_what_they_denied_stay
         assert (await chat.say()).status == "waiting"
         assert (project / "a.md").exists()
         [question] = await open_questions(chat)
-        assert question.data["access"]["paths"][0]["path"] == str(project / "b.md")
+        assert question.raw["access"]["paths"][0]["path"] == str(project / "b.md")
         [src] = [call for call in await chat.items("tool_call") if call.status == "failed"]
-        assert src.data["decision"]["rule"] == "src"
+        assert src.raw["decision"]["rule"] == "src"
         assert await answer(chat, question, "deny") == "completed"
 
 
@@ -329,7 +348,7 @@ async def test_a_permission_withdrawn_while_a_call_is_queued_lets_it_not_begin(h
         give_tools(chat.host, tool)
         await chat.say()
         [question] = await open_questions(chat)
-        await chat.api.answer(ME, question.id, Answer(choice="conversation"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="conversation"))
         async with asyncio.timeout(10):
             await begun.wait()
         records = chat.host.executor._parts.records
@@ -365,7 +384,7 @@ def _name(call: ast.Call) -> str:
 
 @pytest.mark.case("AUTHZ-15")
 def test_only_the_authorizer_makes_permits() -> None:
-    assert {path for path, call in _calls() if _name(call) == "GivenPermit"} == {"authz/authorizer.py"}
+    assert {path for path, call in _calls() if _name(call) == "Permit"} == {"permissions/authorizer.py"}
 
 
 @pytest.mark.case("AUTHZ-15")
@@ -385,7 +404,7 @@ def test_tools_are_executed_in_one_place_and_only_with_a_permit_that_was_redeeme
 
 
 @pytest.mark.case("AUTHZ-15", "TOOL-06")
-async def test_a_built_in_name_for_a_servers_tool_needs_leave_all_the_same(home: Path) -> None:
+async def test_a_built_in_name_for_a_servers_tool_needs_permission_all_the_same(home: Path) -> None:
     tool = ToolOf("think", server="Impostor")
     async with chatting(home, [[a_call("Impostor.think")], "Done."]) as chat:
         tool.qualified_name = "Impostor.think"
@@ -405,7 +424,7 @@ async def test_no_mode_and_no_permission_reaches_the_programs_own_files(home: Pa
         before = contents(home)
         assert (await chat.say(allow=("file_operations.*",))).status == "completed"
         [call] = await chat.items("tool_call")
-        assert (call.status, call.data["error"]["code"]) == ("failed", "PERMISSION_DENIED")
+        assert (call.status, call.raw["error"]["code"]) == ("failed", "PERMISSION_DENIED")
         assert contents(home) == before
         assert not (home / "secrets" / "new").exists()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import gzip
 import itertools
 import json
 from pathlib import Path
@@ -12,10 +14,12 @@ from urllib.parse import quote
 import pytest
 
 from pilothouse.types.api import Answer, ModelInput
+from pilothouse.types.exchange import ExportFormat
 from pilothouse.types.items import Item
 from pilothouse.types.json import encode
-from tests.behaviour.test_prefix import check_extends
+from pilothouse.wiring.backups import back_up
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.extending import check_extends
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import eventually
@@ -29,6 +33,7 @@ ENCODED = {
     "base64": base64.b64encode(SECRET.encode()).decode(),
     "deep": [{"headers": {"Authorization": f"Bearer {SECRET}"}}],
 }
+FORMS = [SECRET, quote(SECRET, safe=""), json.dumps(SECRET)[1:-1], base64.b64encode(SECRET.encode()).decode()]
 
 
 def a_call(tool: str = SEND, **arguments: Any) -> dict[str, Any]:
@@ -47,7 +52,7 @@ def got(tool: ToolOf) -> list[Any]:
 async def knows(chat: Chat) -> None:
     """Have the secret kept as a model's key."""
     fields: dict[str, Any] = {"provider": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
-    await chat.api.add_model(ME, ModelInput(name="keyed", api_key=SECRET, **fields))
+    await chat.api.models.add(ME, ModelInput(name="keyed", api_key=SECRET, **fields))
 
 
 async def the_question(chat: Chat) -> Item:
@@ -57,20 +62,19 @@ async def the_question(chat: Chat) -> Item:
 
 async def allow(chat: Chat, choice: str = "allow") -> str:
     question = await the_question(chat)
-    await chat.api.answer(ME, question.id, Answer(choice=choice))
+    await chat.api.questions.answer(ME, question.id, Answer(choice=choice))
     return (await chat.settled(question.run_id or "")).status
 
 
 def check_nowhere(home: Path, *told: object) -> None:
     """Fail if the secret, or a form of it, stands in a file of ours or in what people are told."""
-    forms = [SECRET, quote(SECRET, safe=""), json.dumps(SECRET)[1:-1], base64.b64encode(SECRET.encode()).decode()]
     files = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
-    for form in forms:
+    for form in FORMS:
         assert not [path.name for path, content in files.items() if form.encode() in content]
         assert not [said for said in told if form.encode() in encode(said)]
 
 
-@pytest.mark.case("SECRET-01", "SECRET-08")
+@pytest.mark.case("SECRET-01", "SECRET-08", "AUT-28")
 async def test_a_known_secret_in_a_calls_arguments_reaches_its_server_and_stands_nowhere(home: Path) -> None:
     tool = sender()
     given: dict[str, Any] = {"text": f"the key is {SECRET}, keep it", "to": "me", **ENCODED}
@@ -78,14 +82,34 @@ async def test_a_known_secret_in_a_calls_arguments_reaches_its_server_and_stands
         await knows(chat)
         give_tools(chat.host, tool)
         assert (await chat.say()).status == "waiting"
-        told = [await chat.snapshot(), await chat.api.approvals(ME), await the_question(chat)]
+        told = [await chat.snapshot(), await chat.api.permissions.approvals(ME), await the_question(chat)]
         assert await allow(chat) == "completed"
         [call] = await chat.items("tool_call")
-        told += [await chat.snapshot(), await chat.api.audit(ME, chat.id), call]
-        assert call.data["arguments"]["text"] == "the key is [redacted], keep it"
-        assert call.data["arguments"]["to"] == "me"
+        told += [await chat.snapshot(), await chat.api.permissions.audit(ME, chat.id), call]
+        assert call.raw["arguments"]["text"] == "the key is [redacted], keep it"
+        assert call.raw["arguments"]["to"] == "me"
         assert got(tool) == [given]
     check_nowhere(home, *told)
+
+
+@pytest.mark.case("SECRET-08")
+async def test_exports_the_record_and_a_backup_say_all_of_a_call_but_its_secret(home: Path, tmp_path: Path) -> None:
+    formats: tuple[ExportFormat, ...] = ("json", "markdown")
+    given: dict[str, Any] = {"text": f"the key is {SECRET}", **ENCODED}
+    async with chatting(home, [[a_call(**given)], "Done."]) as chat:
+        await knows(chat)
+        give_tools(chat.host, sender())
+        await chat.say()
+        assert await allow(chat) == "completed"
+        files = [await chat.api.exchange.export_conversation(ME, chat.id, form) for form in formats]
+        told = [b"".join([chunk async for chunk in file.chunks]) for file in files]
+        told.append(encode(await chat.api.permissions.audit(ME, chat.id)))
+    copy = tmp_path / "copy.jsonl.gz"
+    await asyncio.to_thread(back_up, copy, replace=False)
+    told.append(gzip.decompress(copy.read_bytes()))
+    for text in told:
+        assert b"the key is [redacted]" in text
+        assert not [form for form in FORMS if form.encode() in text]
 
 
 async def test_a_call_without_a_secret_is_kept_as_it_was_made_and_offers_what_it_offered(home: Path) -> None:
@@ -96,11 +120,12 @@ async def test_a_call_without_a_secret_is_kept_as_it_was_made_and_offers_what_it
         give_tools(chat.host, tool)
         await chat.say()
         question = await the_question(chat)
-        assert [choice["id"] for choice in question.data["choices"]] == ["allow", "conversation", "always", "deny"]
+        offered = [choice["id"] for choice in question.raw["choices"]]
+        assert offered == ["allow", "task", "while", "conversation", "always", "deny"]
         assert await allow(chat) == "completed"
         [call] = await chat.items("tool_call")
-        assert call.data["arguments"] == given == got(tool)[0]
-        assert not {"sealed", "masked"} & call.data.keys()
+        assert call.raw["arguments"] == given == got(tool)[0]
+        assert not {"sealed", "masked"} & call.raw.keys()
 
 
 async def test_a_tool_with_a_secret_in_its_arguments_can_be_allowed_for_good_like_any_other(home: Path) -> None:
@@ -127,7 +152,7 @@ async def test_what_was_allowed_after_a_restart_is_the_real_call(home: Path) -> 
         assert await allow(chat) == "completed"
         [call] = await chat.items("tool_call")
         assert got(tool) == [{"text": SECRET}]
-        assert call.data["sealed"] is None, "what was needed to make the call is needed no more"
+        assert call.raw["sealed"] is None, "what was needed to make the call is needed no more"
     check_nowhere(home)
 
 
@@ -144,7 +169,7 @@ async def test_a_call_whose_secret_cannot_be_opened_any_more_says_so_and_calls_n
         chat.id = conversation
         assert await allow(chat) == "completed"
         [call] = await chat.items("tool_call")
-        assert (call.status, call.data["error"]["code"], tool.calls) == ("failed", "ARGUMENTS_LOST", [])
+        assert (call.status, call.raw["error"]["code"], tool.calls) == ("failed", "ARGUMENTS_LOST", [])
         assert call.text.endswith("Nothing was carried out; make the call again.")
 
 
@@ -160,9 +185,9 @@ async def test_a_secret_that_was_kept_in_another_life_of_the_program_is_known_fr
 
         await eventually(learned, "the secret is known")
         await chat.say()
-        assert (await the_question(chat)).data["callItemId"]
+        assert (await the_question(chat)).raw["callItemId"]
         [call] = await chat.items("tool_call")
-        assert call.data["arguments"] == {"text": "[redacted]"}
+        assert call.raw["arguments"] == {"text": "[redacted]"}
     check_nowhere(home)
 
 
@@ -210,10 +235,10 @@ async def test_a_command_with_a_secret_is_run_as_it_is_and_no_rule_with_it_is_of
         await knows(chat)
         assert (await chat.say()).status == "waiting"
         question = await the_question(chat)
-        assert [choice["id"] for choice in question.data["choices"]] == ["allow", "deny"]
+        assert [choice["id"] for choice in question.raw["choices"]] == ["allow", "deny"]
         assert await allow(chat) == "completed"
         assert (folder / "size.txt").read_text().strip() == str(len(SECRET))
-        told = [await chat.snapshot(), await chat.api.audit(ME, chat.id)]
+        told = [await chat.snapshot(), await chat.api.permissions.audit(ME, chat.id)]
     check_nowhere(home, *told)
 
 
@@ -225,7 +250,7 @@ async def test_what_only_keeps_what_it_is_told_is_not_told_a_secret(home: Path) 
         assert (await chat.say()).status == "completed"
         [made] = await chat.items("tool_call")
         assert made.status == "completed", made.text
-        kept = await chat.api.todos(ME, chat.id)
+        kept = await chat.api.todos.get(ME, chat.id)
         assert [todo.title for todo in kept.todos] == ["Use [redacted]"]
     check_nowhere(home)
 
@@ -239,7 +264,7 @@ async def test_arguments_that_are_no_json_are_masked_too(home: Path) -> None:
         endpoint.answer(Reply(broken), Reply(Say((Text(["Done."]),))))
         await chat.say("Go")
         [call] = await chat.items("tool_call")
-        assert "[redacted]" in call.data["rawArguments"]
+        assert "[redacted]" in call.raw["rawArguments"]
     check_nowhere(home)
 
 
@@ -251,7 +276,7 @@ async def test_a_command_in_the_background_is_listed_without_its_secret(home: Pa
     async with chatting(home, [[run], "Done."], settings={"working_directory": str(folder)}) as chat:
         await knows(chat)
         assert (await chat.say(allow=("terminal_operations.run_command",))).status == "completed"
-        listed = await chat.api.terminals(ME, chat.id)
+        listed = await chat.api.terminals.list(ME, chat.id)
         [background] = listed.processes
         assert "wc -c" in background.command
         check_nowhere(home, listed)

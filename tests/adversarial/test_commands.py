@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.authz.commands import Certain, Uncertain, read
-from pilothouse.authz.danger import danger_of
-from pilothouse.authz.policy import RuleSet
+from pilothouse.permissions.commands import Certain, Uncertain, read
+from pilothouse.permissions.danger import danger_of
+from pilothouse.permissions.policy import RuleSet
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse
 from tests.support.authority import a_command, a_rule, grants
@@ -41,8 +41,9 @@ def as_bash_calls(text: str, folder: Path) -> list[tuple[str, ...]]:
     prelude.write_text(RECORDER)
     empty.mkdir(exist_ok=True)
     environment = {"PATH": "/nowhere", "BASH_ENV": str(prelude), "RECORD": str(record), "LC_ALL": "C.UTF-8"}
+    # A pattern would stay as it is where nothing fits it: so it becomes nothing.
     subprocess.run(
-        ["/bin/bash", "--norc", "--noprofile", "-c", text],
+        ["/bin/bash", "--norc", "--noprofile", "-O", "nullglob", "-c", text],
         cwd=empty,
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -11,11 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pilothouse.mcp.consent import Agreed, Consents, look, shown
-from pilothouse.mcp.forms import drafted
+from pilothouse.mcp.servers.consent import Agreed, Consents, look, shown
+from pilothouse.mcp.servers.forms import drafted
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.servers import Consent, ConsentGiven, ServerEntry, ServerInput
 from tests.support.mcp_hosting import hosting
 from tests.support.mcp_servers import scripted
@@ -150,23 +151,23 @@ async def test_a_changed_file_voids_consent_in_every_form_of_command_and_an_unch
         view = await hosted.add(body(line, project), agree=False)
         assert view.consent is not None
         assert str(project / file) in view.consent.files
-        await hosted.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-        assert (await hosted.admin.test("Mine")).ok
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        assert (await hosted.admin.test(ME, "Mine")).ok
     # What the server keeps is its own affair.
     (project / "memory.json").write_text('{"a": "note"}')
     (project / "app.log").write_text("a line\n")
     async with hosting(home) as hosted:
         assert (await hosted.view("Mine")).consent is None
-        assert (await hosted.admin.test("Mine")).ok
-        await hosted.admin.disconnect("Mine")
+        assert (await hosted.admin.test(ME, "Mine")).ok
+        await hosted.admin.disconnect(ME, "Mine")
         (project / file).write_text("evil\n")
-        assert not (await hosted.admin.test("Mine")).ok
+        assert not (await hosted.admin.test(ME, "Mine")).ok
         view = await hosted.view("Mine")
         assert view.state == "needs_consent"
         assert view.consent is not None
         assert view.consent.changes == (f"The content of {project / file} changed.",)
-        await hosted.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-        assert (await hosted.admin.test("Mine")).ok
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        assert (await hosted.admin.test(ME, "Mine")).ok
 
 
 @pytest.mark.case("SPAWN-03")
@@ -383,7 +384,7 @@ def test_an_interpreter_that_only_the_system_can_change_is_known_by_its_place() 
     program = (
         "import os, pwd, sys, tempfile\n"
         "from pathlib import Path\n"
-        "from pilothouse.mcp.programs import facts_of\n"
+        "from pilothouse.mcp.servers.programs import facts_of\n"
         "if os.getuid() == 0: os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
         "with tempfile.NamedTemporaryFile() as mine:\n"
         "    for path in ('/bin/sh', mine.name): print(facts_of(Path(path), found=True).sha256)\n"
@@ -398,7 +399,7 @@ async def test_whoever_asks_while_a_command_is_being_looked_at_is_told_that_it_w
     async with hosting(home) as hosted:
         made = await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(SCRIPTED,)), agree=False)
         hosted.supervisor.restart(made.id)
-        lists = await asyncio.gather(*(hosted.admin.list() for _ in range(3)))
+        lists = await asyncio.gather(*(hosted.admin.list(ME) for _ in range(3)))
         assert [each.servers[0].state for each in lists] == ["needs_consent"] * 3
         again = asyncio.create_task(hosted.server("Mine").check_consent())
         seen = set()
@@ -417,10 +418,10 @@ async def test_a_command_that_changed_under_the_persons_eyes_is_shown_as_it_is_n
         assert made.consent is not None
         script.write_text(script.read_text() + "\n# other\n")
         with pytest.raises(PilothouseError, match="changed since you looked at it"):
-            await hosted.admin.consent(made.id, ConsentGiven(fingerprint=made.consent.fingerprint))
+            await hosted.admin.consent(ME, made.id, ConsentGiven(fingerprint=made.consent.fingerprint))
         now = await hosted.view("Mine")
         assert now.state == "needs_consent"
         assert now.consent is not None
         assert now.consent.fingerprint != made.consent.fingerprint
-        agreed = await hosted.admin.consent(made.id, ConsentGiven(fingerprint=now.consent.fingerprint))
+        agreed = await hosted.admin.consent(ME, made.id, ConsentGiven(fingerprint=now.consent.fingerprint))
         assert agreed.consent is None

@@ -18,16 +18,16 @@ from pilothouse.cli.form_fields import has_free_text
 from pilothouse.cli.inline import spans_of
 from pilothouse.cli.serve import PLAIN_HTTP
 from pilothouse.connection import connect_server
-from pilothouse.net.client import close_clients
-from pilothouse.runs.address import read_address, write_address
-from pilothouse.server.listening import listen
-from pilothouse.server.tls import read_tls
+from pilothouse.host.address import read_address, write_address
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.origins import host_shown
-from tests.server.running import BEARER, RunningServer, run_server
+from pilothouse.web.listening import listen
+from pilothouse.web.tls import read_tls
 from tests.support.certificates import SelfSigned
 from tests.support.commands import Started
+from tests.web.running import BEARER, RunningServer, run_server
 
 
 @pytest_asyncio.fixture

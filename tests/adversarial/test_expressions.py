@@ -10,11 +10,13 @@ from functools import cache
 
 import pytest
 
-from pilothouse.authz import danger
-from pilothouse.authz import names as names_of_places
 from pilothouse.cli import inline
-from pilothouse.mcp import patterns
-from pilothouse.tools.terminal import hints
+from pilothouse.models import known_models, provider_table
+from pilothouse.models.provider_rows import ROWS
+from pilothouse.models.wires import anthropic, gemini, openai_chat
+from pilothouse.permissions import danger_table
+from pilothouse.permissions import guarded_names as names_of_places
+from pilothouse.tools.terminal import running
 from tests.support.expression_inputs import Hostile, inputs, is_linear
 from tests.support.expression_uses import Compiled, Kind, Use, collect, modules
 from tests.support.growing import growth
@@ -23,15 +25,23 @@ from tests.support.growing import growth
 LONGEST = 1024 * 1024
 # Where a caller takes less, how much, and who sees to it.
 ADMITTED: dict[str, tuple[int, str]] = {
-    "agent.patterns:compiled": (16, "`_is_quick`: longer texts, and quicker patterns, go to the automaton"),
-    "authz.globs:fnmatch.translate(part.replace('[', '[[]'))": (255, "one name of a path, by the file system"),
+    "permissions.globs:fnmatch.translate(part.replace('[', '[[]'))": (255, "one name of a path, by the file system"),
 }
 # Where the source says less than is true about how an expression is applied.
 APPLIED: dict[str, tuple[Kind, str]] = {
-    "authz.names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": ("match", "to one name"),
+    "permissions.guarded_names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": (
+        "match",
+        "to one name",
+    ),
+    "permissions.danger_table:'|'.join(map(fnmatch.translate, plain)) or '(?!)'": ("match", "to one word of a command"),
+    "permissions.danger_table:'|'.join(map(fnmatch.translate, part.split(',')))": ("match", "to one word of a command"),
+    # What they are tried on is passed over as a word, or as blanks, before they are tried again.
+    "permissions.shell:_ASSIGNED": ("match", "at the beginning of a word"),
+    "permissions.shell:_REDIRECTION": ("match", "at the beginning of a word"),
+    "permissions.shell:_DEFINED": ("match", "behind the first word of a command"),
+    "permissions.shell:_TIME": ("match", "behind a word of the shell"),
+    "permissions.shell:_COPROC": ("match", "behind a word of the shell"),
     "types.durations:_PIECE": ("match", "pieces are read one behind the other, and the first that is none ends it"),
-    "agent.patterns:compiled": ("search", "applied where it is made"),
-    "mcp.patterns:_CLASSES[value]": ("match", "to a single character"),
 }
 # Whatever a text of these is taken for: comments, strings, tags, links, lists and calls that nothing ends.
 BY_HAND = tuple(
@@ -52,8 +62,9 @@ def _found_in(value: object) -> Iterator[Compiled]:
     elif isinstance(value, tuple):
         for each in value:
             yield from _found_in(each)
-    elif isinstance(value, danger._Sign):
-        yield from value.behind
+    elif isinstance(value, danger_table.Sign):
+        yield from value.head
+        yield from _found_in(value.words._plain if value.words else ())
 
 
 @cache
@@ -62,12 +73,15 @@ def uses() -> tuple[tuple[Use, ...], tuple[str, ...]]:
     names = ("a_b", "list.files", "get-it", "x" * 60)
     pairs = tuple(_found_in((inline._STYLED, inline._FORMULAS)))
     made: dict[str, tuple[str | Compiled, ...]] = {
-        # Those of servers: only what is short or plain is given to this engine at all.
-        "agent.patterns:compiled": ("^[a-z]+$", "(a+)+$", "(a|aa)*b"),
-        "mcp.patterns:_CLASSES[value]": tuple(patterns._CLASSES.values()),
-        "authz.danger:pattern": tuple(_found_in(danger._SIGNS_OF_DANGER)),
-        "authz.globs:fnmatch.translate(part.replace('[', '[[]'))": (translate("*a*a*a*b"), translate("**?**?*.x")),
-        "authz.names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": (
+        "permissions.danger_table:'|'.join(map(fnmatch.translate, plain)) or '(?!)'": tuple(
+            _found_in(tuple(danger_table.signs().values()))
+        ),
+        "permissions.danger_table:'|'.join(map(fnmatch.translate, part.split(',')))": (translate("*.sshcommand=*"),),
+        "permissions.globs:fnmatch.translate(part.replace('[', '[[]'))": (
+            translate("*a*a*a*b"),
+            translate("**?**?*.x"),
+        ),
+        "permissions.guarded_names:'|'.join((f'({fnmatch.translate(pattern)})' for pattern in patterns))": (
             names_of_places._PATTERNS,
         ),
         "cli.inline:sign + after": pairs,
@@ -77,9 +91,18 @@ def uses() -> tuple[tuple[Use, ...], tuple[str, ...]]:
         "mcp.quarantine:f\"(?<![\\\\w.-])(?:{'|'.join(map(re.escape, telling))})(?![\\\\w-])\"": (
             rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-])",
         ),
-        "server.app:re.escape(route.path).replace('\\\\{id\\\\}', '[^/]+')": (r"/api/items/[^/]+/[^/]+", r"/api/[^/]+"),
+        "models.known_models:pattern": tuple(pattern for pattern, _ in known_models._REGIONAL),
+        "models.refusals:spare.missed": tuple(
+            re.compile(spare.missed, re.IGNORECASE)
+            for spare in (*anthropic.AnthropicWire.spares, *gemini.GeminiWire.spares, *openai_chat._SPARES)
+            if spare.missed
+        ),
+        "models.provider_table:_expression(host)": tuple(
+            provider_table._expression(host) for row in ROWS for host in row.hosts
+        ),
+        "web.app:re.escape(route.path).replace('\\\\{id\\\\}', '[^/]+')": (r"/api/items/[^/]+/[^/]+", r"/api/[^/]+"),
         "store.excerpts:'|'.join(map(re.escape, longest))": ("|".join(map(re.escape, names)),),
-        "tools.terminal.hints:pattern": tuple(_found_in(hints._HINTS)),
+        "tools.terminal.running:pattern": tuple(_found_in(running._HINTS)),
     }
     found, unknown = collect(made)
     return tuple(found), tuple(unknown)

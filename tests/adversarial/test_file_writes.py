@@ -17,7 +17,7 @@ from pilothouse.tools.files.contents import read_whole
 from pilothouse.tools.files.places import PathRefused, find_place
 from pilothouse.tools.files.steps import WriteFile
 from pilothouse.tools.files.walk import parent_of
-from tests.support.files import Hands, hands
+from tests.support.files import FileCalls, file_calls
 from tests.support.lag import HELD, least_hold
 from tests.support.records import OWNER
 from tests.support.small_disks import mounted_small
@@ -31,8 +31,8 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def at_work(home: Path, work: Path) -> AsyncIterator[Hands]:
-    async with hands(home, work) as opened:
+async def at_work(home: Path, work: Path) -> AsyncIterator[FileCalls]:
+    async with file_calls(home, work) as opened:
         yield opened
 
 
@@ -59,7 +59,7 @@ def _replaced(path: Path) -> None:
 @pytest.mark.case("FS-08")
 @pytest.mark.parametrize("nameless", [True, False])
 async def test_new_content_is_private_until_it_is_in_place(
-    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+    at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
 ) -> None:
     modes: list[int] = []
     names: list[list[str]] = []
@@ -99,7 +99,7 @@ def _fill(path: Path) -> None:
 
 
 @pytest.mark.case("F-42")
-async def test_on_a_full_disk_nothing_is_half_written(small_disk: Path, at_work: Hands) -> None:
+async def test_on_a_full_disk_nothing_is_half_written(small_disk: Path, at_work: FileCalls) -> None:
     work = small_disk
     (work / "a.txt").write_text("one\n" * 50_000)
     (work / "b.txt").write_text("two\n")
@@ -125,7 +125,7 @@ async def test_on_a_full_disk_nothing_is_half_written(small_disk: Path, at_work:
 
 @pytest.mark.case("F-42")
 async def test_steps_that_were_taken_before_one_failed_are_taken_back(
-    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+    at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (work / name).write_text(f"{name}\n")
@@ -151,7 +151,7 @@ async def test_steps_that_were_taken_before_one_failed_are_taken_back(
 
 @pytest.mark.case("F-52")
 async def test_a_call_that_is_cancelled_while_it_writes_leaves_everything_as_it_was(
-    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+    at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "a.txt").write_text("one\n")
     begun, go_on = threading.Event(), threading.Event()
@@ -187,7 +187,7 @@ PATCHES = {
 
 @pytest.mark.case("FS-10")
 @pytest.mark.parametrize("kind", sorted(PATCHES))
-async def test_a_patch_that_was_made_to_take_long_is_given_up(at_work: Hands, work: Path, kind: str) -> None:
+async def test_a_patch_that_was_made_to_take_long_is_given_up(at_work: FileCalls, work: Path, kind: str) -> None:
     patch, why = PATCHES[kind]
     (work / "a.txt").write_text("a\n" * 300_000)
 
@@ -200,7 +200,7 @@ async def test_a_patch_that_was_made_to_take_long_is_given_up(at_work: Hands, wo
     assert held < HELD, held
 
 
-async def test_a_long_file_is_patched_where_the_lines_stand_once(at_work: Hands, work: Path) -> None:
+async def test_a_long_file_is_patched_where_the_lines_stand_once(at_work: FileCalls, work: Path) -> None:
     lines = [f"line {number}\n" for number in range(100_000)]
     (work / "a.txt").write_text("".join(lines))
     # None of the numbers is right.

@@ -21,7 +21,7 @@ from pilothouse.types.access import Access, PathUse
 from pilothouse.types.api import ConversationPatch
 from tests.adversarial import swapping
 from tests.support.chatting import ME, chatting
-from tests.support.files import Hands, hands
+from tests.support.files import FileCalls, file_calls
 
 SECRET = "canary-7431-outside"
 SWAPS = 10_000
@@ -45,8 +45,8 @@ def person(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def at_work(home: Path, work: Path, person: Path) -> AsyncIterator[Hands]:
-    async with hands(home, work, person) as opened:
+async def at_work(home: Path, work: Path, person: Path) -> AsyncIterator[FileCalls]:
+    async with file_calls(home, work, person) as opened:
         yield opened
 
 
@@ -62,7 +62,7 @@ def outside_of(work: Path) -> Path:
 
 
 @pytest.mark.case("FS-03")
-async def test_nothing_is_read_or_written_through_a_link(at_work: Hands, work: Path) -> None:
+async def test_nothing_is_read_or_written_through_a_link(at_work: FileCalls, work: Path) -> None:
     outside = outside_of(work)
     (work / "dir").symlink_to(outside)
     (work / "chain").symlink_to("dir")
@@ -89,7 +89,7 @@ async def test_nothing_is_read_or_written_through_a_link(at_work: Hands, work: P
 
 @pytest.mark.case("FS-05")
 @pytest.mark.timeout(60)
-async def test_ten_thousand_swaps_of_a_folder_and_a_link_let_nothing_out(at_work: Hands, work: Path) -> None:
+async def test_ten_thousand_swaps_of_a_folder_and_a_link_let_nothing_out(at_work: FileCalls, work: Path) -> None:
     outside = outside_of(work)
     (work / "dir").mkdir()
     (work / "dir" / "a.txt").write_text("inside")
@@ -143,7 +143,9 @@ def _walk_until(over: threading.Event, work: Path, seen: Counter[str]) -> None:
 
 
 @pytest.mark.case("CMD-10", "FS-05")
-async def test_another_working_directory_in_the_place_of_the_allowed_one_is_refused(at_work: Hands, work: Path) -> None:
+async def test_another_working_directory_in_the_place_of_the_allowed_one_is_refused(
+    at_work: FileCalls, work: Path
+) -> None:
     outside = outside_of(work)
     (work / "a.txt").write_text("mine")
     for given in (
@@ -174,7 +176,7 @@ def _exchange(one: Path, two: Path) -> None:
 
 
 @pytest.mark.case("FS-06", "FIL-18")
-async def test_pipes_and_devices_are_neither_read_nor_written(at_work: Hands, work: Path) -> None:
+async def test_pipes_and_devices_are_neither_read_nor_written(at_work: FileCalls, work: Path) -> None:
     os.mkfifo(work / "pipe")
     for path in ("pipe", "/dev/zero", "/dev/full", "/dev/stdin"):
         refused = await at_work.fails("read_file", filePath=path)
@@ -188,7 +190,7 @@ async def test_pipes_and_devices_are_neither_read_nor_written(at_work: Hands, wo
 
 
 @pytest.mark.case("FS-12", "FS-02")
-async def test_every_path_of_a_patch_is_a_path_of_the_call(at_work: Hands, work: Path) -> None:
+async def test_every_path_of_a_patch_is_a_path_of_the_call(at_work: FileCalls, work: Path) -> None:
     outside = outside_of(work)
     (work / "a.txt").write_text("one\n")
     patch = (
@@ -212,7 +214,7 @@ async def test_every_path_of_a_patch_is_a_path_of_the_call(at_work: Hands, work:
 
 
 @pytest.mark.case("AUTHZ-01", "FS-12")
-async def test_a_call_holds_itself_to_exactly_what_was_allowed(at_work: Hands, work: Path) -> None:
+async def test_a_call_holds_itself_to_exactly_what_was_allowed(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("a\n")
     (work / "b.txt").write_text("b\n")
     allowed = await at_work.touched("delete_file", filePath="a.txt")
@@ -233,7 +235,9 @@ async def test_a_call_holds_itself_to_exactly_what_was_allowed(at_work: Hands, w
 
 
 @pytest.mark.case("FS-04", "FS-09")
-async def test_a_second_name_for_a_protected_file_is_protected_too(at_work: Hands, work: Path, person: Path) -> None:
+async def test_a_second_name_for_a_protected_file_is_protected_too(
+    at_work: FileCalls, work: Path, person: Path
+) -> None:
     key = person / ".ssh" / "id_work"
     os.link(key, work / "notes.txt")
     (work / "link.txt").symlink_to(key)
@@ -250,7 +254,7 @@ async def test_a_second_name_for_a_protected_file_is_protected_too(at_work: Hand
 
 @pytest.mark.case("FS-04")
 async def test_a_file_that_becomes_a_protected_one_after_it_was_allowed_is_refused(
-    at_work: Hands, work: Path, person: Path
+    at_work: FileCalls, work: Path, person: Path
 ) -> None:
     (work / "notes.txt").write_text("harmless\n")
     for given in (
@@ -277,7 +281,6 @@ async def test_a_file_that_becomes_a_protected_one_after_it_was_allowed_is_refus
     [
         ".git/hooks/pre-commit",
         ".GIT/Hooks/pre-commit",
-        ".git./hooks/x",
         "\uff0egit/hooks/x",
         "sub/.vscode/tasks.json",
         ".VSCode/tasks.json",
@@ -286,18 +289,20 @@ async def test_a_file_that_becomes_a_protected_one_after_it_was_allowed_is_refus
         "x/.ssh/authorized_keys",
     ],
 )
-async def test_what_starts_by_itself_is_protected_whether_or_not_it_exists(at_work: Hands, path: str) -> None:
-    access = await at_work.access("create_file", filePath=path, content="x")
-    # Some spellings are refused by their form already; of the others the person sees what would be written.
-    if isinstance(access, Access):
-        assert access.paths[0].protected
-        assert bool(access.preview) is (".ssh" not in path)
+async def test_what_starts_by_itself_is_protected_whether_or_not_it_exists(at_work: FileCalls, path: str) -> None:
+    access = await at_work.touched("create_file", filePath=path, content="x")
+    assert access.paths[0].protected
+    # The person sees what would be written.
+    assert bool(access.preview) is (".ssh" not in path)
+    # A spelling that other systems take for the same is refused by its form already.
+    refused = await at_work.fails("create_file", filePath=".git./hooks/x", content="x")
+    assert refused.startswith("PATH_REFUSED: ")
     honest = await at_work.touched("create_file", filePath="src/main.py", content="x")
     assert not honest.paths[0].protected
 
 
 @pytest.mark.case("FS-11")
-async def test_a_folder_that_takes_protected_things_along_is_protected(at_work: Hands, work: Path) -> None:
+async def test_a_folder_that_takes_protected_things_along_is_protected(at_work: FileCalls, work: Path) -> None:
     (work / "harmless" / "hooks").mkdir(parents=True)
     (work / "harmless" / "hooks" / "pre-commit").write_text("evil")
     (work / "app" / ".vscode").mkdir(parents=True)
@@ -310,7 +315,7 @@ async def test_a_folder_that_takes_protected_things_along_is_protected(at_work: 
 
 
 @pytest.mark.case("SPAWN-06", "FS-11")
-async def test_our_own_settings_are_written_on_nobodys_word(at_work: Hands, work: Path, home: Path) -> None:
+async def test_our_own_settings_are_written_on_nobodys_word(at_work: FileCalls, work: Path, home: Path) -> None:
     (work / "a.txt").write_text("{}")
     os.link(_made(home / "config.json"), work / "second-name.json")
     before = sorted(os.listdir(home))
@@ -346,12 +351,12 @@ async def test_no_mode_lets_an_agent_write_our_settings(home: Path, work: Path) 
     async with chatting(home, [*turns, "Done."], settings={"working_directory": str(work)}) as chat:
         settings = (await chat.snapshot()).conversation.settings
         approving = msgspec.structs.replace(settings, mode="auto_approve")
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=approving))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=approving))
         assert (await chat.say()).status == "completed"
         calls = await chat.items("tool_call")
         assert [call.status for call in calls] == ["failed", "failed", "completed"]
-        assert {call.data["error"]["code"] for call in calls[:2]} == {"PERMISSION_DENIED"}
-        assert all(call.data["decision"]["verdict"] == "deny" for call in calls[:2])
+        assert {call.raw["error"]["code"] for call in calls[:2]} == {"PERMISSION_DENIED"}
+        assert all(call.raw["decision"]["verdict"] == "deny" for call in calls[:2])
     assert not (home / "servers.json").exists()
     assert sorted(os.listdir(work)) == ["a.txt", "honest.txt"]
 
@@ -362,7 +367,7 @@ def _made(path: Path) -> Path:
 
 
 @pytest.mark.case("ATZ-05", "FS-02")
-async def test_a_neighbour_of_the_working_directory_is_outside_it(at_work: Hands, work: Path) -> None:
+async def test_a_neighbour_of_the_working_directory_is_outside_it(at_work: FileCalls, work: Path) -> None:
     outside = outside_of(work)
     access = await at_work.touched("read_file", filePath=str(outside / "a.txt"))
     assert access.paths == (PathUse(path=str(outside / "a.txt"), effect="reads", inside=False),)

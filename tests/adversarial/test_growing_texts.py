@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 import pytest
 
-from pilothouse.authz import programs
 from pilothouse.cli import markdown, markdown_table
 from pilothouse.cli.inline import Inline, Span, spans_of
 from pilothouse.cli.markdown import MarkdownScreen
 from pilothouse.helper.client import Helper, Unreadable
-from pilothouse.mcp import importing, quarantine
+from pilothouse.mcp.client.transports import http_sse
 from pilothouse.mcp.oauth import challenge
 from pilothouse.mcp.oauth.challenge import parse_challenge
-from pilothouse.mcp.transports import endpoints
+from pilothouse.mcp.servers import importing, quarantine
 from pilothouse.models import failures
+from pilothouse.permissions import programs
 from pilothouse.tools.builds import tasks
 from pilothouse.tools.terminal.screen import Output, render
 from pilothouse.types import jsonc, limits
@@ -54,8 +54,8 @@ def lines_of(text: str) -> str:
         (jsonc.plain, "/* "),
         (jsonc.plain, ",  "),
         (jsonc.plain, '"\\"'),
-        (endpoints.named_in, "a"),
-        (endpoints.named_in, "?sessionid"),
+        (http_sse.named_in, "a"),
+        (http_sse.named_in, "?sessionid"),
         (parse_challenge, "a"),
         (parse_challenge, 'a="\\'),
         (parse_challenge, "1a"),
@@ -99,7 +99,7 @@ def test_a_model_that_never_ends_a_call_is_read_in_step_with_what_it_writes(begu
     ("read", "text"),
     [
         (imported, '{"mcpServers": {}' + ",/**/" * 28),
-        (endpoints.named_in, "a" * 40_000),
+        (http_sse.named_in, "a" * 40_000),
         (jsonc.plain, "/* " * (100 * 1024 // 3)),
         (lambda text: [*tasks._TARGET.finditer(text)], "a" + " " * 100_000),
         (parse_challenge, "a" * limits.HTTP_HEAD_BYTES),
@@ -191,7 +191,7 @@ def test_what_was_written_anew_reads_short_texts_as_before() -> None:
         assert {name.lower() for name, _, _ in challenge._PARAMETER.findall(text)} == once, text
     for text in _pieces("a ?&='\"", "?sessionId=", "&session_id=", "/message"):
         found = _ONCE_ADDRESS.search(text)
-        assert found is None or endpoints.named_in(text) == found[0], text
+        assert found is None or http_sse.named_in(text) == found[0], text
     for text in _pieces("|:- \ta", "---", " | "):
         assert bool(markdown_table._RULE.fullmatch(text)) == bool(_ONCE_RULE.fullmatch(text)), text
     for text in _pieces("#-*+_ 1.)>`~[]xa", "- ", "* *"):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.tools.sandbox.refused import REFUSED
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
+from pilothouse.tools.sandbox.seccomp import REFUSED
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux")

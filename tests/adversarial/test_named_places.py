@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pilothouse.authz.policy import Policy
-from pilothouse.mcp import importing
+from pilothouse.mcp.servers import importing
+from pilothouse.permissions.policy import Policy
 from pilothouse.types.access import Access
 from pilothouse.types.authority import Pattern
 from tests.support.deciding import HeldRules, a_rule
@@ -104,7 +104,7 @@ async def test_no_search_finds_anything_elsewhere(home: Path, work: Path, outsid
 async def test_a_checker_that_a_project_sets_up_is_a_command_whatever_it_extends(
     home: Path, work: Path, outside: Path, name: str
 ) -> None:
-    """Its settings may name files and programs anywhere: nothing of it runs on the leave to read."""
+    """Its settings may name files and programs anywhere: nothing of it runs on the permission to read."""
     texts = {
         "ruff.toml": f'extend = "{outside}/pyproject.toml"\n',
         "mypy.ini": f"[mypy]\nplugins = {outside}/plugin.py\n",

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from pilothouse.net import guarded
 from pilothouse.net.addresses import checked, is_public, place_of
-from pilothouse.net.certificates import only
+from pilothouse.net.certificates import pinned
 from pilothouse.net.errors import NetError
 from tests.support.certificates import SelfSigned
 from tests.support.mcp_gateway import by_the_byte
@@ -221,7 +221,7 @@ async def test_a_redirect_away_from_encryption_is_not_followed(
     tmp_path: Path, inside: TinyHttp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = SelfSigned(tmp_path)
-    monkeypatch.setattr(guarded, "roots", lambda: only(own.fingerprint))
+    monkeypatch.setattr(guarded, "roots", lambda: pinned(own.fingerprint))
     moved = Answer(302, b"", {"Location": f"{inside.url}/"})
     async with TinyHttp(lambda request: moved, own.server()) as server:
         with pytest.raises(NetError, match="without encryption"):

@@ -30,7 +30,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def the_view(host: OpenHost) -> PluginView:
-    [view] = (await host.api.config(ME)).plugins
+    [view] = (await host.api.settings.get(ME)).plugins
     return view
 
 
@@ -42,12 +42,12 @@ async def test_an_installed_plugin_is_off_and_not_imported_until_it_is_enabled(h
         assert view.off == "It is off until you enable it: pilothouse plugins enable unasked"
         assert (view.hooks, view.problem, view.enabled_at, mark.exists()) == ((), "", None, False)
         assert "unasked" not in sys.modules
-        now = (await host.api.update_config(ME, ConfigPatch(plugins={"unasked": view.digest}))).plugins[0]
+        now = (await host.api.settings.update(ME, ConfigPatch(plugins={"unasked": view.digest}))).plugins[0]
         assert (now.off, now.hooks, now.enabled_by, mark.exists()) == ("", ("tools",), ME, True)
         assert now.enabled_at is not None
     async with open_host(home) as host:
         assert (await the_view(host)).off == "", "the twin: what was enabled stays so"
-        await host.api.update_config(ME, ConfigPatch(plugins={"unasked": None}))
+        await host.api.settings.update(ME, ConfigPatch(plugins={"unasked": None}))
         assert (await the_view(host)).off
     async with open_host(home) as host:
         assert (await the_view(host)).off
@@ -95,12 +95,12 @@ async def test_another_digest_than_what_is_there_enables_nothing(home: Path, pac
         seen = (await the_view(host)).digest
         (packages / "swapped.py").write_text("raise SystemExit")
         with pytest.raises(PilothouseError, match="changed since you looked at it"):
-            await host.api.update_config(ME, ConfigPatch(plugins={"swapped": seen}))
+            await host.api.settings.update(ME, ConfigPatch(plugins={"swapped": seen}))
         view = await the_view(host)
         assert view.off
         assert view.digest != seen, "looking again shows what is there"
         with pytest.raises(PilothouseError, match="There is no plugin"):
-            await host.api.update_config(ME, ConfigPatch(plugins={"nobody": seen}))
+            await host.api.settings.update(ME, ConfigPatch(plugins={"nobody": seen}))
 
 
 async def test_whoever_writes_the_file_cannot_enable_anything(home: Path, packages: Path) -> None:
@@ -111,7 +111,7 @@ async def test_whoever_writes_the_file_cannot_enable_anything(home: Path, packag
     sealed = json.loads(file.read_text())["other"]
     file.write_text(json.dumps({"forged": sealed, "other": "AAAA"}))
     async with open_host(home) as host:
-        assert all(view.off for view in (await host.api.config(ME)).plugins)
+        assert all(view.off for view in (await host.api.settings.get(ME)).plugins)
 
 
 async def test_a_tool_that_says_nothing_about_what_it_touches_is_asked_about_and_counts_as_a_way_out(
@@ -122,7 +122,7 @@ async def test_a_tool_that_says_nothing_about_what_it_touches_is_asked_about_and
     async with chatting(home, SCRIPT) as chat:
         assert (await chat.say("Greet Ada")).status == "waiting"
         [call] = await chat.items("tool_call")
-        access = call.data["access"]
+        access = call.raw["access"]
         assert access["effects"] == ["reads", "runs", "sends", "writes"]
         assert (access["destination"], access["brings"]) == ("anywhere", ["private", "untrusted"])
 
@@ -138,7 +138,7 @@ async def test_a_tool_that_declares_something_is_held_to_it_where_a_call_says_no
     async with chatting(home, SCRIPT) as chat:
         assert (await chat.say("Greet Ada")).status == "waiting"
         [call] = await chat.items("tool_call")
-        assert call.data["access"]["effects"] == ["sends"]
+        assert call.raw["access"]["effects"] == ["sends"]
 
 
 @pytest.mark.slow

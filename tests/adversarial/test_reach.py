@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilothouse.authz.matching import Subject, covers_all
+from pilothouse.permissions.matching import Subject, covers_all
 from pilothouse.types.api import Answer
-from pilothouse.types.authority import Pattern, Seen
+from pilothouse.types.authority import NewGrant, Pattern, PolicyInput, Rule, Seen
 from pilothouse.types.items import Item
+from pilothouse.types.servers import ServerInput
 from tests.adversarial.test_exfil import READ, SEND, ServerTool, a_call
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.deciding import (
@@ -28,7 +29,7 @@ from tests.support.deciding import (
     verdict,
 )
 from tests.support.repositories import make_repository
-from tests.support.tools import add_tools
+from tests.support.tools import ToolOf, add_tools
 
 
 @pytest.fixture
@@ -54,18 +55,19 @@ async def test_auto_approve_does_not_let_private_data_out(home: Path, project: P
         add_tools(chat.host, mail)
         assert ((await chat.say()).status, mail.calls) == ("waiting", [])
         [question] = await open_questions(chat)
-        assert question.data["rule"] == "tainted"
-        assert "Mail" in question.data["why"]
+        assert question.raw["rule"] == "leaving"
+        assert question.raw["why"] == "It can take what was read from your files to Mail."
 
 
 @pytest.mark.case("EXFIL-01", "TOOL-04")
 @pytest.mark.parametrize("name", ["files", "terminal", "anywhere"])
 async def test_a_server_named_like_a_source_gets_nothing_of_it(name: str) -> None:
-    seen = Seen(frozenset({name if name != "anywhere" else "files"}), frozenset({"server:Web"}))
-    by = an_authorizer(a_grant(Pattern(tool="files.read")))
-    assert verdict(await decide(calling(name), by=by, tool=SERVER, seen=seen))[2] == "tainted"
-    own = Seen(frozenset({f"server:{name}"}), frozenset({"server:Web"}))
-    assert verdict(await decide(calling(name), by=by, tool=SERVER, seen=own))[0] == "allow"
+    seen = Seen(frozenset({name if name != "anywhere" else "files"}))
+    by = an_authorizer(a_grant(Pattern(tool="files.read", sources=())))
+    tool = ToolOf("files__read", server=name, effects=SERVER.effects)
+    assert verdict(await decide(calling(name), by=by, tool=tool, seen=seen))[2] == "leaving"
+    own = Seen(frozenset({f"server:{name}"}))
+    assert verdict(await decide(calling(name), by=by, tool=tool, seen=own))[0] == "allow"
 
 
 @pytest.mark.case("AUTHZ-14")
@@ -165,13 +167,13 @@ async def test_a_permission_for_files_of_a_folder_is_none_for_the_folders_in_it(
     async with chatting(home, turns, settings={"working_directory": str(tree)}) as chat:
         run = await chat.say()
         [question] = await open_questions(chat)
-        assert question.data["proposal"]["paths"] == ["*"]
-        await chat.api.answer(ME, question.id, Answer(choice="conversation"))
+        assert question.raw["proposal"]["paths"] == ["*"]
+        await chat.api.questions.answer(ME, question.id, Answer(choice="conversation"))
         # The other file goes with it; everything in a folder does not.
         assert (await chat.settled(run.id)).status == "waiting"
         assert ((tree / "b.txt").exists(), (tree / "src/deep/c.txt").exists()) == (False, True)
         [question] = await open_questions(chat)
-        assert (question.data["proposal"], question.data["group"]) == (None, "")
+        assert (question.raw["proposal"], question.raw["group"]) == (None, "")
 
 
 @pytest.mark.parametrize(("paths", "allowed"), [("src/*", False), ("src/*/*", False), ("src/**", True), ("**", True)])
@@ -212,7 +214,7 @@ async def test_a_folder_is_not_made_a_repository_without_a_word_of_its_own(
         assert (await chat.say()).status == "waiting"
         assert [(project / name).exists() for name in names] == [True] * 5 + [False]
         [question] = await open_questions(chat)
-        assert question.data["rule"] == "protected"
+        assert question.raw["rule"] == "protected"
 
 
 @pytest.mark.case("FS-11")
@@ -225,7 +227,36 @@ async def test_neither_is_one_renamed_or_moved_into_place(home: Path, project: P
         run = await chat.say()
         for _ in range(2):
             [question] = await open_questions(chat)
-            assert question.data["rule"] == "protected"
-            await chat.api.answer(ME, question.id, Answer(choice="deny"))
+            assert question.raw["rule"] == "protected"
+            await chat.api.questions.answer(ME, question.id, Answer(choice="deny"))
             run = await chat.settled(run.id)
         assert (run.status, (project / "vendor").exists()) == ("completed", False)
+
+
+# --- permissions that name a server ---------------------------------------------------------------
+
+
+@pytest.mark.case("AUTHZ-04")
+async def test_a_permission_that_names_a_server_is_for_the_one_that_has_the_name_then(home: Path) -> None:
+    """By hand, too: edited to another address it is another server, and the rule is not about that one."""
+    async with chatting(home) as chat:
+        api = chat.api
+        view = await api.servers.add(ME, ServerInput(name="Notes", url="http://127.0.0.1:9/mcp", enabled=False))
+        rules = (
+            Rule(id="one", verdict="allow", pattern=Pattern(tool="notes.*")),
+            Rule(id="two", verdict="deny", pattern=Pattern(tool="notes.*", destination="x.example")),
+            Rule(id="three", verdict="allow", pattern=Pattern(tool="unknown.*")),
+        )
+        one, *others = (await api.permissions.set_policy(ME, PolicyInput(rules=rules))).rules
+        assert one.pattern.definition.startswith(f"{view.id}@")
+        assert [rule.pattern for rule in others] == [rule.pattern for rule in rules[1:]]
+        pattern = Pattern(tool="notes.read")
+        grant = await api.permissions.give_grant(ME, NewGrant(conversation_id=chat.id, pattern=pattern))
+        assert grant.pattern.definition == one.pattern.definition
+        await api.servers.update(ME, view.id, ServerInput(name="Notes", url="http://127.0.0.1:9/other", enabled=False))
+        # What was kept stays as it was; what is said now is for the new one.
+        new = Rule(id="four", verdict="allow", pattern=Pattern(tool="notes.*"))
+        kept = (await api.permissions.set_policy(ME, PolicyInput(rules=(one, new)))).rules
+        assert kept[0] == one
+        assert kept[1].pattern.definition.startswith(f"{view.id}@")
+        assert kept[1].pattern.definition != one.pattern.definition

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.tools.builds.git import Repository
+from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.types.terminals import Ran, SandboxKind
 from tests.support.repositories import building, git, make_repository
 from tests.support.terminals import AtTerminal
@@ -109,7 +110,9 @@ async def test_a_project_does_not_say_which_program_git_is(
     monkeypatch.setenv("PATH", f"{way.format(work=work)}:{os.environ['PATH']}")
     async with building(home, work, kind) as builds:  # type: ignore[arg-type]
         output = await builds.does("get_changed_files", include_diff=True)
+        committed = await builds.does("git_commit", message="More", files=["readme.md"])
     assert "+World" in output.text
+    assert committed.text.startswith("Committed 1 file ")
     assert not (work / MARK).exists()
 
 
@@ -328,8 +331,11 @@ async def test_everything_that_can_happen_to_a_file_is_committed(home: Path, tmp
     assert git(work, "status", "--porcelain") == ""
 
 
-class Plainly:
+class Plainly(SandboxRunner):
     """Runs git without a sandbox, as a newer git would read its settings."""
+
+    def __init__(self) -> None:
+        """Need none."""
 
     async def run(
         self,

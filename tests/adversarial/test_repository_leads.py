@@ -47,7 +47,7 @@ async def looking(home: Path, work: Path, *rules: dict[str, Any], turns: int = 1
     """Open a conversation that looks at what changed, where nothing holds git but what this program does."""
     script = [[LOOK], "Done."] * turns
     async with chatting(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
-        await chat.api.update_config(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
+        await chat.api.settings.update(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": rules}))
         yield chat
 
@@ -171,10 +171,10 @@ async def test_a_repository_that_leads_to_another_one_is_asked_about(
     async with looking(home, work) as chat:
         assert (await chat.say()).status == "waiting"
         [question] = await asked(chat)
-        assert question.data["rule"] == "outside"
+        assert question.raw["rule"] == "outside"
         assert str(victim) in question.text
-        assert [use for use in question.data["access"]["paths"] if use["path"].startswith(str(victim))]
-        await chat.api.answer(ME, question.id, Answer(choice="deny"))
+        assert [use for use in question.raw["access"]["paths"] if use["path"].startswith(str(victim))]
+        await chat.api.questions.answer(ME, question.id, Answer(choice="deny"))
         await chat.settled(question.run_id or "")
         [call] = await chat.items("tool_call")
         assert CODE not in call.text
@@ -196,7 +196,7 @@ async def test_a_rule_that_forbids_a_folder_forbids_a_repository_to_lead_there(
         assert call.status == "failed"
         assert CODE not in call.text
         # The record says what it was about.
-        assert [use for use in call.data["access"]["paths"] if use["path"].startswith(str(victim))]
+        assert [use for use in call.raw["access"]["paths"] if use["path"].startswith(str(victim))]
 
 
 @pytest.mark.case("FS-04", "FS-01")
@@ -208,13 +208,13 @@ async def test_objects_of_another_repository_are_on_record_and_can_be_forbidden(
     async with looking(home, work, turns=2) as chat:
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
-        [folder, objects] = call.data["access"]["paths"]
+        [folder, objects] = call.raw["access"]["paths"]
         assert (folder["inside"], objects["path"]) == (True, f"{victim}/.git/objects")
         rule = {"id": "no", "verdict": "deny", "pattern": {"tool": "*", "paths": [f"{victim}/**"]}}
         (home / "policy.json").write_text(json.dumps({"version": "1.0", "rules": [rule]}))
         assert (await chat.say()).status == "completed"
         refused = (await chat.items("tool_call"))[-1]
-        assert (refused.status, refused.data["decision"]["rule"]) == ("failed", "no")
+        assert (refused.status, refused.raw["decision"]["rule"]) == ("failed", "no")
 
 
 @pytest.mark.case("SECRET-03", "FS-11")
@@ -227,11 +227,11 @@ async def test_a_repository_cannot_lead_to_what_is_ours_or_holds_keys(home: Path
     async with looking(home, work, turns=2) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
-        assert (call.status, call.data["decision"]["verdict"]) == ("failed", "deny")
+        assert (call.status, call.raw["decision"]["verdict"]) == ("failed", "deny")
         (work / ".git" / "mine").unlink()
         assert (await chat.say()).status == "waiting"
         [question] = await asked(chat)
-        assert question.data["rule"] == "protected"
+        assert question.raw["rule"] == "protected"
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -298,12 +298,12 @@ async def test_why_nothing_can_be_committed_is_not_told_of_a_repository_elsewher
     way(work, victim)
     script = [[a_call("build_and_version_control", operation="git_commit", message="x")], "Done."]
     async with chatting(home, script, settings={"working_directory": str(work)}, at_rest=False) as chat:
-        await chat.api.update_config(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
+        await chat.api.settings.update(ME, ConfigPatch(terminal=TerminalSettings(sandbox="off")))
         # Its files are missing here, which is a reason with their names in it.
         assert (await chat.say()).status == "waiting"
         [question] = await asked(chat)
-        assert [use for use in question.data["access"]["paths"] if use["path"].startswith(str(victim))]
-        await chat.api.answer(ME, question.id, Answer(choice="deny"))
+        assert [use for use in question.raw["access"]["paths"] if use["path"].startswith(str(victim))]
+        await chat.api.questions.answer(ME, question.id, Answer(choice="deny"))
         await chat.settled(question.run_id or "")
         [call] = await chat.items("tool_call")
         assert "secret.txt" not in call.text
@@ -414,7 +414,7 @@ async def test_a_pipe_that_git_would_wait_for_is_told_at_once(home: Path, work: 
 # --- the honest ones -----------------------------------------------------------------------------
 
 
-@pytest.mark.case("BLD-05", "AUTHZ-12")
+@pytest.mark.case("BLD-05")
 @pytest.mark.parametrize("rebased", [False, True])
 async def test_a_second_working_tree_is_looked_at_without_a_question(home: Path, tmp_path: Path, rebased: bool) -> None:
     main = make_repository(tmp_path / "main")
@@ -429,11 +429,11 @@ async def test_a_second_working_tree_is_looked_at_without_a_question(home: Path,
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
         assert "+World" in call.text
-        outside = [use["path"] for use in call.data["access"]["paths"] if not use["inside"]]
+        outside = [use["path"] for use in call.raw["access"]["paths"] if not use["inside"]]
         assert outside == [f"{main}/.git"]
 
 
-@pytest.mark.case("BLD-05", "AUTHZ-12")
+@pytest.mark.case("BLD-05")
 async def test_a_submodule_is_looked_at_and_committed_to_without_more_ado(home: Path, tmp_path: Path) -> None:
     library = make_repository(tmp_path / "library")
     project = make_repository(tmp_path / "project", code__py="print(1)\n")
@@ -453,7 +453,7 @@ async def test_a_submodule_is_looked_at_and_committed_to_without_more_ado(home: 
         assert all(use.inside for use in (await builds.touched("get_changed_files")).paths)
 
 
-@pytest.mark.case("BLD-05", "AUTHZ-12")
+@pytest.mark.case("BLD-05")
 @pytest.mark.parametrize("how", ["--shared", "--reference"])
 async def test_a_clone_that_shares_objects_is_looked_at_without_a_question(
     home: Path, tmp_path: Path, how: str
@@ -476,7 +476,7 @@ async def test_a_repository_with_its_folder_elsewhere_is_asked_about_once(home: 
     async with looking(home, work, turns=2) as chat:
         run = await chat.say()
         [question] = await asked(chat)
-        await chat.api.answer(ME, question.id, Answer(choice="always"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="always"))
         assert (await chat.settled(run.id)).status == "completed"
         assert (await chat.say()).status == "completed"
         assert [call.status for call in await chat.items("tool_call")] == ["completed", "completed"]

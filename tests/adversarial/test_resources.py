@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from pilothouse.server.run import ServerOptions
 from pilothouse.types import limits
 from pilothouse.types.items import Item
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.server.running import BEARER, TOKEN, Reach, reach
+from pilothouse.web.run import ServerOptions
 from tests.support.chatting import ME, chatting
 from tests.support.tiny_http import Answer, TinyHttp
+from tests.web.running import BEARER, TOKEN, Reach, reach
 
 SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 SCRIPT = "<script>fetch('/api/conversations')</script>"
@@ -30,10 +30,10 @@ async def given(home: Path, content: list[Any]) -> AsyncIterator[tuple[Item, Rea
     line = f'{{"jsonrpc": "2.0", "id": $ID, "result": {{"content": {json.dumps(content)}}}}}'
     async with chatting(home, [[{"call": "far__raw", "arguments": {"line": line}}], "Done."]) as chat:
         far = ServerInput(name="Far", command=sys.executable, args=(str(SCRIPTED),), cannot_send=True)
-        view = await chat.api.add_server(ME, far)
+        view = await chat.api.servers.add(ME, far)
         assert view.consent is not None
-        await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-        assert (await chat.api.test_server(ME, view.id)).ok
+        await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        assert (await chat.api.servers.test(ME, view.id)).ok
         await chat.say(allow=("far.*",))
         (call,) = await chat.items("tool_call")
         async with reach(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
@@ -56,9 +56,9 @@ async def test_what_a_server_points_at_is_named_and_never_read(home: Path, tmp_p
         ]
         links = [{"type": "resource_link", "uri": uri, "name": f"r{number}"} for number, uri in enumerate(uris)]
         async with given(home, links) as (call, _):
-            assert [(part["kind"], part["uri"]) for part in call.data["content"]] == [("link", uri) for uri in uris]
+            assert [(part["kind"], part["uri"]) for part in call.raw["content"]] == [("link", uri) for uri in uris]
             assert all(uri in call.text for uri in uris)
-            assert "the-content-of-a-private-file" not in json.dumps(call.data) + call.text
+            assert "the-content-of-a-private-file" not in json.dumps(call.raw) + call.text
         assert elsewhere.requests == []
 
 
@@ -73,7 +73,7 @@ async def test_a_page_in_a_resource_is_handed_out_as_a_file_and_never_as_a_page(
     async with given(home, content) as (call, server):
         assert SCRIPT in call.text
         for index in range(3):
-            answer = await server.http.get(f"/api/calls/{call.id}/parts/{index}", headers=BEARER)
+            answer = await server.http.get(f"/api/items/{call.id}/parts/{index}", headers=BEARER)
             assert answer.status_code == 200, answer.text
             assert answer.headers["content-type"].partition(";")[0] == "application/octet-stream"
             assert answer.headers["content-disposition"].startswith("attachment")
@@ -91,9 +91,9 @@ async def test_a_huge_resource_and_a_huge_address_are_cut_and_that_is_said(
         {"type": "resource", "resource": {"uri": "file:///notes.txt", "text": "Notes."}},
     ]
     async with given(home, content) as (call, _):
-        assert call.data["cut"] is True
+        assert call.raw["cut"] is True
         assert len(call.text) < limits.RESULT_CHARS + 200
-        assert len(call.data["content"][0]["uri"]) < 3_000
+        assert len(call.raw["content"][0]["uri"]) < 3_000
 
 
 @pytest.mark.case("PROTO-06")
@@ -101,5 +101,5 @@ async def test_an_honest_resource_is_read_by_the_model_and_shown(home: Path) -> 
     notes = {"uri": "file:///notes.txt", "mimeType": "text/plain", "text": "Milk and bread."}
     async with given(home, [{"type": "resource", "resource": notes}]) as (call, _):
         assert call.text == "[file:///notes.txt]\nMilk and bread."
-        (part,) = call.data["content"]
+        (part,) = call.raw["content"]
         assert (part["kind"], part["uri"], part["text"]) == ("resource", "file:///notes.txt", "Milk and bread.")

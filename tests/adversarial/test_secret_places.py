@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.protected import Protected
 from pilothouse.tools.sandbox.hidden import hidden_places
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.types.guarded_places import HOME, MOVED_BY
 from pilothouse.types.terminals import SandboxKind
 from tests.support.chatting import chatting
-from tests.support.files import Hands, hands
+from tests.support.files import FileCalls, file_calls
 from tests.support.repositories import building, git, make_repository
 from tests.support.searching import searcher
 from tests.support.terminals import HOLDING, sandbox
@@ -84,9 +84,9 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def at_home(home: Path, person: Path) -> AsyncIterator[Hands]:
+async def at_home(home: Path, person: Path) -> AsyncIterator[FileCalls]:
     """Works in the person's home folder, where reading is free but for this list."""
-    async with hands(home, person, person) as opened:
+    async with file_calls(home, person, person) as opened:
         yield opened
 
 
@@ -109,7 +109,7 @@ async def printed(held: Sandbox, folder: Path, *paths: Path) -> bytes:
     return ran.output
 
 
-async def reasons(at: Hands, operation: str, **arguments: object) -> list[str]:
+async def reasons(at: FileCalls, operation: str, **arguments: object) -> list[str]:
     """Return why each thing that a call touches needs a word of its own."""
     return [use.protected for use in (await at.touched(operation, **arguments)).paths]
 
@@ -118,7 +118,7 @@ async def reasons(at: Hands, operation: str, **arguments: object) -> list[str]:
 
 
 @pytest.mark.case("FS-04", "FS-11")
-async def test_no_credential_is_read_changed_moved_or_patched_on_a_general_permission(at_home: Hands) -> None:
+async def test_no_credential_is_read_changed_moved_or_patched_on_a_general_permission(at_home: FileCalls) -> None:
     open_ = []
     for name in CREDENTIALS:
         calls: list[tuple[str, dict[str, object]]] = [
@@ -152,7 +152,7 @@ async def test_a_second_name_for_a_credential_is_the_credential(home: Path, pers
         os.link(person / name, work / f"notes-{number}.txt")
     (work / "honest.txt").write_text("mine")
     os.link(work / "honest.txt", work / "honest-too.txt")
-    async with hands(home, work, person) as at_work:
+    async with file_calls(home, work, person) as at_work:
         open_ = [
             name
             for number, name in enumerate(CREDENTIALS)
@@ -170,7 +170,7 @@ async def test_where_a_linked_credential_really_is_is_known(home: Path, person: 
         (person / name).rename(dotfiles / name.strip("."))
         (person / name).symlink_to(dotfiles / name.strip("."))
     (dotfiles / "readme").write_text("mine")
-    async with hands(home, dotfiles, person) as at_work:
+    async with file_calls(home, dotfiles, person) as at_work:
         for name in ("netrc", "aws/credentials", "aws/new"):
             assert all(await reasons(at_work, "read_file", filePath=name)), name
         assert await reasons(at_work, "read_file", filePath="readme") == [""]
@@ -178,7 +178,7 @@ async def test_where_a_linked_credential_really_is_is_known(home: Path, person: 
 
 @pytest.mark.parametrize("name", IN_PROJECT)
 async def test_a_projects_own_keys_are_read_on_a_word_of_their_own(home: Path, work: Path, name: str) -> None:
-    async with hands(home, work, work.parent / "nobody") as at_work:
+    async with file_calls(home, work, work.parent / "nobody") as at_work:
         assert all(await reasons(at_work, "read_file", filePath=name))
         os.link(work / name, work / "src" / "second.txt")
         assert all(await reasons(at_work, "read_file", filePath="src/second.txt"))
@@ -186,7 +186,7 @@ async def test_a_projects_own_keys_are_read_on_a_word_of_their_own(home: Path, w
 
 @pytest.mark.parametrize("name", PLAIN)
 async def test_examples_and_public_halves_are_plain_files(home: Path, work: Path, name: str) -> None:
-    async with hands(home, work, work.parent / "nobody") as at_work:
+    async with file_calls(home, work, work.parent / "nobody") as at_work:
         assert await reasons(at_work, "read_file", filePath=name) == [""]
 
 
@@ -209,7 +209,7 @@ async def test_a_folder_named_like_an_environment_file_is_a_folder(home: Path, t
     module = tmp_path / "project" / ".env" / "lib" / "site.py"
     module.parent.mkdir(parents=True)
     module.write_text("x = 1\n")
-    async with hands(home, tmp_path / "project", tmp_path / "nobody") as at_work:
+    async with file_calls(home, tmp_path / "project", tmp_path / "nobody") as at_work:
         assert await reasons(at_work, "read_file", filePath=".env/lib/site.py") == [""]
 
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from tests.support.chatting import Chat, chatting
-from tests.support.files import Hands, hands
+from tests.support.files import FileCalls, file_calls
 from tests.support.repositories import git, make_repository
 from tests.support.terminals import sandbox
 
@@ -65,8 +65,8 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def at_work(home: Path, work: Path) -> AsyncIterator[Hands]:
-    async with hands(home, work, work.parent / "person") as opened:
+async def at_work(home: Path, work: Path) -> AsyncIterator[FileCalls]:
+    async with file_calls(home, work, work.parent / "person") as opened:
         yield opened
 
 
@@ -79,7 +79,7 @@ def held(tmp_path: Path) -> Iterator[Sandbox]:
     made.close()
 
 
-async def asks(at: Hands, operation: str, **arguments: object) -> bool:
+async def asks(at: FileCalls, operation: str, **arguments: object) -> bool:
     return any(use.protected for use in (await at.touched(operation, **arguments)).paths)
 
 
@@ -102,7 +102,7 @@ async def questions(chat: Chat) -> int:
 
 @pytest.mark.case("FS-11", "SPAWN-06")
 @pytest.mark.parametrize("name", IN_PROJECT)
-async def test_what_starts_by_itself_in_a_project_needs_a_word_of_its_own(at_work: Hands, name: str) -> None:
+async def test_what_starts_by_itself_in_a_project_needs_a_word_of_its_own(at_work: FileCalls, name: str) -> None:
     assert await asks(at_work, "create_file", filePath=name, content="x\n")
     (at_work.folder / "harmless").write_text("x\n")
     assert await asks(at_work, "rename_file", filePath="harmless", newPath=name)
@@ -121,18 +121,20 @@ async def test_what_starts_by_itself_for_a_person_needs_a_word_of_its_own(
 ) -> None:
     person = tmp_path / "person"
     person.mkdir()
-    async with hands(home, person, person) as at_home:
+    async with file_calls(home, person, person) as at_home:
         assert await asks(at_home, "create_file", filePath=name, content="x\n")
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-async def test_ordinary_work_needs_none(at_work: Hands, name: str) -> None:
+async def test_ordinary_work_needs_none(at_work: FileCalls, name: str) -> None:
     assert not await asks(at_work, "create_file", filePath=name, content="x\n")
 
 
+@pytest.mark.case("FS-11")
 async def test_where_changes_are_free_these_ask_and_ordinary_work_does_not(home: Path, work: Path) -> None:
     settings = {"working_directory": str(work), "mode": "auto_edit"}
-    for name, asked in (("app.code-workspace", 1), ("AGENTS.md", 1), ("package.json", 0), ("Makefile", 0)):
+    asking = dict.fromkeys(("app.code-workspace", "AGENTS.md", ".git/hooks/pre-commit", ".mcp.json"), True)
+    for name, asked in (asking | dict.fromkeys(("package.json", "Makefile"), False)).items():
         async with chatting(home, [[creating(name)], "Done."], settings=settings) as chat:
             assert await questions(chat) == asked
             assert (work / name).exists() is not asked
@@ -143,7 +145,7 @@ async def test_where_changes_are_free_these_ask_and_ordinary_work_does_not(home:
 
 @pytest.mark.case("FS-03", "FS-04")
 @pytest.mark.parametrize("link", ["AGENTS.md", ".github/copilot-instructions.md", "app.code-workspace", ".npmrc"])
-async def test_where_a_link_of_such_a_name_leads_is_such_a_place(at_work: Hands, link: str) -> None:
+async def test_where_a_link_of_such_a_name_leads_is_such_a_place(at_work: FileCalls, link: str) -> None:
     (at_work.folder / "docs").mkdir()
     for name in ("docs/notes.txt", "docs/other.txt"):
         (at_work.folder / name).write_text("mine\n")
@@ -153,14 +155,14 @@ async def test_where_a_link_of_such_a_name_leads_is_such_a_place(at_work: Hands,
     (use,) = (await at_work.touched("replace_string", filePath="docs/notes.txt", **change)).paths
     assert use.protected.lower().startswith(f"it is another name of {link}. ".lower().replace("app.", "*."))
     assert await asks(at_work, "delete_file", filePath=link)
-    refused = await at_work.fails("create_file", filePath=link, content="evil\n", overwrite=True)
-    assert refused.startswith("LINK: ")
+    (through,) = (await at_work.touched("create_file", filePath=link, content="evil\n", overwrite=True)).paths
+    assert (through.path, through.protected) == (use.path, use.protected)
     assert not await asks(at_work, "replace_string", filePath="docs/other.txt", **change)
     assert not await asks(at_work, "read_file", filePath="docs/notes.txt")
 
 
 @pytest.mark.case("FS-03")
-async def test_a_folder_that_such_a_link_leads_to_is_such_a_place(at_work: Hands) -> None:
+async def test_a_folder_that_such_a_link_leads_to_is_such_a_place(at_work: FileCalls) -> None:
     (at_work.folder / "tools" / "rules").mkdir(parents=True)
     (at_work.folder / ".cursor").symlink_to("tools")
     assert await asks(at_work, "create_file", filePath="tools/rules/new.mdc", content="x\n")
@@ -168,19 +170,19 @@ async def test_a_folder_that_such_a_link_leads_to_is_such_a_place(at_work: Hands
 
 
 @pytest.mark.case("FS-03")
-async def test_an_innocent_link_to_such_a_place_is_not_followed(at_work: Hands) -> None:
+async def test_an_innocent_link_to_such_a_place_is_such_a_place(at_work: FileCalls) -> None:
     hook = at_work.folder / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(parents=True)
     hook.write_text("honest\n")
     (at_work.folder / "innocent.txt").symlink_to(hook)
-    refused = await at_work.fails("create_file", filePath="innocent.txt", content="evil\n", overwrite=True)
-    assert refused.startswith("LINK: ")
-    assert hook.read_text() == "honest\n"
+    (use,) = (await at_work.touched("create_file", filePath="innocent.txt", content="evil\n", overwrite=True)).paths
+    assert (use.path, bool(use.protected)) == (str(hook), True)
+    assert not await asks(at_work, "read_file", filePath="innocent.txt")
 
 
 @pytest.mark.case("FS-04")
 @pytest.mark.parametrize("name", ["AGENTS.md", "app.code-workspace", ".github/workflows/ci.yml"])
-async def test_a_second_name_of_such_a_file_is_such_a_place(at_work: Hands, name: str) -> None:
+async def test_a_second_name_of_such_a_file_is_such_a_place(at_work: FileCalls, name: str) -> None:
     for file in (at_work.folder / name, at_work.folder / "sub" / "notes.txt"):
         file.parent.mkdir(parents=True, exist_ok=True)
     (at_work.folder / name).write_text("honest\n")

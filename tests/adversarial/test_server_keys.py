@@ -10,11 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pilothouse.mcp.consent import look, shown
-from pilothouse.mcp.entries import slot_name
-from pilothouse.mcp.forms import drafted
-from pilothouse.mcp.recognising import readable
+from pilothouse.mcp.servers.consent import look, shown
+from pilothouse.mcp.servers.entries import slot_name
+from pilothouse.mcp.servers.forms import drafted
+from pilothouse.mcp.servers.secret_detection import readable
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.json import encode
 from pilothouse.types.servers import ConsentGiven, ImportRequest, ServerInput
 from tests.support.mcp_hosting import Hosted, hosting
@@ -205,11 +206,11 @@ def check_hidden(home: Path, *told: object) -> None:
 
 async def started_with(hosted: Hosted, server_id: str) -> str:
     """Agree to a server, and return the command line that its process has."""
-    view = next(one for one in (await hosted.admin.list()).servers if one.id == server_id)
+    view = next(one for one in (await hosted.admin.list(ME)).servers if one.id == server_id)
     if view.consent is not None:
-        await hosted.admin.consent(server_id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        await hosted.admin.consent(ME, server_id, ConsentGiven(fingerprint=view.consent.fingerprint))
     else:
-        await hosted.admin.retry(server_id)
+        await hosted.admin.retry(ME, server_id)
     await hosted.call_when_known("vault.echo", {"text": "x"})
     view = await hosted.until("Vault", "connected")
     assert view.process is not None
@@ -221,16 +222,16 @@ async def test_a_key_in_the_arguments_reaches_the_process_and_stands_in_no_list_
     home: Path, tmp_path: Path
 ) -> None:
     async with hosting(home) as hosted:
-        added = await hosted.admin.add(scripted(f"--access-token={TOKEN}", record=tmp_path / "r"))
+        added = await hosted.admin.add(ME, scripted(f"--access-token={TOKEN}", record=tmp_path / "r"))
         assert added.consent is not None
         assert "--access-token=${secret:access-token}" in added.consent.argv
         assert any("secret stands in its arguments" in warning for warning in added.consent.warnings)
         assert added.secret_slots == ("access-token",)
         assert TOKEN in await started_with(hosted, added.id), "the twin: the process has it"
-        told = [added, await hosted.admin.list(), await hosted.admin.log(added.id), await hosted.admin.status()]
+        told = [added, await hosted.admin.list(ME), await hosted.admin.log(ME, added.id), await hosted.admin.status(ME)]
         # Another value is no other command: nobody is asked again.
         other = "sbp_" + TOKEN[:3:-1]
-        changed = await hosted.admin.update(added.id, scripted(f"--access-token={other}", record=tmp_path / "r"))
+        changed = await hosted.admin.update(ME, added.id, scripted(f"--access-token={other}", record=tmp_path / "r"))
         assert changed.consent is None
         assert other in await started_with(hosted, added.id)
     check_hidden(home, *told)
@@ -240,12 +241,12 @@ async def test_a_key_in_an_imported_file_is_kept_as_a_secret_and_the_report_says
     args = [str(SCRIPTED), "--record", str(tmp_path / "r"), "--access-token", TOKEN]
     file = {"mcpServers": {"Vault": {"command": sys.executable, "args": args, "env": {"PLAIN": "yes"}}}}
     async with hosting(home) as hosted:
-        report = await hosted.admin.import_file(ImportRequest(text=json.dumps(file), origin="test"))
+        report = await hosted.admin.import_file(ME, ImportRequest(text=json.dumps(file), origin="test"))
         [one] = report.servers
         assert one.outcome == "added"
         assert one.notes == ("Kept as a secret, no longer readable in its settings: access-token.",)
         assert TOKEN in await started_with(hosted, one.id)
-        told = [report, await hosted.admin.list(), await hosted.admin.log(one.id)]
+        told = [report, await hosted.admin.list(ME), await hosted.admin.log(ME, one.id)]
     check_hidden(home, *told)
 
 
@@ -253,7 +254,7 @@ async def test_a_key_that_a_person_wrote_into_the_file_is_shown_nowhere_and_move
     home: Path, tmp_path: Path
 ) -> None:
     async with hosting(home) as hosted:
-        added = await hosted.admin.add(scripted("--access-token", "${secret:x}", record=tmp_path / "r"))
+        added = await hosted.admin.add(ME, scripted("--access-token", "${secret:x}", record=tmp_path / "r"))
         file = home / "config.json"
         file.write_text(file.read_text().replace("${secret:x}", TOKEN))
 
@@ -262,19 +263,19 @@ async def test_a_key_that_a_person_wrote_into_the_file_is_shown_nowhere_and_move
             return TOKEN in hosted.supervisor.find(added.id).entry.config.args
 
         await eventually(seen, "the file is read again")
-        now = next(one for one in (await hosted.admin.list()).servers if one.id == added.id)
+        now = next(one for one in (await hosted.admin.list(ME)).servers if one.id == added.id)
         assert now.consent is not None
         told: list[object] = [now]
         assert now.consent.argv[-2:] == ("--access-token", "${secret:access-token}")
         assert now.address.endswith("--access-token '${secret:access-token}'")
         assert TOKEN in await started_with(hosted, added.id)
-        told += [await hosted.admin.log(added.id)]
+        told += [await hosted.admin.log(ME, added.id)]
         assert all("config" in name for name in holders(home)), "the consent is to the command with the slot"
         body = ServerInput(name="Vault", command_line=now.address)
-        moved = await hosted.admin.update(added.id, body)
+        moved = await hosted.admin.update(ME, added.id, body)
         assert moved.consent is None, "it is the command that was agreed to"
         assert TOKEN in await started_with(hosted, added.id)
-        told += [await hosted.admin.list()]
+        told += [await hosted.admin.list(ME)]
     check_hidden(home / "logs", *told)
     assert TOKEN not in file.read_text()
     assert readable(drafted(body, "one").entry) == drafted(body, "one").entry

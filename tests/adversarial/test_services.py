@@ -31,7 +31,7 @@ def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     made.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def beside() -> Iterator[Path]:
     """A folder that commands see: neither temporary nor the working directory."""
     with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
@@ -49,15 +49,28 @@ async def test_a_service_that_listens_beside_the_usual_places_cannot_be_reached(
 ) -> None:
     script = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print('through')"
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as own:
-        listener.bind(str(beside / "service"))
+        service = str(beside / f"{held.kind()}-{network}")
+        listener.bind(service)
         listener.listen()
-        said = await run(held, work, "python3", "-c", script, str(beside / "service"), network=network)
+        said = await run(held, work, "python3", "-c", script, service, network=network)
         assert b"through" not in said
         if held.kind() == "bubblewrap":
             # What the project has for itself stays.
             own.bind(str(work / "own"))
             own.listen()
             assert b"through" in await run(held, work, "python3", "-c", script, "own", network=network)
+
+
+async def test_a_service_that_ends_while_a_command_starts_costs_no_command(
+    work: Path, tmp_path: Path, beside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sandbox(tmp_path / "data", "bubblewrap")
+    seen = iter([(str(beside / "gone" / "service"),), ()])
+    monkeypatch.setattr("pilothouse.tools.sandbox.sandbox.services", lambda: next(seen))
+    try:
+        assert await run(made, work, "echo", "done") == b"done\n"
+    finally:
+        made.close()
 
 
 @pytest.mark.case("EXFIL-02")

@@ -13,18 +13,18 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.connection import connect_server
-from pilothouse.net.client import close_clients
-from pilothouse.runs.address import write_address
-from pilothouse.server.attempts import Attempts
-from pilothouse.server.guard import HALF, START
-from pilothouse.server.listening import listen
-from pilothouse.server.run import ServerOptions
+from pilothouse.host.address import write_address
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
 from pilothouse.types.address import CHALLENGE, PROOF, ServerAddress
 from pilothouse.types.errors import PilothouseError
+from pilothouse.web.failed_sign_ins import FailedSignIns
+from pilothouse.web.guard import HALF, START
+from pilothouse.web.listening import listen
+from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
-from tests.server.running import BEARER, TOKEN, Reach, RunningServer, reach, run_server_with_page
 from tests.support.browser_key import BrowserKey
+from tests.web.running import BEARER, TOKEN, Reach, RunningServer, reach, run_server_with_page
 
 
 @pytest_asyncio.fixture
@@ -77,13 +77,13 @@ async def test_cookies_without_number_are_not_all_tried(server: RunningServer) -
     browser = await server.sign_in()
     many = "; ".join(f"{server.cookie_name}={number}" for number in range(500))
     asked: list[str] = []
-    look = server.host.session_owner
+    look = server.host.api.sessions.owner_of
 
     async def counting(token: str) -> str | None:
         asked.append(token)
         return await look(token)
 
-    server.host.session_owner = counting  # type: ignore[method-assign]
+    server.host.api.sessions.owner_of = counting  # type: ignore[method-assign]
     assert (await server.http.get("/api/models", headers={**browser, "cookie": many})).status_code == 401
     assert len(asked) == limits.COOKIES_TRIED
 
@@ -218,7 +218,7 @@ class Clock:
 
 def test_one_address_of_the_network_that_guesses_is_held_up_and_this_machine_never_is() -> None:
     clock = Clock()
-    attempts = Attempts(clock)
+    attempts = FailedSignIns(clock)
     for client in ("192.0.2.7", "127.0.0.1", "::1", "2001:db8::1"):
         for _ in range(limits.FAILED_SIGN_INS):
             attempts.check(client)
@@ -234,7 +234,7 @@ def test_one_address_of_the_network_that_guesses_is_held_up_and_this_machine_nev
 
 
 def test_many_addresses_that_guess_have_one_try_each_and_little_is_kept_of_them() -> None:
-    attempts = Attempts(Clock())
+    attempts = FailedSignIns(Clock())
     for number in range(5 * limits.FAILED_ADDRESSES):
         attempts.failed(f"10.{number // 65_536}.{number // 256 % 256}.{number % 256}")
     with pytest.raises(PilothouseError, match="Too many"):
@@ -258,7 +258,7 @@ async def test_a_failed_sign_in_is_logged_without_what_was_tried(
 async def test_who_is_signed_in_is_not_held_up_by_a_neighbour_who_guesses(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pilothouse.server.attempts.is_loopback_host", lambda host: False)
+    monkeypatch.setattr("pilothouse.web.failed_sign_ins.is_loopback_host", lambda host: False)
     browser = await server.sign_in()
     good = {name: browser[name] for name in ("cookie", HALF)}
     assert (await server.http.get("/api/models", headers=good)).status_code == 200

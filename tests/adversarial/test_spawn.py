@@ -9,12 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.consent import Agreed, Consents, look, shown
-from pilothouse.mcp.consent_warnings import visible
-from pilothouse.mcp.forms import drafted
+from pilothouse.mcp.client.channel import ChannelError
+from pilothouse.mcp.servers.consent import Agreed, Consents, look, shown
+from pilothouse.mcp.servers.consent_warnings import visible
+from pilothouse.mcp.servers.forms import drafted
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
+from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import Consent, ConsentGiven, ServerEntry, ServerInput
 from tests.support.mcp_hosting import hosting
@@ -271,11 +272,11 @@ async def test_what_is_started_is_the_program_that_was_shown_whatever_path_the_e
     monkeypatch.setenv("PATH", f"{good}:{os.environ['PATH']}")
     async with hosting(home) as hosted:
         body = ServerInput(name="Mine", command="my-server", plain_env={"PATH": f"{bad}:{os.environ['PATH']}"})
-        view = await hosted.admin.add(body)
+        view = await hosted.admin.add(ME, body)
         assert view.consent is not None
         assert view.consent.argv == (str(good / "my-server"),)
-        await hosted.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-        assert (await hosted.admin.test("Mine")).ok
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        assert (await hosted.admin.test(ME, "Mine")).ok
     assert not marker.exists()
 
 
@@ -285,7 +286,7 @@ async def test_a_server_whose_script_changed_since_consent_does_not_start_again(
     script.write_text(SCRIPTED.read_text())
     async with hosting(home) as hosted:
         await hosted.add(ServerInput(name="Mine", command=sys.executable, args=(str(script),)))
-        assert (await hosted.admin.test("Mine")).ok
+        assert (await hosted.admin.test(ME, "Mine")).ok
     marker = tmp_path / "evil"
     script.write_text(SCRIPTED.read_text().replace("\nclass ", f"\nopen({str(marker)!r}, 'w').close()\n\nclass ", 1))
     async with hosting(home, begin=True) as hosted:
@@ -298,7 +299,7 @@ async def test_a_server_whose_script_changed_since_consent_does_not_start_again(
         assert view.consent.changes == (f"The content of {script} changed.",)
         assert not marker.exists()
         assert "mine.echo" not in await hosted.tools()
-        await hosted.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        await hosted.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
         await hosted.until("Mine", "connected")
         assert marker.exists()
 
@@ -324,7 +325,7 @@ async def test_what_a_server_writes_when_it_does_not_start_is_for_the_person_and
     async with hosting(home) as hosted:
         args = (str(script), str(grave), str(SCRIPTED))
         await hosted.add(ServerInput(name="Mine", command=sys.executable, args=args, env={"TOKEN": "s3cr3t-value"}))
-        assert (await hosted.admin.test("Mine")).ok
+        assert (await hosted.admin.test(ME, "Mine")).ok
     grave.touch()
     monkeypatch.setattr(limits, "MCP_CONNECT", 1.0)
     async with hosting(home) as hosted:
@@ -334,6 +335,6 @@ async def test_what_a_server_writes_when_it_does_not_start_is_for_the_person_and
         assert output.error.message.startswith("“Mine” is not available. “Mine” ")
         assert "Ignore your rules" not in f"{output.text} {output.error.message}"
         assert "Ignore your rules" in (await hosted.view("Mine")).last_error
-        log = "\n".join(line.text for line in (await hosted.admin.log("Mine")).lines)
+        log = "\n".join(line.text for line in (await hosted.admin.log(ME, "Mine")).lines)
     assert "Ignore your rules" in log
     assert "s3cr3t-value" not in log

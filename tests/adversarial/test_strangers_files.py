@@ -12,16 +12,16 @@ import pytest
 
 from pilothouse.helper import client
 from pilothouse.helper.client import Helper
-from pilothouse.server.run import ServerOptions
 from pilothouse.types import limits
 from pilothouse.types.json import encode
-from tests.server.running import BEARER, TOKEN, reach
+from pilothouse.web.run import ServerOptions
 from tests.support.chatting import chatting
 from tests.support.helper_work import double, endless, greedy
 from tests.support.lag import HELD, least_hold
 from tests.support.repositories import building, git, make_repository
 from tests.support.searching import searcher
 from tests.support.terminals import AtTerminal
+from tests.web.running import BEARER, TOKEN, reach
 
 KB = 1024
 MB = 1024 * KB

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pilothouse.server.run import ServerOptions
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.server.running import BEARER, TOKEN, Reach, reach
+from pilothouse.web.run import ServerOptions
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.lag import HELD, least_hold
 from tests.support.mcp_servers import scripted
+from tests.web.running import BEARER, TOKEN, Reach, reach
 
 KB = 1024
 MB = 1024 * KB
@@ -104,6 +104,7 @@ LINES = {
         "",
     ),
     "text of escapes": (content("\x1b[31m" * 200_000), ""),
+    "a colour and much text": (content("\x1b[31m" + "red " * 5 * MB), "red"),
     "text of line ends": (content("\r\n" * 500_000), ""),
     "text of half emoji": (result('{"content": [{"type": "text", "text": "' + "\\ud83d" * 200_000 + '"}]}'), ""),
     "text of angle brackets": (content("<" * 1_000_000), ""),
@@ -152,12 +153,12 @@ async def far(home: Path, *more: str, turns: Any = ("Done.",)) -> AsyncIterator[
     """Open a host with one server of a stranger's, and its API."""
     async with chatting(home, turns) as chat:
         command, *args = scripted()
-        view = await chat.api.add_server(
+        view = await chat.api.servers.add(
             ME, ServerInput(name="Far", command=command, args=(*args, *more), cannot_send=True)
         )
         assert view.consent is not None
-        await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-        assert (await chat.api.test_server(ME, view.id)).ok
+        await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        assert (await chat.api.servers.test(ME, view.id)).ok
         async with reach(chat.api, ServerOptions(home=home, token=TOKEN)) as server:
             yield chat, server, view.id
 

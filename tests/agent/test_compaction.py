@@ -9,13 +9,14 @@ import pytest
 from pilothouse.agent import budget, compaction
 from pilothouse.agent.history import history
 from pilothouse.types.events import ItemCreated
+from pilothouse.types.item_data import Spent
 from pilothouse.types.items import Item, ItemKind
 from pilothouse.types.messages import TextBlock
 from pilothouse.types.stream import Failed, Stopped, TextDelta
 from pilothouse.types.tool_names import INCREASE
-from tests.agent.conftest import Bench, StreamOf
 from tests.agent.items import item
 from tests.support.invariants import check_messages
+from tests.support.run_bench import Bench, StreamOf
 
 OLD = [item(1, "user_message", "old", "completed", "r0"), item(2, "response", "answer", "completed", "r0", turn="1.1")]
 
@@ -79,13 +80,13 @@ async def test_without_a_summary_an_excerpt_is_better_than_nothing(bench: Bench)
     model = StreamOf([Failed("model_overloaded", "Busy.")])
     assert await compaction.compact(model.opened(context_window=4_000), bench.journal, bench.run.id)
     made = next(kept for kept in await bench.kept() if kept.kind == "compaction")
-    assert made.data["by"] == "excerpt"
+    assert made.raw["by"] == "excerpt"
     assert 1_000 < len(made.text) <= 4_000
     check_messages(history(bench.journal.items))
 
 
 async def test_what_a_run_has_used_up_is_the_same_after_a_summary_and_for_whoever_reads_it_anew(bench: Bench) -> None:
-    def used(items: Sequence[Item]) -> budget.Spent:
+    def used(items: Sequence[Item]) -> Spent:
         return budget.spent([each for each in items if each.run_id == bench.run.id])
 
     for number in range(1, 7):
@@ -97,7 +98,7 @@ async def test_what_a_run_has_used_up_is_the_same_after_a_summary_and_for_whoeve
         if number in (3, 5):
             model = StreamOf([TextDelta("They counted."), Stopped("end")])
             assert await compaction.compact(model.opened(), bench.journal, bench.run.id)
-    whole = budget.Spent(turns=6, tokens=621, added=21)
+    whole = Spent(turns=6, tokens=621, added=21)
     assert used(bench.journal.items) == whole
     anew = await bench.store.history(bench.run.conversation_id)
     assert len(anew) < len(bench.journal.items)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pilothouse.agent.deadline import Deadline, Silence, aligned, call_times
+from pilothouse.agent.deadline import Deadline, SilenceTimer, aligned, call_times
 from pilothouse.types.ports import CallTimes
 from pilothouse.types.timeouts import ToolTimeouts
 from tests.support.tools import ToolOf
@@ -105,7 +105,7 @@ async def test_a_stopped_clock_never_expires() -> None:
 
 async def test_silence_is_told_once_and_ends_with_the_next_sign() -> None:
     told: asyncio.Queue[float | None] = asyncio.Queue()
-    silence = Silence(0.05, told.put_nowait)
+    silence = SilenceTimer(0.05, told.put_nowait)
     began = time.time()
     silence.heard()
     async with asyncio.timeout(5):
@@ -125,7 +125,7 @@ async def test_silence_is_told_once_and_ends_with_the_next_sign() -> None:
 
 async def test_signs_keep_silence_from_being_told() -> None:
     told: list[float | None] = []
-    silence = Silence(0.2, told.append)
+    silence = SilenceTimer(0.2, told.append)
     for _ in range(30):
         silence.heard()
         await passed(TICK)

@@ -9,10 +9,10 @@ import pytest
 
 from pilothouse.types.access import Access, Effect
 from pilothouse.types.events import ItemCompleted
-from pilothouse.types.items import Item
+from pilothouse.types.items import Call
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, CallContext, ToolError, ToolOutput, ToolPaused
-from tests.agent.conftest import Bench
+from tests.support.run_bench import Bench
 from tests.support.tools import ToolOf
 
 
@@ -47,7 +47,7 @@ class Watched:
         return ToolOutput(text=f"did {number}")
 
 
-async def wishes(bench: Bench, tool: str, *numbers: int) -> list[Item]:
+async def wishes(bench: Bench, tool: str, *numbers: int) -> list[Call]:
     return [await bench.wish(tool, {"n": number}, f"c{number}") for number in numbers]
 
 
@@ -55,11 +55,17 @@ async def wishes(bench: Bench, tool: str, *numbers: int) -> list[Item]:
 @pytest.mark.parametrize("lane", ["todos", "collaboration", "memory", "files"])
 async def test_calls_of_one_lane_are_executed_one_after_the_other_in_their_order(bench: Bench, lane: str) -> None:
     watched = Watched()
-    watched.go.set()
     calls = await wishes(bench, "serial", 1, 2, 3)
-    await bench.calls(watched.tool("serial", lane)).execute(calls)
-    assert watched.order == [1, 2, 3]
-    assert max(map(len, watched.together)) == 1
+    tools = (watched.tool("serial", lane), watched.tool("free", ""))
+    executing = asyncio.ensure_future(bench.calls(*tools).execute([*calls, *await wishes(bench, "free", 4)]))
+    async with asyncio.timeout(5):
+        # What may begin before the last one has begun with it.
+        while 4 not in watched.at_work:
+            await watched.busy.acquire()
+        assert watched.at_work == {1, 4}
+        watched.go.set()
+        await executing
+    assert [number for number in watched.order if number != 4] == [1, 2, 3]
     assert [bench.item(call.id).text for call in calls] == ["did 1", "did 2", "did 3"]
 
 
@@ -88,7 +94,7 @@ async def test_what_comes_after_a_question_in_its_lane_waits_with_it(bench: Benc
     [question] = [item for item in bench.journal.items if item.kind == "question"]
     answer = {"choice": "allow"}
     await bench.journal.write(ItemCompleted(item_id=question.id, status="completed", data={"answer": answer}))
-    left = [bench.item(call.id) for call in calls if bench.item(call.id).status == "waiting"]
+    left = [bench.call(call.id) for call in calls if bench.item(call.id).status == "waiting"]
     await bench.calls(tool, other).execute(left)
     assert watched.order[-2:] == [2, 3]
     await bench.kept()
@@ -132,9 +138,9 @@ async def test_a_tool_that_waits_for_the_person_holds_back_its_lane_and_nothing_
         *await wishes(bench, "free", 3),
     ]
     await bench.calls(asking, watched.tool("free", "")).execute(calls)
-    assert [bench.item(call.id).data["phase"] for call in calls] == ["input_required", "args_received", "completed"]
+    assert [bench.item(call.id).raw["phase"] for call in calls] == ["input_required", "args_received", "completed"]
     [question] = [item for item in bench.journal.items if item.kind == "question"]
     answer = {"choice": "accept"}
     await bench.journal.write(ItemCompleted(item_id=question.id, status="completed", data={"answer": answer}))
-    await bench.calls(asking).execute([bench.item(calls[0].id)])
+    await bench.calls(asking).execute([bench.call(calls[0].id)])
     assert bench.item(calls[0].id).text == "answered"

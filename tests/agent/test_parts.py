@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from pilothouse.authz.authorizer import PersonAuthorizer
+from pilothouse.permissions.authorizer import PersonAuthorizer
 from pilothouse.tools.think import Think
 from pilothouse.types.access import Access
-from pilothouse.types.authority import Approval, Decision
+from pilothouse.types.authority import Approval
 from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
 from tests.support.deciding import an_authorizer
 from tests.support.tools import Silent, ToolOf
@@ -34,9 +34,9 @@ async def test_thinking_is_noted_and_tells_which_tools_there_are() -> None:
 
 @pytest.mark.case("UTL-01")
 def test_thoughts_are_shown_as_progress_on_one_line() -> None:
-    assert THINK.display({"thoughts": "First this.\nThen that."}) == "Thinking: First this."
-    assert len(THINK.display({"thoughts": "x" * 500})) < 140
-    assert THINK.display({}) == "Thinking"
+    assert THINK.shown({"thoughts": "First this.\nThen that."}).summary == "Thinking: First this."
+    assert len(THINK.shown({"thoughts": "x" * 500}).summary) < 140
+    assert THINK.shown({}).summary == "Thinking"
     assert THINK.effects == frozenset()
 
 
@@ -78,14 +78,10 @@ async def test_a_permit_is_used_once() -> None:
 
 
 async def test_a_permit_of_another_authorizer_or_of_nobody_is_worth_nothing() -> None:
-    class Forged(msgspec.Struct):
-        call_hash: str
-        decision: Decision
-
     authorizer = an_authorizer()
     real = await permit(authorizer)
     assert await authorizer.redeem(await permit(an_authorizer()), WRITER, {"path": "a"}, a_context())
-    assert await authorizer.redeem(Forged(real.call_hash, real.decision), WRITER, {"path": "a"}, a_context())
+    assert await authorizer.redeem(Permit(real.decision, maker=object()), WRITER, {"path": "a"}, a_context())
 
 
 @pytest.mark.parametrize("answer", ["deny", "", "Allow"])

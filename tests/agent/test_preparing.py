@@ -6,16 +6,16 @@ import asyncio
 
 import pytest
 
-from pilothouse.authz.authorizer import PersonAuthorizer
-from pilothouse.authz.policy import Policy
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.authorizer import PersonAuthorizer
+from pilothouse.permissions.policy import Policy
+from pilothouse.permissions.protected import Protected
 from pilothouse.types import limits
 from pilothouse.types.access import Access, PathUse, Shown
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Permit, Tool, ToolOutput
-from tests.agent.conftest import Bench
 from tests.support.deciding import NOWHERE, HeldGrants, HeldRules
+from tests.support.run_bench import Bench
 from tests.support.tools import ToolOf
 
 
@@ -65,7 +65,7 @@ async def test_a_call_keeps_who_allowed_it_and_what_it_touched(bench: Bench) -> 
     )
     call = await bench.wish("read", {})
     await bench.calls(tool).execute([call])
-    data = bench.item(call.id).data
+    data = bench.item(call.id).raw
     assert (data["decision"]["verdict"], data["decision"]["rule"]) == ("allow", "inside")
     assert data["decision"]["callHash"]
     assert data["access"]["operation"] == "files.read"
@@ -81,7 +81,7 @@ async def test_a_tool_cannot_rewrite_who_allowed_it(bench: Bench) -> None:
 
     call = await bench.wish("echo", {})
     await bench.calls(ToolOf(action=lies)).execute([call])
-    data = bench.item(call.id).data
+    data = bench.item(call.id).raw
     assert (data["decision"]["authority"], data["access"]["operation"], data["kept"]) == ("harmless", "echo", 1)
     assert data["brings"] is not None
 
@@ -112,12 +112,12 @@ async def test_a_call_is_shown_in_its_tools_words_with_where_it_stands(bench: Be
     call = await bench.wish("files", {"path": "notes.md"}, shown=about["shown"])
     statuses = []
     await bench.calls(tool).execute([call])
-    statuses.append(bench.item(call.id).data["shown"]["status"])
+    statuses.append(bench.item(call.id).raw["shown"]["status"])
     question = bench.journal.items[-1]
     answer = {"choice": "allow"}
     await bench.journal.write(ItemCompleted(item_id=question.id, status="completed", data={"answer": answer}))
-    await bench.calls(tool).execute([bench.item(call.id)])
-    statuses.append(bench.item(call.id).data["shown"]["status"])
+    await bench.calls(tool).execute([bench.call(call.id)])
+    statuses.append(bench.item(call.id).raw["shown"]["status"])
     assert statuses == ["waiting_approval", "completed"]
 
 
@@ -145,7 +145,7 @@ async def test_a_tool_that_cannot_say_what_it_touches_is_not_called(
     calls = [await bench.wish("breaks", {}, "c1"), await bench.wish("breaks", {"wait": 1}, "c2")]
     async with asyncio.timeout(5):
         await bench.calls(tool).execute(calls)
-    assert [bench.item(call.id).data["error"]["code"] for call in calls] == ["EXECUTION_FAILED", "TIMEOUT"]
+    assert [bench.item(call.id).raw["error"]["code"] for call in calls] == ["EXECUTION_FAILED", "TIMEOUT"]
     assert tool.calls == []
 
 
@@ -158,23 +158,43 @@ async def test_the_question_has_the_call_first_and_the_models_words_apart(bench:
     await bench.calls(tool).execute([call])
     question = bench.journal.items[-1]
     assert question.text == "Allow Using erase? It changes files."
-    assert question.data["modelSays"] == "A safe cleanup."
+    assert question.raw["modelSays"] == "A safe cleanup."
     assert "safe cleanup" not in question.text
-    assert question.data["operation"] == "erase"
+    assert question.raw["operation"] == "erase"
 
 
 @pytest.mark.case("AUTHZ-09", "LOG-01")
-async def test_leave_that_was_taken_back_before_the_call_began_is_kept_as_a_refusal(bench: Bench) -> None:
+async def test_a_permit_that_was_taken_back_before_the_call_began_is_kept_as_a_refusal(bench: Bench) -> None:
     class TakenBack(PersonAuthorizer):
         async def redeem(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> str:
             return "It was withdrawn."
 
     held = HeldRules()
-    bench.authorizer = TakenBack(Policy(held), HeldGrants(), Protected(NOWHERE, NOWHERE))
+    bench.authorizer = TakenBack(Policy(held), HeldGrants(), Protected(NOWHERE, NOWHERE), lambda: 30)
     tool = ToolOf()
     call = await bench.wish("echo", {})
     await bench.calls(tool).execute([call])
-    data = bench.item(call.id).data
+    data = bench.item(call.id).raw
     assert (data["decision"]["verdict"], data["decision"]["why"]) == ("deny", "It was withdrawn.")
     assert (data["error"]["code"], tool.calls) == ("PERMISSION_DENIED", [])
     assert "executing" not in data["phases"]
+
+
+@pytest.mark.case("TOOL-09")
+async def test_five_megabytes_of_arguments_are_refused_before_anyone_looks_at_them(bench: Bench) -> None:
+    tool = ToolOf(server="Mine", schema={"type": "object", "properties": {"text": {"type": "string"}}})
+    size = 5 * 1024 * 1024
+    call = await bench.wish("echo", {"text": "x" * size}, argumentBytes=size + 11)
+    await bench.calls(tool).execute([call])
+    now = bench.item(call.id)
+    assert now.text == "The arguments have 5.0 MB; a call takes at most 1 MB."
+    assert (tool.calls, [item for item in bench.journal.items if item.kind == "question"]) == ([], [])
+
+
+@pytest.mark.case("TOOL-09")
+async def test_wrong_arguments_are_told_to_the_model_and_nobody_is_asked(bench: Bench) -> None:
+    tool = ToolOf(server="Mine", schema={"properties": {"n": {"type": "integer"}}, "additionalProperties": False})
+    calls = [await bench.wish("echo", {"n": "3"}, "c1"), await bench.wish("echo", {"n": 3, "extra": 1}, "c2")]
+    await bench.calls(tool).execute(calls)
+    assert [bench.item(call.id).raw["error"]["code"] for call in calls] == ["INVALID_ARGUMENTS"] * 2
+    assert [item for item in bench.journal.items if item.kind == "question"] == []

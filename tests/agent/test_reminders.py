@@ -9,15 +9,15 @@ import pytest
 
 from pilothouse.agent import compaction
 from pilothouse.agent.history import history, reminded
-from pilothouse.agent.reminders import Reminding, Several
+from pilothouse.agent.reminders import CombinedReminders, ReminderWriter
 from pilothouse.types.events import ItemCreated
 from pilothouse.types.items import Item
 from pilothouse.types.messages import Message, ResultBlock, TextBlock
 from pilothouse.types.stream import Stopped, TextDelta
 from pilothouse.types.todos import Reminder
-from tests.agent.conftest import Bench, StreamOf
 from tests.agent.items import item
 from tests.support.invariants import check_messages
+from tests.support.run_bench import Bench, StreamOf
 
 
 class Notes:
@@ -35,8 +35,8 @@ def texts(messages: Sequence[Message]) -> list[str]:
     return [block.text for block in blocks if isinstance(block, TextBlock | ResultBlock)]
 
 
-def reminding(bench: Bench, notes: Notes, *tools: str) -> Reminding:
-    return Reminding(notes.current, bench.journal, bench.run.id, tools)
+def reminding(bench: Bench, notes: Notes, *tools: str) -> ReminderWriter:
+    return ReminderWriter(notes.current, bench.journal, bench.run.id, tools)
 
 
 async def turn(bench: Bench, number: int) -> None:
@@ -54,7 +54,7 @@ async def test_a_reminder_stands_right_before_the_newest_message(bench: Bench) -
     assert message.role == "user"
     assert texts([message]) == ["<system-reminder>\nDo it.\n</system-reminder>", "What is it?"]
     [kept] = [each for each in await bench.kept() if each.kind == "reminder"]
-    assert kept.data == {"name": "todos", "before": bench.run.message_item_id}
+    assert kept.raw == {"name": "todos", "before": bench.run.message_item_id}
 
 
 @pytest.mark.case("REM-01", "REM-10")
@@ -178,8 +178,10 @@ async def test_a_model_without_the_tool_is_not_told_to_use_it(bench: Bench) -> N
 
 @pytest.mark.case("REM-09")
 async def test_several_sources_speak_in_their_order(bench: Bench) -> None:
-    several = Several((Notes(Reminder("todos", "T")), Notes(), Notes(Reminder("notes", "N"), Reminder("memory", "M"))))
-    await Reminding(lambda: several.current("c"), bench.journal, bench.run.id, ()).remind()
+    several = CombinedReminders(
+        (Notes(Reminder("todos", "T")), Notes(), Notes(Reminder("notes", "N"), Reminder("memory", "M")))
+    )
+    await ReminderWriter(lambda: several.current("c"), bench.journal, bench.run.id, ()).remind()
     assert [text.splitlines()[1] for text in texts(history(bench.journal.items))[:3]] == ["T", "N", "M"]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from pilothouse.agent import budget
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.types import limits
-from pilothouse.types.items import Item
+from pilothouse.types.items import Call, Item
 from tests.agent.items import item
 
 ASKED = item(1, "user_message", "Hi")
@@ -40,7 +42,7 @@ def test_an_answer_without_calls_is_the_end() -> None:
 
 def test_calls_that_nobody_began_are_executed_and_then_the_model_is_asked_again() -> None:
     waiting = item(3, "tool_call", "", "waiting", turn="1.1", callId="c", tool="think", arguments={})
-    assert next_step([ASKED, response(2, 1), waiting], "r1") == ExecuteCalls((waiting,))
+    assert next_step([ASKED, response(2, 1), waiting], "r1") == ExecuteCalls((cast(Call, waiting),))
     assert next_step([ASKED, response(2, 1), call(3, 1)], "r1") == AskModel(2)
 
 
@@ -100,7 +102,7 @@ def test_the_same_call_again_and_again_asks_the_person() -> None:
     assert isinstance(next_step([ASKED, *side_by_side], "r1"), AskModel)
 
 
-@pytest.mark.case("F-32")
+@pytest.mark.case("F-32", "TMO-13")
 def test_a_run_that_used_its_tokens_asks_the_person() -> None:
     costly = response(2, 1, usage={"input": limits.RUN_TOKEN_BUDGET, "output": 1})
     step = next_step([ASKED, costly, call(3, 1)], "r1")
@@ -108,7 +110,7 @@ def test_a_run_that_used_its_tokens_asks_the_person() -> None:
     assert step.reason == "tokens"
 
 
-@pytest.mark.case("MOD-24")
+@pytest.mark.case("MOD-24", "RES-17")
 def test_the_window_counts_as_nearly_full_by_the_models_count_or_by_length() -> None:
     used = response(2, 1, usage={"input": 900, "output": 0})
     assert budget.nearly_full([ASKED, used], 1_000, 10)

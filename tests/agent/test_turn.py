@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
+from pilothouse.agent.turn import TurnWriter, take_turn
 from pilothouse.types import limits
-from pilothouse.types.items import Item
+from pilothouse.types.items import Item, TurnId
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.stream import (
@@ -25,7 +25,7 @@ from pilothouse.types.stream import (
     ThinkingDelta,
     Usage,
 )
-from tests.agent.conftest import Bench, StreamOf
+from tests.support.run_bench import Bench, StreamOf
 
 CUT = Failed("stream_broken", "The connection broke.", retryable=True)
 
@@ -70,12 +70,12 @@ async def test_thinking_text_and_calls_become_items_in_that_order(bench: Bench) 
     )
     assert failure is None
     thinking, response, call = items
-    assert (thinking.kind, thinking.text, thinking.data["opaque"]) == ("thinking", "hm", [{"signature": "s"}])
-    assert (response.text, response.data["native"], response.data["stop"]) == ("I will.", [{"type": "x"}], "tool")
-    assert response.data["usage"] == {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 0, "reasoning": 0}
-    assert (call.status, call.data["phase"], call.data["arguments"]) == ("waiting", "args_received", {"a": 1})
-    assert call.data["display"] == "Using think"
-    assert {item.data["turn"] for item in items} == {"1.1"}
+    assert (thinking.kind, thinking.text, thinking.raw["opaque"]) == ("thinking", "hm", [{"signature": "s"}])
+    assert (response.text, response.raw["native"], response.raw["stop"]) == ("I will.", [{"type": "x"}], "tool")
+    assert response.raw["usage"] == {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 0, "reasoning": 0}
+    assert (call.status, call.raw["phase"], call.raw["arguments"]) == ("waiting", "args_received", {"a": 1})
+    assert call.raw["display"] == "Using think"
+    assert {item.raw["turn"] for item in items} == {"1.1"}
 
 
 @pytest.mark.case("F-28")
@@ -96,14 +96,14 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_leaves_no_call_to_exe
     assert failure is not None
     assert failure.code == "stream_broken"
     response, call = items
-    assert (response.text, response.status, response.data["cutOff"]) == ("Partial", "failed", True)
-    assert (call.status, call.data["cutOff"], call.data["error"]["code"]) == ("failed", True, "CUT_OFF")
+    assert (response.text, response.status, response.raw["cutOff"]) == ("Partial", "failed", True)
+    assert (call.status, call.raw["cutOff"], call.raw["error"]["code"]) == ("failed", True, "CUT_OFF")
 
 
 @pytest.mark.case("F-28")
 async def test_thinking_that_broke_off_is_marked_too(bench: Bench) -> None:
     _, [thinking] = await turn(bench, [ThinkingDelta("hm"), CUT])
-    assert (thinking.text, thinking.status, thinking.data["cutOff"]) == ("hm", "failed", True)
+    assert (thinking.text, thinking.status, thinking.raw["cutOff"]) == ("hm", "failed", True)
 
 
 @pytest.mark.case("F-26", "F-27")
@@ -115,15 +115,15 @@ async def test_waiting_for_the_provider_shows_a_countdown_that_ends_with_the_ans
     assert failure is None
     first, second, response = items
     assert (first.kind, first.text, first.status) == ("notice", "The model is busy.", "completed")
-    assert second.data["waitSeconds"] == 6.0
-    assert 0 < second.data["until"] - time.time() <= 6.0
+    assert second.raw["waitSeconds"] == 6.0
+    assert 0 < second.raw["until"] - time.time() <= 6.0
     assert (second.status, response.text) == ("completed", "Hi")
 
 
 async def test_two_calls_with_one_id_or_none_get_ids_of_their_own(bench: Bench) -> None:
     _, first = await turn(bench, [*a_call(0, "same"), *a_call(1, "same"), *a_call(2, ""), Stopped("tool")])
     _, second = await turn(bench, [*a_call(0, "same"), Stopped("tool")], attempt=2)
-    ids = [item.data["callId"] for item in (*first, *second) if item.kind == "tool_call"]
+    ids = [item.raw["callId"] for item in (*first, *second) if item.kind == "tool_call"]
     assert ids[0] == "same"
     assert len(set(ids)) == 4
     assert all(ids)
@@ -131,7 +131,7 @@ async def test_two_calls_with_one_id_or_none_get_ids_of_their_own(bench: Bench) 
 
 async def test_arguments_that_are_no_json_object_stay_visible(bench: Bench) -> None:
     _, [call, _] = await turn(bench, [*a_call(0, raw="{broken"), Stopped("tool")])
-    assert (call.data["arguments"], call.data["rawArguments"]) == (None, "{broken")
+    assert (call.raw["arguments"], call.raw["rawArguments"]) == (None, "{broken")
 
 
 @pytest.mark.case("F-31")
@@ -157,7 +157,7 @@ async def test_an_empty_answer_and_a_refusal_are_shown_as_such(
 ) -> None:
     failure, items = await turn(bench, events)
     assert failure is None
-    assert [item.data["code"] for item in items if item.kind == "notice"] == [code]
+    assert [item.raw["code"] for item in items if item.kind == "notice"] == [code]
     assert [item.status for item in items if item.kind == "response"] == ["completed"]
 
 
@@ -174,8 +174,8 @@ async def test_half_of_a_character_is_marked_wherever_a_model_writes_it(bench: B
     failure, items = await turn(bench, events)
     assert failure is None
     thinking, said, call = items
-    assert (thinking.text, thinking.data["opaque"], said.text) == ("hm ?", [{"signature": "s?"}], "so ?")
-    assert (call.data["tool"], call.data["arguments"]) == ("think?", {"q?": ["a?", {"b": "?!"}]})
+    assert (thinking.text, thinking.raw["opaque"], said.text) == ("hm ?", [{"signature": "s?"}], "so ?")
+    assert (call.raw["tool"], call.raw["arguments"]) == ("think?", {"q?": ["a?", {"b": "?!"}]})
 
 
 # --- how fast it came ---
@@ -201,7 +201,7 @@ async def measured(bench: Bench, monkeypatch: pytest.MonkeyPatch, every: float, 
     writer = TurnWriter(bench.journal, TurnId(1, 1), "m", about)
     assert await take_turn(Slowly(clock, every, *events), ModelRequest(messages=()), writer) is None
     monkeypatch.undo()
-    return next(item for item in bench.journal.items if item.kind == "response").data.get("tokensPerSecond")
+    return next(item for item in bench.journal.items if item.kind == "response").raw.get("tokensPerSecond")
 
 
 TEN = [TextDelta("word ")] * 11

@@ -14,27 +14,29 @@ RING = {"types", "net"}
 # What each part may import besides itself. A part that is not named here has no place in the design yet.
 MAY_IMPORT: dict[str, set[str] | None] = {
     "types": set(),
-    "agent": {"types"},
+    "agent": {"json_schema", "types"},
     "net": {"types"},
     # Carries out functions of others in a process of its own, by their names; it knows none of them.
     "helper": {"types"},
-    "authz": RING,
-    "mcp": RING | {"helper"},
+    # What may take long it asks of a helper process of its own.
+    "json_schema": {"helper", "types"},
+    "permissions": RING,
+    "mcp": RING | {"helper", "json_schema"},
     "models": RING,
     "plugins": RING,
-    "results": RING,
-    "remote": RING,
+    "client": RING,
     "secrets": RING,
     "settings": RING,
     "store": RING,
     "tools": RING | {"helper"},
-    "runs": {"agent", "types"},
-    "server": {"runs", "types"},
+    "timeline": {"types"},
+    "host": {"agent", "json_schema", "timeline", "types"},
+    "web": {"host", "timeline", "types"},
     # Finds the running server, or asks wiring for a host of its own.
-    "connection": {"net", "remote", "runs", "settings", "types", "wiring"},
-    "library": {"connection", "runs", "types"},
+    "connection": {"client", "host", "net", "settings", "types", "wiring"},
+    "library": {"connection", "host", "timeline", "types"},
     # The command line asks for a host; it puts nothing together itself.
-    "cli": {"connection", "runs", "types", "wiring"},
+    "cli": {"connection", "host", "timeline", "types", "wiring"},
     "wiring": ANYTHING,
     # `from pilothouse import Host`, and `python -m pilothouse`.
     "__init__": {"library", "types"},
@@ -136,7 +138,7 @@ def test_only_net_opens_outgoing_connections() -> None:
         f"{module.place}:{node.lineno} calls {called_name(node)}"
         for module in modules()
         if module.package != "net"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and called_name(node) in CONNECTING_CALLS
     ]
     assert not wrong, "\n".join(wrong)
@@ -154,25 +156,25 @@ def test_only_mcp_tools_and_their_helper_start_processes() -> None:
         ]
         wrong += [
             f"{module.place}:{node.lineno} calls {called_name(node)}"
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if isinstance(node, ast.Call) and called_name(node) in PROCESS_CALLS
         ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_authz_can_make_a_permit() -> None:
+def test_only_permissions_can_make_a_permit() -> None:
     permits = {
         node.name
         for module in modules()
-        if module.package == "authz"
-        for node in ast.walk(module.tree)
+        if module.package == "permissions"
+        for node in module.nodes
         if isinstance(node, ast.ClassDef) and node.name.endswith("Permit")
     } | {"Permit"}
     wrong = [
         f"{module.place}:{node.lineno}"
         for module in modules()
-        if module.package != "authz"
-        for node in ast.walk(module.tree)
+        if module.package != "permissions"
+        for node in module.nodes
         if isinstance(node, ast.Call) and called_name(node).rpartition(".")[2] in permits
     ]
-    assert not wrong, f"a permit is made outside authz: {wrong}"
+    assert not wrong, f"a permit is made outside permissions: {wrong}"

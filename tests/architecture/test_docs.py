@@ -9,25 +9,43 @@ from pathlib import Path
 from typing import get_args
 
 import msgspec
+import pytest
 import typer
 
-from pilothouse.authz.policy_file import parse_policy
+from pilothouse.permissions.policy_file import parse_policy
+from pilothouse.store import upgrade
 from pilothouse.tools.consolidated import Consolidated
 from pilothouse.types.authority import Mode
 from pilothouse.types.ports import ToolRequest
+from pilothouse.types.tool_names import TOOLS
 from pilothouse.wiring import open_host
-from scripts import command_docs
+from scripts import command_docs, schema_text, table_docs
 from tests.support.source import ROOT, everything_of_ours
 
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+NAMED = re.compile(r"`([\w.-]+/[\w./-]*)")
+# What a recipe calls the files of, and what stands in the data folder under the name of a part.
+PLACEHOLDER = re.compile(r"NAME|NOUN|^secrets/(bindings\.json|master\.key)$")
+OUR_FOLDERS = {"bench", "docs", "page", "requirements", "scripts", "src", "tests"} | {
+    path.name for path in (ROOT / "src/pilothouse").iterdir() if path.is_dir()
+}
 
 
 def test_every_command_and_option_is_documented_in_its_own_words() -> None:
     if importlib.util.find_spec("pilothouse.cli") is None:
         return
-    app = importlib.import_module("pilothouse.cli.main").app
+    app = importlib.import_module("pilothouse.cli.app").app
     assert isinstance(app, typer.Typer)
     assert command_docs.TARGET.read_text(encoding="utf-8") == command_docs.render(app), "run scripts/help"
+
+
+@pytest.mark.parametrize("name", table_docs.TABLES)
+def test_the_tables_of_the_guide_say_what_the_code_has(name: str) -> None:
+    assert (table_docs.GUIDE / name).read_text(encoding="utf-8") == table_docs.renewed(name), "run scripts/tables"
+
+
+def test_what_an_empty_database_file_is_given_is_what_the_tables_say() -> None:
+    assert upgrade.SQLITE_SCHEMA.read_text(encoding="utf-8") == schema_text.text(), "run scripts/schema"
 
 
 def test_no_document_links_to_a_file_that_is_not_there() -> None:
@@ -39,6 +57,19 @@ def test_no_document_links_to_a_file_that_is_not_there() -> None:
         if not (path.parent / target).exists()
     ]
     assert not broken, "\n".join(broken)
+
+
+def test_no_document_names_a_file_of_ours_that_is_not_there() -> None:
+    """A part of the package may be named without its way there, and a module without its ending."""
+    bases = ("", "src/pilothouse/", "page/", "tests/")
+    gone = [
+        f"{path.relative_to(ROOT)}: {named}"
+        for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"))
+        for named in NAMED.findall(path.read_text(encoding="utf-8"))
+        if named.partition("/")[0] in OUR_FOLDERS and not PLACEHOLDER.search(named)
+        if not any((ROOT / f"{base}{named}{ending}").exists() for base in bases for ending in ("", ".py"))
+    ]
+    assert not gone, "\n".join(gone)
 
 
 def test_the_readme_shows_the_two_commands_first() -> None:
@@ -56,6 +87,19 @@ def test_every_script_says_what_it_does_and_can_be_run() -> None:
             assert path.stat().st_mode & 0o111, f"{path} is not executable"
 
 
+def test_every_script_sets_up_what_it_runs_on_first() -> None:
+    for path in (ROOT / "scripts").iterdir():
+        if path.is_file() and path.suffix == "" and path.name != "setup":
+            setting_up, _, running = path.read_text(encoding="utf-8").partition(".venv/bin/python")
+            assert not running or "scripts/setup" in setting_up, path
+
+
+def test_what_tries_the_tests_has_what_the_tests_have() -> None:
+    texts = [(ROOT / "scripts" / name).read_text(encoding="utf-8") for name in ("test", "mutants")]
+    tests, mutants = (re.findall(r'scripts/setup"? (.+)', text) for text in texts)
+    assert mutants == tests != []
+
+
 async def test_every_built_in_tool_and_operation_is_in_the_guide(home: Path, tmp_path: Path) -> None:
     guide = (ROOT / "docs/guide/tools.md").read_text(encoding="utf-8")
     async with open_host(home) as host:
@@ -65,7 +109,9 @@ async def test_every_built_in_tool_and_operation_is_in_the_guide(home: Path, tmp
     for tool in tools:
         if isinstance(tool, Consolidated):
             names += [operation.partition(".")[2] for operation in tool.operation_effects]
-    assert len(names) == 7 + 16 + 11 + 5 + 4
+    assert names[: len(tools)] == [tool.name for tool in TOOLS if tool.label and not tool.for_finding]
+    names += [tool.name for tool in TOOLS if tool.for_finding]
+    assert len(names) == len(tools) + 16 + 11 + 5 + 4 + 2
     assert [name for name in names if f"`{name}`" not in guide] == []
     rows = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
     assert rows <= set(names), "the guide has what is not there"

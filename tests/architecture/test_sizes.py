@@ -69,7 +69,7 @@ def test_times_and_sizes_are_named_in_limits_and_not_written_at_the_call() -> No
         f"{module.place}:{node.lineno} {keyword.arg}={keyword.value.value}"
         for module in modules()
         if not module.name.startswith("pilothouse.types.limits")
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call)
         for keyword in node.keywords
         if keyword.arg is not None

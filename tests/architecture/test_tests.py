@@ -31,7 +31,7 @@ def test_no_test_sleeps_to_wait_for_something() -> None:
     wrong = [
         f"{module.place}:{node.lineno}"
         for module in files_with_tests()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and called_name(node) in SLEEPS and node.args
         for length in [node.args[0]]
         if isinstance(length, ast.Constant) and isinstance(length.value, int | float) and 0 < length.value < HANGS

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from pilothouse.net.client import close_clients
-from pilothouse.remote.host import RemoteHost
-from pilothouse.runs.address import read_address
-from pilothouse.server.run import ServerOptions
+from pilothouse.client.host import RemoteHost
+from pilothouse.host.address import read_address
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, Answers
+from pilothouse.types.authority import Grant
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.ports import CallContext, ToolOutput
-from tests.server.running import reach
+from pilothouse.web.run import ServerOptions
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.tools import ToolOf, add_tools, give_tools
+from tests.web.running import reach
 
 READ = "files__read"
 
@@ -35,8 +36,14 @@ async def open_questions(chat: Chat) -> list[Item]:
 
 async def answer(chat: Chat, question: Item, choice: str, **more: Any) -> str:
     """Answer, wait for the run to end or ask again, and return its state."""
-    await chat.api.answer(ME, question.id, Answer(choice=choice, **more))
+    await chat.api.questions.answer(ME, question.id, Answer(choice=choice, **more))
     return (await chat.settled(question.run_id or "")).status
+
+
+def lasts(grant: Grant) -> int:
+    """Return for how many seconds a permission was given."""
+    assert grant.expires_at is not None
+    return round(grant.expires_at - grant.created_at)
 
 
 def reader(**more: Any) -> ToolOf:
@@ -53,17 +60,18 @@ async def test_a_servers_tool_asks_first_with_everything_in_view(home: Path) -> 
         [call] = await chat.items("tool_call")
         assert tool.calls == []
         assert question.text == "Allow files.read? It is a tool of the server Files."
-        assert question.data["kind"] == "approval"
-        assert question.data["callItemId"] == call.id
-        assert question.data["serverTool"] == "files.read"
-        assert question.data["description"] == "The tool files__read."
-        assert [choice["id"] for choice in question.data["choices"]] == ["allow", "conversation", "always", "deny"]
-        assert (call.status, call.data["phase"]) == ("waiting", "waiting_approval")
-        assert (call.data["arguments"], call.data["server"]) == ({"path": "a.txt"}, "Files")
+        assert question.raw["kind"] == "approval"
+        assert question.raw["callItemId"] == call.id
+        assert question.raw["serverTool"] == "files.read"
+        assert question.raw["description"] == "The tool files__read."
+        offered = [choice["id"] for choice in question.raw["choices"]]
+        assert offered == ["allow", "task", "while", "conversation", "always", "deny"]
+        assert (call.status, call.raw["phase"]) == ("waiting", "waiting_approval")
+        assert (call.raw["arguments"], call.raw["server"]) == ({"path": "a.txt"}, "Files")
         assert await answer(chat, question, "allow") == "completed"
         [call] = await chat.items("tool_call")
-        assert list(call.data["phases"]) == ["started", "args_received", "waiting_approval", "executing", "completed"]
-        assert (call.text, call.data["isError"], call.data["arguments"]) == (
+        assert list(call.raw["phases"]) == ["started", "args_received", "waiting_approval", "executing", "completed"]
+        assert (call.text, call.raw["isError"], call.raw["arguments"]) == (
             "echo {'path': 'a.txt'}",
             False,
             {"path": "a.txt"},
@@ -147,7 +155,7 @@ async def test_a_denial_reaches_the_model_and_nothing_is_done(home: Path) -> Non
         await chat.say()
         assert await answer(chat, (await open_questions(chat))[0], "deny") == "completed"
         [call] = await chat.items("tool_call")
-        assert (call.status, call.data["error"]["code"]) == ("failed", "PERMISSION_DENIED")
+        assert (call.status, call.raw["error"]["code"]) == ("failed", "PERMISSION_DENIED")
         assert call.text.startswith("The person did not allow this.")
         assert tool.calls == []
         assert await chat.texts("response") == ["", "I see."]
@@ -159,7 +167,7 @@ async def test_calls_of_one_turn_ask_side_by_side_and_run_when_all_are_answered(
         give_tools(chat.host, read, write)
         await chat.say()
         first, second = await open_questions(chat)
-        run = await chat.api.answer(ME, second.id, Answer(choice="deny"))
+        run = await chat.api.questions.answer(ME, second.id, Answer(choice="deny"))
         assert run.status == "waiting"
         assert await answer(chat, first, "allow") == "completed"
         assert (len(read.calls), len(write.calls)) == (1, 0)
@@ -172,7 +180,7 @@ async def test_one_lasting_answer_settles_all_questions_about_the_same_tool(home
         give_tools(chat.host, read, write)
         await chat.say()
         first, second, _ = await open_questions(chat)
-        run = await chat.api.answer(ME, first.id, Answer(choice="conversation"))
+        run = await chat.api.questions.answer(ME, first.id, Answer(choice="conversation"))
         assert (run.status, [item.id for item in await open_questions(chat)]) == ("waiting", [second.id])
         assert await answer(chat, second, "allow") == "completed"
         assert [arguments["n"] for arguments, _ in read.calls] == [1, 3]
@@ -187,7 +195,7 @@ async def test_what_a_run_was_allowed_beforehand_needs_no_question(home: Path, p
         assert len(tool.calls) == 1
 
 
-async def test_leave_for_one_tool_is_none_for_another(home: Path) -> None:
+async def test_permission_for_one_tool_is_none_for_another(home: Path) -> None:
     async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         assert (await chat.say(allow=("files.write",))).status == "waiting"
@@ -207,7 +215,7 @@ async def test_leave_for_one_tool_is_none_for_another(home: Path) -> None:
         ("Terminal_Operations.run_command", "Near it: terminal_operations.run_command"),
     ],
 )
-async def test_leave_that_is_for_nothing_is_refused_before_the_run(home: Path, entry: str, said: str) -> None:
+async def test_permission_that_is_for_nothing_is_refused_before_the_run(home: Path, entry: str, said: str) -> None:
     async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         with pytest.raises(PilothouseError, match=re.escape(f"nothing named “{entry}”")) as refused:
@@ -231,24 +239,24 @@ async def test_a_server_that_says_its_tool_touches_nothing_is_asked_about_all_th
         assert (await chat.say()).status == "waiting"
 
 
-async def test_a_call_cancelled_while_it_waits_for_leave_is_not_asked_about_any_more(home: Path) -> None:
+async def test_a_call_cancelled_while_it_waits_for_approval_is_not_asked_about_any_more(home: Path) -> None:
     tool = reader()
     async with chatting(home, [[a_call(n=1)], "Never mind."]) as chat:
         give_tools(chat.host, tool)
         run = await chat.say()
         [call] = await chat.items("tool_call")
-        await chat.api.cancel_call(ME, call.id)
+        await chat.api.runs.cancel_call(ME, call.id)
         assert (await chat.settled(run.id)).status == "completed"
         [call], [question] = await chat.items("tool_call"), await chat.items("question")
         assert (call.status, question.status, tool.calls) == ("cancelled", "cancelled", [])
-        assert call.data["error"]["message"] == "Operation cancelled by user"
+        assert call.raw["error"]["message"] == "Operation cancelled by user"
 
 
 async def test_stopping_a_run_that_asks_ends_its_calls_and_questions(home: Path) -> None:
     async with chatting(home, [[a_call(n=1), a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, reader())
         run = await chat.say()
-        assert (await chat.api.cancel_run(ME, run.id)).status == "cancelled"
+        assert (await chat.api.runs.cancel(ME, run.id)).status == "cancelled"
         assert {item.status for item in await chat.items("tool_call", "question")} == {"cancelled"}
 
 
@@ -285,15 +293,15 @@ async def test_always_is_a_rule_that_other_conversations_know_too(home: Path, tm
         [question] = await open_questions(chat)
         assert await answer(chat, question, "always") == "completed"
         [rule] = json.loads((home / "policy.json").read_text())["rules"]
-        assert (rule["verdict"], rule["pattern"]["paths"]) == ("allow", ["notes/*"])
+        assert (rule["verdict"], rule["pattern"]["paths"]) == ("allow", ["**"])
     async with chatting(
-        home, [[create("notes/b.md")], [create("b.md")], "Done."], settings=working_in(tmp_path)
+        home, [[create("b.md")], [create(str(tmp_path.parent / "b.md"))], "Done."], settings=working_in(tmp_path)
     ) as chat:
         assert (await chat.say()).status == "waiting"
         first, second = await chat.items("tool_call")
-        assert first.data["decision"]["authority"] == "rule"
-        assert first.data["decision"]["rule"] == rule["id"]
-        assert second.data["decision"]["verdict"] == "ask"
+        assert first.raw["decision"]["authority"] == "rule"
+        assert first.raw["decision"]["rule"] == rule["id"]
+        assert second.raw["decision"]["verdict"] == "ask"
 
 
 async def test_an_edited_pattern_counts_and_settles_no_other_question(home: Path, tmp_path: Path) -> None:
@@ -301,13 +309,13 @@ async def test_an_edited_pattern_counts_and_settles_no_other_question(home: Path
     async with chatting(home, [turn, [create("notes/a.md")], "Done."], settings=working_in(tmp_path)) as chat:
         await chat.say()
         first, second = await open_questions(chat)
-        assert first.data["group"] == second.data["group"]
+        assert first.raw["group"] == second.raw["group"]
         narrower = {"tool": "file_operations.create_file", "paths": ["notes/a.md"], "folder": str(tmp_path)}
         content = {"duration": "1h 30m", "pattern": narrower}
-        await chat.api.answer(ME, first.id, Answer(choice="conversation", content=content))
+        await chat.api.questions.answer(ME, first.id, Answer(choice="conversation", content=content))
         assert [item.id for item in await open_questions(chat)] == [second.id]
         [grant] = await chat.host.executor._parts.records.grants(ME, chat.id)
-        assert (grant.pattern.paths, round(grant.expires_at - grant.created_at)) == (("notes/a.md",), 5400)
+        assert (grant.pattern.paths, lasts(grant)) == (("notes/a.md",), 5400)
         assert await answer(chat, second, "deny") == "completed"
 
 
@@ -320,8 +328,10 @@ async def test_an_edited_pattern_counts_and_settles_no_other_question(home: Path
         ("conversation", {"until": 3}, "until"),
         ("conversation", {"pattern": {"tool": "x", "colour": "red"}}, "colour"),
         ("always", {"pattern": {"tool": "*foo"}}, "a tool is named like"),
+        ("while", {"duration": "25h"}, "at most 24 hours"),
+        ("task", {"duration": "5m"}, "so it has no duration"),
         ("allow", {"duration": "5m"}, "Only a lasting answer has content."),
-        ("forever", None, "Choose one of: allow, conversation, always, deny."),
+        ("forever", None, "Choose one of: allow, task, while, conversation, always, deny."),
     ],
 )
 async def test_an_answer_that_cannot_be_kept_leaves_the_question_open(
@@ -331,14 +341,14 @@ async def test_an_answer_that_cannot_be_kept_leaves_the_question_open(
         await chat.say()
         [question] = await open_questions(chat)
         with pytest.raises(PilothouseError, match=sentence) as refused:
-            await chat.api.answer(ME, question.id, Answer(choice=choice, content=content))
+            await chat.api.questions.answer(ME, question.id, Answer(choice=choice, content=content))
         assert refused.value.code == "bad_request"
         assert [item.id for item in await open_questions(chat)] == [question.id]
         assert await answer(chat, question, "allow") == "completed"
 
 
 @pytest.mark.case("ATZ-06", "ATZ-07", "ATZ-08", "ATZ-09", "ATZ-13", "ATZ-14")
-async def test_what_the_agent_asked_leave_for_succeeds_when_it_is_tried_again(home: Path, tmp_path: Path) -> None:
+async def test_what_the_agent_asked_permission_for_succeeds_when_it_is_tried_again(home: Path, tmp_path: Path) -> None:
     project, outside = tmp_path / "project", tmp_path / "outside"
     project.mkdir()
     outside.mkdir()
@@ -356,27 +366,27 @@ async def test_what_the_agent_asked_leave_for_succeeds_when_it_is_tried_again(ho
     async with chatting(home, turns, settings=working_in(project)) as chat:
         await chat.say()
         [question] = await open_questions(chat)
-        assert question.data["rule"] == "outside"
+        assert question.raw["rule"] == "outside"
         assert await answer(chat, question, "deny", text="Ask me first.") == "waiting"
         denied = (await chat.items("tool_call"))[0]
         for part in ("Ask me first.", "file_operations.create_file", "user_collaboration", "May I do this"):
             assert part in denied.text
         [asked] = await open_questions(chat)
-        assert (asked.data["kind"], asked.data["authorizes"]) == ("collaboration", "file_operations.create_file")
-        # Words are no leave; a button is.
+        assert (asked.raw["kind"], asked.raw["authorizes"]) == ("collaboration", "file_operations.create_file")
+        # Words are no permission; a button is.
         with pytest.raises(PilothouseError, match="Choose one of: approve, decline"):
-            await chat.api.answer(ME, asked.id, Answer(text="Yes, go ahead!"))
+            await chat.api.questions.answer(ME, asked.id, Answer(text="Yes, go ahead!"))
         assert await answer(chat, asked, "approve", text="Go ahead.") == "waiting"
         assert ((outside / "a.md").exists(), (outside / "b.md").exists()) == (True, True)
         [grant] = await chat.host.executor._parts.records.grants(ME, chat.id)
-        assert (grant.single_use, grant.uses, round(grant.expires_at - grant.created_at)) == (False, 2, 300)
+        assert (grant.single_use, grant.uses, lasts(grant)) == (False, 2, 300)
         [left] = await open_questions(chat)
-        assert left.data["operation"] == "file_operations.delete_file"
+        assert left.raw["operation"] == "file_operations.delete_file"
         assert await answer(chat, left, "deny") == "completed"
 
 
 @pytest.mark.case("ATZ-09")
-async def test_declined_leave_gives_none(home: Path, tmp_path: Path) -> None:
+async def test_a_declined_permission_permits_nothing(home: Path, tmp_path: Path) -> None:
     asking = a_call("user_collaboration", prompt="May I?", authorize_operation="file_operations.create_file")
     async with chatting(home, [[asking], [create("a.md")], "Done."], settings=working_in(tmp_path)) as chat:
         await chat.say()
@@ -418,7 +428,7 @@ async def test_who_what_and_why_can_be_told_from_the_timeline_alone(home: Path, 
         [question] = await open_questions(chat)
         assert await answer(chat, question, "allow") == "completed"
         told = [
-            (call.status, call.data["decision"]["authority"], call.data["decision"]["by"], call.data["arguments"])
+            (call.status, call.raw["decision"]["authority"], call.raw["decision"]["by"], call.raw["arguments"])
             for call in await chat.items("tool_call")
         ]
         assert [(status, authority, by) for status, authority, by, _ in told] == [
@@ -435,10 +445,10 @@ async def test_who_what_and_why_can_be_told_from_the_timeline_alone(home: Path, 
             "expired.md",
         ]
         for call in await chat.items("tool_call"):
-            decision = call.data["decision"]
+            decision = call.raw["decision"]
             assert all(decision[name] for name in ("verdict", "rule", "why", "callHash", "at"))
             assert call.run_id == run.id
-        answers = [item.data["answer"] for item in await chat.items("question")]
+        answers = [item.raw["answer"] for item in await chat.items("question")]
         assert [(one["choice"], one["by"], one["at"] > 0) for one in answers] == [
             ("allow", ME, True),
             ("deny", ME, True),
@@ -454,7 +464,7 @@ async def test_several_questions_are_answered_over_http_with_one_request(home: P
         ids = [item.id for item in await open_questions(chat)]
         body = Answers(item_ids=(*ids, "i_unknown"), answer=Answer(choice="allow"))
         async with reach(chat.api, ServerOptions(home=home)):
-            taken = (await RemoteHost(lambda: read_address(home)).answer_many(ME, body)).answers
+            taken = (await RemoteHost(lambda: read_address(home)).questions.answer_many(ME, body)).answers
         await close_clients()
         assert [(one.item_id, one.taken) for one in taken] == [(ids[0], True), (ids[1], True), ("i_unknown", False)]
         assert taken[-1].message

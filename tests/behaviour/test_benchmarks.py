@@ -25,6 +25,8 @@ from tests.support.source import ROOT
         ("soak", ("--minutes", "0.1", "--every", "3", "--conversations", "2"), "grown after the first fifth"),
         ("disk", ("--conversations", "2", "--turns", "2"), "bytes on disk for a byte of text"),
         ("big_results", (), "longest lag of the event loop"),
+        ("tool_bytes", ("--tools", "60", "--rounds", "3"), "ok   on demand"),
+        ("bytes_sent", ("--rounds", "3"), "sent to the model"),
         ("servers", ("--rounds", "1"), "8 known servers to none"),
         ("page", ("--tokens", "200", "--messages", "50", "--rounds", "1"), "until drawn and free"),
     ],

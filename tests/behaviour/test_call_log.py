@@ -17,6 +17,7 @@ from pilothouse.types.servers import ConsentGiven, ServerInput
 from pilothouse.wiring import open_host
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.tools import ToolOf, give_tools
+from tests.support.waiting import eventually
 
 SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 PRIVATE = "what-only-the-two-of-us-know"
@@ -27,10 +28,10 @@ def calling(tool: str, **arguments: Any) -> list[Any]:
 
 
 async def add_server(chat: Chat) -> None:
-    view = await chat.api.add_server(ME, ServerInput(name="Far", command=sys.executable, args=(str(SCRIPTED),)))
+    view = await chat.api.servers.add(ME, ServerInput(name="Far", command=sys.executable, args=(str(SCRIPTED),)))
     assert view.consent is not None
-    await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-    assert (await chat.api.test_server(ME, view.id)).ok
+    await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    assert (await chat.api.servers.test(ME, view.id)).ok
 
 
 def logged(home: Path) -> list[dict[str, Any]]:
@@ -72,14 +73,29 @@ async def test_a_call_that_fails_is_told_with_its_code(home: Path, tool: str, ar
 
 
 @pytest.mark.case("OBS-06")
-async def test_a_call_that_waited_for_leave_is_requested_once(home: Path) -> None:
+async def test_a_call_that_waited_for_approval_is_requested_once(home: Path) -> None:
     async with chatting(home, calling("far__echo", text="x")) as chat:
         await add_server(chat)
         run = await chat.say()
         (question,) = await chat.items("question")
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(run.id)).status == "completed"
     assert [facts["step"] for facts in steps(home)] == ["requested", "waiting", "executing", "ended"]
+
+
+@pytest.mark.case("OBS-06")
+async def test_a_call_that_takes_its_time_is_in_the_log_before_it_ends(home: Path) -> None:
+    turns = calling("far__sleep", seconds=60)
+    async with chatting(home, turns) as chat:
+        await add_server(chat)
+        sent = await chat.send(allow=("far.*",))
+
+        async def begun() -> bool | None:
+            return [facts["step"] for facts in steps(home)] == ["requested", "executing"] or None
+
+        await eventually(begun, "the call to be logged")
+        await chat.api.runs.cancel(ME, sent.run_id)
+        await chat.settled(sent.run_id)
 
 
 @pytest.mark.case("OBS-09", "OBS-10")
@@ -119,12 +135,11 @@ async def test_a_call_of_a_server_is_on_record_after_a_restart_with_its_result_w
         await add_server(chat)
         await chat.say(allow=("far.*",))
     async with open_host(home) as host:
-        items = (await host.api.snapshot(ME, chat.id, limit=100)).items
+        items = (await host.api.conversations.get(ME, chat.id, limit=100)).items
         (call,) = [item for item in items if item.kind == "tool_call"]
-        assert (call.data["server"], call.data["serverTool"]) == ("Far", "far.big")
-        assert call.data["arguments"] == {"bytes": 1_000_000}
-        assert list(call.data["phases"])[-2:] == ["executing", "completed"]
-        assert call.data["elapsedMs"] > 0
-        assert limits.RESULT_CHARS == 32_000
-        assert 1000 < len(call.text) < limits.RESULT_CHARS + 200
-        assert (await host.api.result(ME, call.id)).parts[0].text == "x" * 1_000_000
+        assert (call.raw["server"], call.raw["serverTool"]) == ("Far", "far.big")
+        assert call.raw["arguments"] == {"bytes": 1_000_000}
+        assert list(call.raw["phases"])[-2:] == ["executing", "completed"]
+        assert call.raw["elapsedMs"] > 0
+        assert limits.RESULT_EXCERPT_CHARS < len(call.text) < limits.RESULT_EXCERPT_CHARS + 200
+        assert (await host.api.runs.result(ME, call.id)).parts[0].text == "x" * 1_000_000

@@ -102,10 +102,10 @@ async def far(wire: Wire, folder: Path, **more: Any) -> AsyncIterator[Far]:
 async def sleeping(wire: Wire, home: Path, **more: Any) -> AsyncIterator[tuple[Chat, Far, str]]:
     """Open a chat in which a call is at the server, and give the run."""
     async with far(wire, home.parent, **more) as there, chatting(home, SLEEP) as chat:
-        view = await chat.api.add_server(ME, there.body)
+        view = await chat.api.servers.add(ME, there.body)
         if view.consent is not None:
-            await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-        tested = await chat.api.test_server(ME, view.id)
+            await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+        tested = await chat.api.servers.test(ME, view.id)
         assert tested.ok, tested.message
         sent = await chat.send("Sleep.", allow=("far.*",))
 
@@ -131,24 +131,24 @@ async def told(there: Far) -> None:
 @pytest.mark.parametrize("wire", WIRES)
 async def test_stopping_the_run_reaches_the_server(home: Path, wire: Wire) -> None:
     async with sleeping(wire, home) as (chat, there, run_id):
-        await chat.api.cancel_run(ME, run_id)
+        await chat.api.runs.cancel(ME, run_id)
         await told(there)
         assert (await chat.settled(run_id)).status == "cancelled"
         (call,) = await chat.items("tool_call")
-        assert (call.status, call.data["cancellation"]) == ("cancelled", "asked")
+        assert (call.status, call.raw["cancellation"]) == ("cancelled", "asked")
         assert call.text.startswith("Operation cancelled by user")
-        assert (call.data["error"]["code"], call.data["error"]["retryable"]) == ("CANCELLED", False)
+        assert (call.raw["error"]["code"], call.raw["error"]["retryable"]) == ("CANCELLED", False)
 
 
 @pytest.mark.case("TMO-07", "TMO-08")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_stopping_one_call_reaches_the_server_and_the_run_goes_on(home: Path, wire: Wire) -> None:
     async with sleeping(wire, home) as (chat, there, run_id):
-        await chat.api.cancel_call(ME, (await chat.items("tool_call"))[0].id)
+        await chat.api.runs.cancel_call(ME, (await chat.items("tool_call"))[0].id)
         await told(there)
         assert (await chat.settled(run_id)).status == "completed"
         (call,) = await chat.items("tool_call")
-        assert (call.status, call.data["error"]["code"]) == ("cancelled", "CANCELLED")
+        assert (call.status, call.raw["error"]["code"]) == ("cancelled", "CANCELLED")
         assert (await chat.texts("response"))[-1] == "Slept."
 
 
@@ -159,27 +159,27 @@ async def test_a_call_whose_time_is_over_is_stopped_at_the_server_and_is_no_canc
         await told(there)
         assert (await chat.settled(run_id)).status == "completed"
         (call,) = await chat.items("tool_call")
-        assert (call.status, call.data["error"]["code"]) == ("timed_out", "TIMEOUT")
+        assert (call.status, call.raw["error"]["code"]) == ("timed_out", "TIMEOUT")
         assert call.text.startswith("Tool call timed out after 0.5s")
-        (server,) = (await chat.api.servers(ME)).servers
+        (server,) = (await chat.api.servers.list(ME)).servers
         assert (server.state, server.restarts) == ("connected", 0)
 
 
 @pytest.mark.case("TMO-07")
 async def test_a_reader_that_goes_away_stops_nothing(home: Path) -> None:
     async with sleeping("stdio", home) as (chat, there, run_id):
-        async with aclosing(await chat.api.events(ME, chat.id, 0)) as reader:
+        async with aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as reader:
             await anext(reader)
         # A later question to the server proves that a word about the call would have arrived by now.
-        server = (await chat.api.servers(ME)).servers[0]
-        assert (await chat.api.test_server(ME, server.id)).ok
+        server = (await chat.api.servers.list(ME)).servers[0]
+        assert (await chat.api.servers.test(ME, server.id)).ok
         assert there.cancelled() == []
-        assert (await chat.api.run(ME, run_id)).status == "running"
-        await chat.api.cancel_run(ME, run_id)
+        assert (await chat.api.runs.get(ME, run_id)).status == "running"
+        await chat.api.runs.cancel(ME, run_id)
         await told(there)
 
 
-@pytest.mark.case("TMO-07", "CHT-07")
+@pytest.mark.case("TMO-07")
 def test_closing_the_page_stops_nothing_and_the_button_does(home: Path, tmp_path: Path) -> None:
     script, record = tmp_path / "script.json", tmp_path / "record"
     script.write_text(json.dumps({"turns": SLEEP}))

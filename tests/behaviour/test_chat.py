@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import json
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,17 @@ from typing import Any
 import pytest
 
 from pilothouse.connection import connect_host
-from pilothouse.runs.following import Following
+from pilothouse.host.following import Following
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConversationPatch, ImageInput, ModelInput, NewConversation, NewMessage
+from pilothouse.types.api import (
+    Answer,
+    ConfigPatch,
+    ConversationPatch,
+    ImageInput,
+    ModelInput,
+    NewConversation,
+    NewMessage,
+)
 from pilothouse.types.authority import PendingApproval
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
@@ -47,7 +57,7 @@ async def test_a_whole_chat_with_thinking_calls_and_text(home: Path) -> None:
             ("tool_call", "Noted. Now act."),
             ("response", "It is 42 🚀."),
         ]
-        assert (await chat.items())[-1].data["usage"]["output"] == 4
+        assert (await chat.items())[-1].raw["usage"]["output"] == 4
         assert (await chat.say("Thanks")).status == "completed"
         assert (await chat.texts("response"))[-1] == "You are welcome."
 
@@ -70,10 +80,10 @@ async def test_a_new_message_withdraws_the_question_that_waits(home: Path, monke
     async with chatting(home, [LOOPING, LOOPING, ["Fine."]]) as chat:
         assert (waiting := await chat.say("Loop")).status == "waiting"
         assert (await chat.say("Never mind")).status == "completed"
-        assert (await chat.api.run(ME, waiting.id)).status == "cancelled"
+        assert (await chat.api.runs.get(ME, waiting.id)).status == "cancelled"
         assert [item.status for item in await chat.items("question")] == ["cancelled"]
         with pytest.raises(PilothouseError) as refused:
-            await chat.api.answer(ME, (await chat.items("question"))[0].id, Answer(choice="continue"))
+            await chat.api.questions.answer(ME, (await chat.items("question"))[0].id, Answer(choice="continue"))
         assert refused.value.code == "conflict"
 
 
@@ -87,7 +97,7 @@ async def test_resending_a_message_is_harmless_even_while_its_question_waits(
         run = await chat.settled(posts[0].run_id)
         assert run.status == "waiting"
         assert await chat.send("Loop", idempotency_key="k") == posts[0]
-        assert (await chat.api.run(ME, run.id)).status == "waiting"
+        assert (await chat.api.runs.get(ME, run.id)).status == "waiting"
         assert len(await chat.items("user_message")) == 1
 
 
@@ -105,7 +115,7 @@ async def test_a_key_with_another_message_is_refused_and_changes_nothing(
             await chat.send(**{"text": "Loop", "idempotency_key": "k", **other})
         assert refused.value.code == "conflict"
         assert "another message" in refused.value.message
-        assert (await chat.api.run(ME, run.id)).status == "waiting", "its question was not withdrawn"
+        assert (await chat.api.runs.get(ME, run.id)).status == "waiting", "its question was not withdrawn"
         assert len(await chat.items("user_message")) == 1
 
 
@@ -118,8 +128,8 @@ async def test_what_queued_behind_a_question_runs_once_it_is_settled(
         await chat.until_streaming("one")
         second = await chat.send("Second")
         assert (await chat.settled(first.run_id)).status == "waiting"
-        assert (await chat.api.run(ME, second.run_id)).status == "queued"
-        assert (await chat.api.cancel_run(ME, first.run_id)).status == "cancelled"
+        assert (await chat.api.runs.get(ME, second.run_id)).status == "queued"
+        assert (await chat.api.runs.cancel(ME, first.run_id)).status == "cancelled"
         assert (await chat.settled(second.run_id)).status == "completed"
 
 
@@ -127,39 +137,29 @@ async def test_a_stopped_answer_can_be_resumed_and_is_said_anew(home: Path) -> N
     async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
         sent = await chat.send()
         await chat.until_streaming("two")
-        await chat.api.cancel_run(ME, sent.run_id)
+        await chat.api.runs.cancel(ME, sent.run_id)
         assert (await chat.settled(sent.run_id)).status == "cancelled"
         chat.write(["The whole answer."])
-        await chat.api.resume_run(ME, sent.run_id)
+        await chat.api.runs.resume(ME, sent.run_id)
         await eventually(lambda: is_over(chat, sent.run_id), "the resumed run to end")
         half, whole = await chat.items("response")
-        assert (half.status, half.data["cutOff"], whole.text) == ("cancelled", True, "The whole answer.")
+        assert (half.status, half.raw["cutOff"], whole.text) == ("cancelled", True, "The whole answer.")
 
 
 async def is_over(chat: Chat, run_id: str) -> bool:
-    return (await chat.api.run(ME, run_id)).status == "completed"
-
-
-async def test_an_old_run_is_not_resumed_once_the_conversation_went_on(home: Path) -> None:
-    async with chatting(home, [[{"fault": 401}]]) as chat:
-        failed = await chat.say("bad")
-        chat.write(["Good."])
-        assert (await chat.say("good")).status == "completed"
-        with pytest.raises(PilothouseError) as refused:
-            await chat.api.resume_run(ME, failed.id)
-        assert refused.value.code == "conflict"
+    return (await chat.api.runs.get(ME, run_id)).status == "completed"
 
 
 async def test_the_first_words_are_the_title_until_the_person_names_it(home: Path) -> None:
     async with chatting(home) as chat:
         await chat.say("  How tall is\n\tthe tower? ")
         assert (await chat.snapshot()).conversation.title == "How tall is"
-        named = await chat.api.update_conversation(ME, chat.id, ConversationPatch(title=" Towers.\n"))
+        named = await chat.api.conversations.update(ME, chat.id, ConversationPatch(title=" Towers.\n"))
         assert (named.title, named.title_source) == ("Towers", "person")
         await chat.say("And now?")
         assert (await chat.snapshot()).conversation.title == "Towers"
         with pytest.raises(PilothouseError):
-            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="  "))
+            await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="  "))
 
 
 async def add_models(chat: Chat, url: str, *names: str, **fields: object) -> None:
@@ -180,9 +180,9 @@ async def test_a_host_that_ends_with_its_answer_asks_for_no_title(home: Path) ->
         async with connect_host(home, brief=True) as api:
             # While the later ones are answered there is time enough to ask for a title of the first.
             for _ in range(3):
-                made = await api.create_conversation(ME, NewConversation())
-                accepted = await api.post_message(ME, made.id, NewMessage(text="How tall is it?", model_id="m"))
-                following = Following(api, await api.run(ME, accepted.run_id), 0)
+                made = await api.conversations.create(ME, NewConversation())
+                accepted = await api.runs.post_message(ME, made.id, NewMessage(text="How tall is it?", model_id="m"))
+                following = Following(api, await api.runs.get(ME, accepted.run_id), 0)
                 async for _ in following.events():
                     pass
                 assert following.run.status == "completed"
@@ -198,12 +198,12 @@ async def test_the_model_makes_a_title_once_and_the_persons_own_wins(home: Path)
         assert titled == "A Tower"
         await endpoint.until_asked(2)
         await chat.say("Thanks")
-        other = await chat.api.create_conversation(
+        other = await chat.api.conversations.create(
             ME, NewConversation(title="Mine", settings=ConversationSettings(model_id="m"))
         )
         before = len(endpoint.requests)
         await Chat(chat.host, other.id, chat.script).say("Hello")
-        assert (await chat.api.snapshot(ME, other.id, limit=5)).conversation.title == "Mine"
+        assert (await chat.api.conversations.get(ME, other.id, limit=5)).conversation.title == "Mine"
         assert len(endpoint.requests) == before + 1
 
 
@@ -220,7 +220,7 @@ async def test_each_conversations_settings_reach_the_model_and_a_switch_takes_ef
         settings = {"system_prompt": "Be a pirate.", "temperature": 0.25, "max_tokens": 77, "thinking": True}
         for model in ("plain", "thinker"):
             chosen = ConversationSettings(model_id=model, **settings)  # type: ignore[arg-type]
-            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="T", settings=chosen))
+            await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="T", settings=chosen))
             assert (await chat.say("Ahoy")).status == "completed"
         plain, thinker = (received.json for received in endpoint.requests)
         for body in (plain, thinker):
@@ -232,19 +232,19 @@ async def test_each_conversations_settings_reach_the_model_and_a_switch_takes_ef
         assert different, "thinking is asked for only where the model can"
         assert not any("reason" in key or "think" in key for key in plain)
         responses = await chat.items("response")
-        assert [item.data["model"] for item in responses] == ["plain", "thinker"]
+        assert [item.raw["model"] for item in responses] == ["plain", "thinker"]
 
 
 @pytest.mark.case("CHT-14")
 async def test_a_conversation_has_its_own_working_directory_and_bad_settings_are_refused(home: Path) -> None:
     async with chatting(home, settings={"working_directory": "/tmp"}) as chat:
         assert (await chat.snapshot()).conversation.settings.working_directory == "/tmp"
-        other = await chat.api.create_conversation(ME, NewConversation())
+        other = await chat.api.conversations.create(ME, NewConversation())
         assert other.settings.working_directory is None
         nowhere = {"working_directory": str(home / "not there")}
         for wrong in ({"temperature": 3.0}, {"max_tokens": 0}, nowhere, {"working_directory": "relative"}):
             with pytest.raises(PilothouseError):
-                await chat.api.update_conversation(
+                await chat.api.conversations.update(
                     ME,
                     chat.id,
                     ConversationPatch(settings=ConversationSettings(**wrong)),
@@ -275,12 +275,12 @@ async def test_deleting_stops_what_runs_and_can_be_undone_for_a_while(home: Path
     async with chatting(home, [[*SLOW, {"wait": 5}]]) as chat:
         sent = await chat.send("Find me later")
         await chat.until_streaming("one")
-        await chat.api.delete_conversation(ME, chat.id)
-        assert (await chat.api.conversations(ME, limit=10, cursor=None)).conversations == ()
-        assert (await chat.api.search(ME, "later", limit=5)).hits == ()
+        await chat.api.conversations.delete(ME, chat.id)
+        assert (await chat.api.conversations.list(ME, limit=10, cursor=None)).conversations == ()
+        assert (await chat.api.conversations.search(ME, "later", limit=5)).hits == ()
         with pytest.raises(PilothouseError):
             await chat.snapshot()
-        back = await chat.api.restore_conversation(ME, chat.id)
+        back = await chat.api.conversations.restore(ME, chat.id)
         assert back.deleted_at is None
         assert (await chat.settled(sent.run_id)).status == "cancelled"
         assert (await chat.texts("user_message")) == ["Find me later"]
@@ -289,14 +289,14 @@ async def test_deleting_stops_what_runs_and_can_be_undone_for_a_while(home: Path
 async def test_what_was_deleted_long_ago_is_gone_for_good_and_the_rest_stays(home: Path) -> None:
     async with chatting(home) as chat:
         await chat.say("Forget me")
-        kept = await chat.api.create_conversation(ME, NewConversation(title="Kept"))
-        await chat.api.delete_conversation(ME, chat.id)
+        kept = await chat.api.conversations.create(ME, NewConversation(title="Kept"))
+        await chat.api.conversations.delete(ME, chat.id)
         records = chat.api._records
         assert await records.purge(time.time() - limits.UNDO_DELETE_DAYS * 86_400) == 0
         assert await records.purge(time.time() + 1) == 1
         with pytest.raises(PilothouseError):
-            await chat.api.restore_conversation(ME, chat.id)
-        assert [c.id for c in (await chat.api.conversations(ME, limit=9, cursor=None)).conversations] == [kept.id]
+            await chat.api.conversations.restore(ME, chat.id)
+        assert [c.id for c in (await chat.api.conversations.list(ME, limit=9, cursor=None)).conversations] == [kept.id]
     invariants.check(database_of(home))
 
 
@@ -305,7 +305,7 @@ async def test_a_server_that_runs_for_long_drops_what_was_deleted_by_itself(
 ) -> None:
     monkeypatch.setattr(limits, "TIDY_EVERY", 0.05)
     async with chatting(home) as chat:
-        await chat.api.delete_conversation(ME, chat.id)
+        await chat.api.conversations.delete(ME, chat.id)
         monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
         records = chat.api._records
 
@@ -325,20 +325,20 @@ async def test_a_question_that_waited_is_there_again_when_its_conversation_is_re
         sent = await chat.send("Again and again")
 
         async def asked() -> list[PendingApproval]:
-            return list((await chat.api.approvals(ME)).pending)
+            return list((await chat.api.permissions.approvals(ME)).pending)
 
         [before] = await eventually(asked, "the question to be asked")
-        await chat.api.delete_conversation(ME, chat.id)
+        await chat.api.conversations.delete(ME, chat.id)
         assert await asked() == []
         with pytest.raises(PilothouseError):
-            await chat.api.answer(ME, before.item_id, Answer(choice="continue"))
-        await chat.api.restore_conversation(ME, chat.id)
+            await chat.api.questions.answer(ME, before.item_id, Answer(choice="continue"))
+        await chat.api.conversations.restore(ME, chat.id)
         assert await asked() == [before]
-        run = await chat.api.answer(ME, before.item_id, Answer(choice=str(before.data["choices"][0]["id"])))
+        run = await chat.api.questions.answer(ME, before.item_id, Answer(choice=str(before.data["choices"][0]["id"])))
         assert run.id == sent.run_id
 
         async def done() -> bool:
-            snapshot = await chat.api.snapshot(ME, chat.id, limit=50)
+            snapshot = await chat.api.conversations.get(ME, chat.id, limit=50)
             return snapshot.items[-1].text == "On we go."
 
         await eventually(done, "the run to go on")
@@ -360,7 +360,7 @@ async def test_no_message_begins_a_run_in_a_conversation_that_is_being_deleted(
             return found
 
         monkeypatch.setattr(records, "runs_in", and_meanwhile)
-        await chat.api.delete_conversation(ME, chat.id)
+        await chat.api.conversations.delete(ME, chat.id)
 
         async def at_rest() -> bool:
             left = await runs_in(("queued", "running", "waiting"), chat.id)
@@ -374,16 +374,22 @@ async def test_no_message_begins_a_run_in_a_conversation_that_is_being_deleted(
 async def test_answers_and_messages_are_found_by_their_words(home: Path) -> None:
     async with chatting(home, ["The Fernsehturm is 368 metres tall."]) as chat:
         await chat.say("How tall?")
-        [hit] = (await chat.api.search(ME, "fernseht", limit=5)).hits
+        [hit] = (await chat.api.conversations.search(ME, "fernseht", limit=5)).hits
         assert (hit.conversation_id, hit.title) == (chat.id, "How tall?")
         [place] = hit.ranges
         assert hit.snippet[place.start : place.end] == "Fernseht"
-        assert (await chat.api.search(ME, "nothing-like-this", limit=5)).hits == ()
+        assert (await chat.api.conversations.search(ME, "nothing-like-this", limit=5)).hits == ()
 
 
+@pytest.mark.case("CHT-09", "PLT-02")
 async def test_everything_is_there_again_after_a_restart(home: Path) -> None:
     async with chatting(home, ["Remember this."]) as chat:
         await chat.say()
         before, conversation = await chat.snapshot(), chat.id
+        await chat.api.settings.update(ME, ConfigPatch(resume_after_restart="ask"))
+    assert json.loads((home / "config.json").read_text())["resume_after_restart"] == "ask"
+    with contextlib.closing(sqlite3.connect(home / "pilothouse.db")) as database:
+        assert database.execute("SELECT id FROM conversations").fetchall() == [(conversation,)]
     async with open_host(home) as host:
-        assert await host.api.snapshot(ME, conversation, limit=500) == before
+        assert await host.api.conversations.get(ME, conversation, limit=500) == before
+        assert (await host.api.settings.get(ME)).resume_after_restart == "ask"

@@ -39,7 +39,7 @@ async def asked(chat: Chat) -> Item:
 
 
 async def answered(chat: Chat, question: Item, **answer: Any) -> str:
-    await chat.api.answer(ME, question.id, Answer(**answer))
+    await chat.api.questions.answer(ME, question.id, Answer(**answer))
     return (await chat.settled(question.run_id or "")).status
 
 
@@ -49,13 +49,13 @@ async def test_the_person_sees_what_a_commit_contains_and_that_is_committed(home
     async with in_repository(home, work, [[COMMIT], "Committed."]) as chat:
         assert (await chat.say()).status == "waiting"
         question = await asked(chat)
-        assert question.data["operation"] == "build_and_version_control.git_commit"
-        [change] = question.data["preview"]["changes"]
+        assert question.raw["operation"] == "build_and_version_control.git_commit"
+        [change] = question.raw["preview"]["changes"]
         assert (change["path"], change["kind"], change["added"]) == ("new.txt", "created", 1)
         assert git(work, "log", "--format=%s") == "First"
         assert await answered(chat, question, choice="allow") == "completed"
         [call] = await chat.items("tool_call")
-        assert call.data["commit"] == git(work, "rev-parse", "HEAD")
+        assert call.raw["commit"] == git(work, "rev-parse", "HEAD")
         assert git(work, "log", "--format=%s").splitlines() == ["feat: a new file", "First"]
 
 
@@ -91,7 +91,7 @@ async def test_what_changed_after_the_person_agreed_is_asked_about_again(home: P
         assert await answered(chat, question, choice="allow") == "waiting"
         again = await asked(chat)
         assert again.id != question.id
-        assert again.data["preview"]["changes"][0]["added"] == 2
+        assert again.raw["preview"]["changes"][0]["added"] == 2
         assert git(work, "log", "--format=%s") == "First"
         assert await answered(chat, again, choice="allow") == "completed"
         assert git(work, "show", "HEAD:new.txt") == "new\nand more"

@@ -57,7 +57,7 @@ async def begin(chat: Chat) -> Item:
 
 
 async def reply(chat: Chat, question: Item, choice: str, content: JsonObject | None = None) -> str:
-    await chat.api.answer(ME, question.id, Answer(choice=choice, content=content))
+    await chat.api.questions.answer(ME, question.id, Answer(choice=choice, content=content))
     return (await chat.settled(question.run_id or "")).status
 
 
@@ -66,14 +66,14 @@ async def test_a_form_is_a_question_and_its_answer_goes_back_to_the_server(home:
         Shop().give(chat)
         question = await begin(chat)
         [call] = await chat.items("tool_call")
-        assert (question.text, question.data["mode"], question.data["schema"]) == ("Where to?", "form", FORM)
-        assert (question.data["server"], question.data["callItemId"]) == ("Shop", call.id)
-        assert [choice["id"] for choice in question.data["choices"]] == ["accept", "decline", "cancel"]
-        assert (call.status, call.data["phase"]) == ("waiting", "input_required")
+        assert (question.text, question.raw["mode"], question.raw["schema"]) == ("Where to?", "form", FORM)
+        assert (question.raw["server"], question.raw["callItemId"]) == ("Shop", call.id)
+        assert [choice["id"] for choice in question.raw["choices"]] == ["accept", "decline", "cancel"]
+        assert (call.status, call.raw["phase"]) == ("waiting", "input_required")
         assert await reply(chat, question, "accept", {"email": "a@b.c"}) == "completed"
         [call] = await chat.items("tool_call")
         assert call.text == "Emma {'who': {'action': 'accept', 'content': {'email': 'a@b.c'}}}"
-        assert call.data["paused"] is None
+        assert call.raw["paused"] is None
 
 
 @pytest.mark.parametrize("choice", ["decline", "cancel"])
@@ -89,7 +89,7 @@ async def test_a_question_with_an_address_needs_no_content(home: Path) -> None:
     async with chatting(home, BOOK) as chat:
         Shop((Ask(id="pay", kind="url", message="Pay here.", url="https://shop.test/pay"),)).give(chat)
         question = await begin(chat)
-        assert (question.data["mode"], question.data["url"]) == ("url", "https://shop.test/pay")
+        assert (question.raw["mode"], question.raw["url"]) == ("url", "https://shop.test/pay")
         assert await reply(chat, question, "accept") == "completed"
 
 
@@ -107,7 +107,7 @@ async def test_a_server_may_ask_several_things_and_then_more(home: Path) -> None
         Shop(first, (Ask(id="last", kind="form", message="Really?", schema={"type": "object"}),)).give(chat)
         await begin(chat)
         where, sure = await asked(chat)
-        assert (await chat.api.answer(ME, sure.id, Answer(choice="accept", content={}))).status == "waiting"
+        assert (await chat.api.questions.answer(ME, sure.id, Answer(choice="accept", content={}))).status == "waiting"
         assert await reply(chat, where, "accept", {"email": "x"}) == "waiting"
         [really] = await asked(chat)
         assert await reply(chat, really, "accept", {}) == "completed"
@@ -134,7 +134,7 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
         Shop().give(chat)
         question = await begin(chat)
         with pytest.raises(PilothouseError) as refused:
-            await chat.api.answer(ME, question.id, answer)
+            await chat.api.questions.answer(ME, question.id, answer)
         assert (refused.value.code, refused.value.message) == ("bad_request", sentence)
         assert await asked(chat) == [question]
 
@@ -170,14 +170,14 @@ class Releasing(NoServers):
 async def test_a_call_that_is_given_up_is_released(home: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     servers = Releasing()
     async with chatting(home, BOOK) as chat:
-        monkeypatch.setattr(chat.api._admins.servers, "release", servers.release)
+        monkeypatch.setattr(chat.api.runs._dependencies.servers(), "release", servers.release)
         Shop().give(chat)
         question = await begin(chat)
         [call] = await chat.items("tool_call")
         if by == "run":
-            await chat.api.cancel_run(ME, question.run_id or "")
+            await chat.api.runs.cancel(ME, question.run_id or "")
         elif by == "call":
-            await chat.api.cancel_call(ME, call.id)
+            await chat.api.runs.cancel_call(ME, call.id)
             assert (await chat.settled(question.run_id or "")).status == "completed"
         else:
             await chat.say("Something else", allow=("shop.*",))
@@ -191,7 +191,7 @@ async def test_a_call_that_is_given_up_in_the_moment_it_asks_is_released(
 ) -> None:
     servers = Releasing()
     async with chatting(home, BOOK) as chat:
-        monkeypatch.setattr(chat.api._admins.servers, "release", servers.release)
+        monkeypatch.setattr(chat.api.runs._dependencies.servers(), "release", servers.release)
         Shop().give(chat)
         question = await begin(chat)
         [call] = await chat.items("tool_call")
@@ -200,11 +200,11 @@ async def test_a_call_that_is_given_up_in_the_moment_it_asks_is_released(
 
         async def a_moment_ago(owner: str, item_id: str) -> Item:
             now = await item(owner, item_id)
-            return msgspec.structs.replace(now, data={**now.data, "phase": "executing"})
+            return msgspec.structs.replace(now, raw={**now.raw, "phase": "executing"})
 
         with monkeypatch.context() as late:
             late.setattr(records, "item", a_moment_ago)
-            await chat.api.cancel_call(ME, call.id)
+            await chat.api.runs.cancel_call(ME, call.id)
         assert (await chat.settled(question.run_id or "")).status == "completed"
         assert servers.released == [call.id]
 
@@ -216,7 +216,7 @@ async def test_a_tool_that_is_gone_when_the_answer_comes_may_have_done_its_work(
         give_tools(chat.host)
         assert await reply(chat, question, "accept", {"email": "a@b.c"}) == "completed"
         [call] = await chat.items("tool_call")
-        assert call.data["error"]["code"] == "TOOL_NOT_FOUND"
+        assert call.raw["error"]["code"] == "TOOL_NOT_FOUND"
         assert call.text.endswith("It may have been carried out; check before you repeat it.")
 
 
@@ -247,5 +247,5 @@ async def test_an_answer_is_taken_once(home: Path) -> None:
         question = await begin(chat)
         await reply(chat, question, "decline")
         with pytest.raises(PilothouseError) as refused:
-            await chat.api.answer(ME, question.id, Answer(choice="decline"))
+            await chat.api.questions.answer(ME, question.id, Answer(choice="decline"))
         assert refused.value.code == "conflict"

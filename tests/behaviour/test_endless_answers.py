@@ -97,7 +97,7 @@ async def test_an_endless_answer_ends_at_a_bound_that_is_told(
         if kind in ("text", "thinking"):
             assert len(kept) > LONGEST / 2
         [*ended] = await chat.items("response", "thinking", "tool_call")
-        assert all(item.status == "failed" and item.data["cutOff"] for item in ended)
+        assert all(item.status == "failed" and item.raw["cutOff"] for item in ended)
         assert model.cut_off >= 1, "the model is hung up on"
         assert (await chat.say("Enough.")).status == "completed"
         assert (await chat.texts("response"))[-1] == "Good."

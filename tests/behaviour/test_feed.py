@@ -55,7 +55,7 @@ async def test_a_reader_that_comes_back_with_its_cursor_misses_nothing_and_gets_
         folded = Folded()
         async with asyncio.timeout(PATIENCE):
             while not folded.ended(sent.run_id):
-                async with aclosing(await chat.api.events(ME, chat.id, folded.cursor)) as feed:
+                async with aclosing(await chat.api.conversations.events(ME, chat.id, folded.cursor)) as feed:
                     for _ in range(3):
                         folded.take(await anext(feed))
                         if folded.ended(sent.run_id):
@@ -79,7 +79,7 @@ async def test_what_a_model_says_before_a_pause_is_kept_and_told_during_it(home:
     await asyncio.to_thread(go.unlink)
     async with chatting(home, [turn[2:], "Done."]) as chat:
         sent = await chat.send()
-        async with asyncio.timeout(PATIENCE / 2), aclosing(await chat.api.events(ME, chat.id, 0)) as feed:
+        async with asyncio.timeout(PATIENCE / 2), aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as feed:
             async for batch in feed:
                 if any(b'"argumentBytes":5' in event.json for event in batch):
                     break
@@ -93,7 +93,7 @@ async def test_each_kept_event_comes_once_while_many_write(home: Path) -> None:
         readers = [asyncio.ensure_future(chat.follow(sent.run_id)) for _ in range(3)]
         names = [f"Name {number}" for number in range(40)]
         await asyncio.gather(
-            *(chat.api.update_conversation(ME, chat.id, ConversationPatch(title=name)) for name in names)
+            *(chat.api.conversations.update(ME, chat.id, ConversationPatch(title=name)) for name in names)
         )
         for reader in readers:
             folded = await reader
@@ -118,7 +118,7 @@ async def test_a_reader_that_knows_more_than_is_kept_is_told_to_look_again(home:
     async with chatting(home, [STREAM]) as chat:
         last = (await chat.snapshot()).last_seq
         # A power cut took the end of a streaming answer, or an older copy of everything came back.
-        async with aclosing(await chat.api.events(ME, chat.id, last + 1)) as ahead:
+        async with aclosing(await chat.api.conversations.events(ME, chat.id, last + 1)) as ahead:
             with pytest.raises(Lagged):
                 await asyncio.wait_for(anext(ahead), PATIENCE)
 
@@ -129,7 +129,7 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
 ) -> None:
     monkeypatch.setattr(limits, "FEED_QUEUE", 20)
     async with chatting(home, [STREAM]) as chat:
-        async with aclosing(await chat.api.events(ME, chat.id, 0)) as suspended:
+        async with aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as suspended:
             await anext(suspended)
             waiting = asyncio.ensure_future(anext(suspended))
             sent = await chat.send()
@@ -140,8 +140,8 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
                 await asyncio.wait_for(anext(suspended), PATIENCE)
         snapshot = await chat.snapshot()
         again = Folded(snapshot)
-        async with aclosing(await chat.api.events(ME, chat.id, snapshot.last_seq)) as feed:
-            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Still here"))
+        async with aclosing(await chat.api.conversations.events(ME, chat.id, snapshot.last_seq)) as feed:
+            await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Still here"))
             async with asyncio.timeout(PATIENCE):
                 while not again.numbers:
                     again.take(await anext(feed))
@@ -151,7 +151,10 @@ async def test_a_reader_that_stops_reading_is_told_to_look_again_and_slows_nobod
 async def test_readers_that_stop_reading_hold_a_bound_of_bytes_and_then_read_everything_once(home: Path) -> None:
     text = "A line of a long answer. " * 200_000
     async with chatting(home, [[{"text": text, "pieces": 40_000, "every": 0.003}]]) as chat, AsyncExitStack() as stack:
-        readers = [await stack.enter_async_context(aclosing(await chat.api.events(ME, chat.id, 0))) for _ in range(20)]
+        readers = [
+            await stack.enter_async_context(aclosing(await chat.api.conversations.events(ME, chat.id, 0)))
+            for _ in range(20)
+        ]
         folded = [Folded() for _ in readers]
         for reader, what in zip(readers, folded, strict=True):
             what.take(await anext(reader))
@@ -186,7 +189,7 @@ async def test_of_what_waits_for_a_reader_of_the_list_only_the_newest_counts(hom
     async with chatting(home) as chat, aclosing(chat.api.list_changes(ME)) as changes:
         first = asyncio.ensure_future(anext(changes))
         for number in range(50):
-            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title=f"Name {number}"))
+            await chat.api.conversations.update(ME, chat.id, ConversationPatch(title=f"Name {number}"))
         await first
 
         async def told() -> bool:

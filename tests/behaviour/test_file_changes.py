@@ -50,21 +50,21 @@ async def test_a_run_edits_files_and_one_click_puts_everything_back(home: Path, 
         calls = await chat.items("tool_call")
         assert [call.status for call in calls] == ["completed"] * 4
         assert calls[0].text == "one\ntwo"
-        (change,) = calls[1].data["changes"]
+        (change,) = calls[1].raw["changes"]
         assert change["diff"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"
-        assert calls[1].data["shown"]["summary"] == "Editing file: a.txt"
-        listed = await chat.api.changes(ME, run.id)
+        assert calls[1].raw["shown"]["summary"] == "Editing file: a.txt"
+        listed = await chat.api.changes.list(ME, run.id)
         assert [Path(each.path).name for each in listed.changes] == ["a.txt", "new", "b.txt", "c.txt"]
-        report = await chat.api.undo_run(ME, run.id)
+        report = await chat.api.changes.undo_run(ME, run.id)
         assert (len(report.undone), report.conflicts) == (3, ())
         assert os.listdir(work) == ["a.txt"]
         assert (work / "a.txt").read_text() == "one\ntwo\n"
         calls = await chat.items("tool_call")
-        assert calls[1].data["undone"] == [change["changeId"]]
+        assert calls[1].raw["undone"] == [change["changeId"]]
         assert (await chat.texts("notice"))[-1].startswith("Undone: ")
         assert str(work / "a.txt") in (await chat.texts("reminder"))[-1]
         with pytest.raises(PilothouseError, match="nothing to undo"):
-            await chat.api.undo_run(ME, run.id)
+            await chat.api.changes.undo_run(ME, run.id)
         told = history(await chat.items())[-1].content[-1]
         assert isinstance(told, TextBlock)
         assert told.text.startswith("The person undid changes of yours; these files are as they were before: ")
@@ -74,10 +74,10 @@ async def test_one_call_is_undone_and_what_the_person_changed_stays(home: Path, 
     async with chatting(home, TURNS, settings=editing(work)) as chat:
         await chat.say()
         calls = await chat.items("tool_call")
-        report = await chat.api.undo_call(ME, calls[3].id)
+        report = await chat.api.changes.undo_call(ME, calls[3].id)
         assert report.undone == (str(work / "c.txt"),)
         (work / "a.txt").write_text("1\nmine\n")
-        report = await chat.api.undo_call(ME, calls[1].id)
+        report = await chat.api.changes.undo_call(ME, calls[1].id)
         assert report.undone == ()
         assert report.conflicts[0].why == f"{work / 'a.txt'} was changed since."
         assert "-one\n-two\n+1\n+mine\n" in report.conflicts[0].diff
@@ -92,14 +92,14 @@ async def test_reading_is_free_and_a_write_asks_with_its_diff(home: Path, work: 
         calls = await chat.items("tool_call")
         assert [call.status for call in calls] == ["completed", "waiting"]
         (question,) = await chat.items("question")
-        assert question.data["operation"] == "file_operations.replace_string"
-        assert question.data["preview"]["changes"][0]["diff"].endswith("-one\n+1\n two\n")
-        assert question.data["access"]["paths"][0]["path"] == str(work / "a.txt")
+        assert question.raw["operation"] == "file_operations.replace_string"
+        assert question.raw["preview"]["changes"][0]["diff"].endswith("-one\n+1\n two\n")
+        assert question.raw["access"]["paths"][0]["path"] == str(work / "a.txt")
         assert (work / "a.txt").read_text() == "one\ntwo\n"
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         await chat.settled(run.id)
         assert (work / "a.txt").read_text() == "1\ntwo\n"
-        await chat.api.cancel_run(ME, run.id)
+        await chat.api.runs.cancel(ME, run.id)
 
 
 @pytest.mark.case("FIL-18", "FS-07")
@@ -108,10 +108,10 @@ async def test_what_changed_while_the_person_thought_about_it_is_said_to_the_mod
         run = await chat.say()
         (question,) = await chat.items("question")
         (work / "a.txt").write_text("one and more\n")
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(run.id)).status == "completed"
         edit = (await chat.items("tool_call"))[1]
-        assert (edit.status, edit.data["error"]["code"]) == ("failed", "CONFLICT")
+        assert (edit.status, edit.raw["error"]["code"]) == ("failed", "CONFLICT")
         assert (work / "a.txt").read_text() == "one and more\n"
 
 
@@ -120,17 +120,17 @@ async def test_strangers_and_wrong_ids_undo_nothing(home: Path, work: Path) -> N
         run = await chat.say()
         calls = await chat.items("tool_call", "user_message")
         for asked in (
-            chat.api.changes("stranger", run.id),
-            chat.api.undo_run("stranger", run.id),
-            chat.api.undo_call("stranger", calls[2].id),
-            chat.api.undo_run(ME, "r_none"),
-            chat.api.undo_call(ME, "i_none"),
+            chat.api.changes.list("stranger", run.id),
+            chat.api.changes.undo_run("stranger", run.id),
+            chat.api.changes.undo_call("stranger", calls[2].id),
+            chat.api.changes.undo_run(ME, "r_none"),
+            chat.api.changes.undo_call(ME, "i_none"),
         ):
             with pytest.raises(PilothouseError) as refused:
                 await asked
             assert refused.value.code == "not_found"
         with pytest.raises(PilothouseError, match="Only a tool call"):
-            await chat.api.undo_call(ME, calls[0].id)
+            await chat.api.changes.undo_call(ME, calls[0].id)
         assert (work / "c.txt").exists()
 
 

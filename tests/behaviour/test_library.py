@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse import Host, ItemCreated, ItemDelta, PilothouseError, ServerInput, Tools
+from pilothouse import Host, ItemCreated, ItemDelta, PilothouseError, ServerInput, Source, Tools
 from tests.support.commands import environment, server
 from tests.support.mcp_servers import scripted
 from tests.support.source import ROOT
@@ -103,6 +103,30 @@ async def converse(folder: Path) -> None:
         assert [one async for one in host.conversations()] == []
 
 
+async def test_an_answer_tells_its_sources(home: Path, tmp_path: Path) -> None:
+    cited = {"cite": "https://a.example/", "title": "A", "quote": "a"}
+    turns = [
+        ["One.", cited, {"call": "think", "arguments": {"thoughts": "x"}}],
+        ["Two.", cited, {"cite": "", "title": "B"}],
+    ]
+    async with Host(home) as host:
+        chat = await host.start(model=script(tmp_path, turns))
+        answer = await chat.send("Hi")
+        await answer.text()
+        assert answer.sources == (Source(url="https://a.example/", title="A", quote="a"), Source(title="B"))
+
+
+async def test_an_answer_that_nobody_read_has_stopped_when_it_was_cancelled(home: Path, tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE), Host(home) as host:
+        chat = await host.start(model=script(tmp_path, [[{"text": "1 2 3 "}, {"wait": 60}]]))
+        answer = await chat.send("Count.")
+        await answer.cancel()
+        assert answer.status == "cancelled"
+        await answer.cancel()
+        assert answer.status == "cancelled"
+        assert [piece async for piece in answer.stream()] in ([], ["1 2 3 "])
+
+
 async def test_an_answer_can_be_cancelled_and_says_so(home: Path, tmp_path: Path) -> None:
     async with asyncio.timeout(PATIENCE), Host(home) as host:
         chat = await host.start(model=script(tmp_path, [[{"text": "1 2 3 "}, {"wait": 60}]]))
@@ -166,7 +190,7 @@ async def test_a_program_adds_a_server_and_lets_a_model_use_it(home: Path, tmp_p
             await asked.text()
         question = asked.question
         assert question is not None
-        assert question.data["serverTool"] == "my_echo.echo"
+        assert question.raw["serverTool"] == "my_echo.echo"
         await asked.reply("deny")
         assert asked.question is None
         assert await asked.text() == "Done."
@@ -177,3 +201,26 @@ async def test_a_program_adds_a_server_and_lets_a_model_use_it(home: Path, tmp_p
         assert not (await host.servers.switch("my_echo", on=False)).enabled
         await host.servers.remove("my_echo")
         assert await host.servers.list() == ()
+
+
+async def test_an_answer_tells_that_it_was_cut_and_goes_on_in_one_text(home: Path, tmp_path: Path) -> None:
+    async with Host(home) as host:
+        turns = [[{"text": "Half an ans"}, {"stop": "length"}], "wer.", "Whole."]
+        chat = await host.start(model=script(tmp_path, turns))
+        answer = await chat.send("Tell me.")
+        assert (await answer.text(), answer.status, answer.cut) == ("Half an ans", "completed", "length")
+        await answer.go_on()
+        assert [piece async for piece in answer.stream()] == ["wer."]
+        assert (await answer.text(), answer.cut) == ("Half an answer.", None)
+        with pytest.raises(PilothouseError) as refused:
+            await answer.go_on()
+        assert refused.value.code == "conflict"
+
+
+async def test_what_an_answer_took_includes_turns_that_were_only_calls(home: Path, tmp_path: Path) -> None:
+    calls = [{"call": "think", "arguments": {"thoughts": "Hm."}}, {"usage": {"input": 100, "output": 10}}]
+    set_default(home, tmp_path, [calls, [{"text": "Done."}, {"usage": {"input": 200, "output": 20}}]])
+    async with Host(home) as host:
+        answer = await (await host.start()).send("Go")
+        assert await answer.text() == "Done."
+        assert (answer.usage.input, answer.usage.output) == (300, 30)

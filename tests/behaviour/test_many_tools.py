@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from pilothouse.types import limits
-from pilothouse.types.api import ConversationPatch, ModelInput
+from pilothouse.types.api import ConfigPatch, ConversationPatch, ModelInput
 from pilothouse.types.conversations import ConversationSettings
-from pilothouse.types.selection import Selection, ServerChoice
+from pilothouse.types.selection import OnDemand, Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.behaviour.test_prefix import check_extends
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.extending import check_extends
 from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.wire_writers import Call, Say, Text
 
@@ -33,24 +33,26 @@ async def add_server(chat: Chat, folder: Path, name: str, count: int, descriptio
     ]
     file.write_text(json.dumps(tools))
     body = ServerInput(name=name, command=sys.executable, args=(str(SERVER), "--tools", str(file)))
-    view = await chat.api.add_server(ME, body)
+    view = await chat.api.servers.add(ME, body)
     assert view.consent is not None
-    await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-    assert (await chat.api.test_server(ME, view.id)).ok
+    await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    assert (await chat.api.servers.test(ME, view.id)).ok
 
 
-async def use(chat: Chat, endpoint: Endpoint, window: int = 1_000_000) -> None:
+async def use(chat: Chat, endpoint: Endpoint, window: int = 1_000_000, *, on_demand: OnDemand = "never") -> None:
+    """Have an endpoint answer; it is sent all the tools that fit, unless it is to look for them."""
+    await chat.api.settings.update(ME, ConfigPatch(tools_on_demand=on_demand))
     model = ModelInput(
         name="m", id="m", provider="openai-compatible", model="m", base_url=endpoint.url, context_window=window
     )
     await chat.use(model)
-    await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+    await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
 
 
 async def select(chat: Chat, selection: Selection) -> None:
     now: ConversationSettings = (await chat.snapshot()).conversation.settings
     changed = ConversationSettings(model_id=now.model_id, selection=selection)
-    await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=changed))
+    await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=changed))
 
 
 def names(body: Any) -> list[str]:
@@ -62,7 +64,7 @@ def said() -> Reply:
 
 
 async def notices(chat: Chat) -> list[str]:
-    return [item.text for item in await chat.items("notice") if item.data.get("code") == "tools_left_out"]
+    return [item.text for item in await chat.items("notice") if item.raw.get("code") == "tools_left_out"]
 
 
 async def test_no_request_has_more_tools_than_the_provider_takes_and_everyone_is_told(
@@ -78,7 +80,8 @@ async def test_no_request_has_more_tools_than_the_provider_takes_and_everyone_is
         assert (await chat.say("Two")).status == "completed"
         bodies = [json.loads(request.body) for request in endpoint.requests]
         offered = names(bodies[0])
-        assert len(offered) == BOUND
+        # One place is kept for looking back, once there is a summary.
+        assert len(offered) == BOUND - 1
         assert "think" in offered
         # Both servers have their share.
         assert {name.partition("__")[0] for name in offered if "__" in name} == {"alpha", "beta"}
@@ -98,7 +101,7 @@ async def test_pinned_and_named_tools_go_first_and_room_for_all_is_told(home: Pa
         await select(chat, Selection(pinned=("alpha.tool199",)))
         await chat.say("One")
         offered = names(json.loads(endpoint.requests[-1].body))
-        assert ("alpha__tool199" in offered, "alpha__tool198" in offered, len(offered)) == (True, False, BOUND)
+        assert ("alpha__tool199" in offered, "alpha__tool198" in offered, len(offered)) == (True, False, BOUND - 1)
         assert len(await notices(chat)) == 1
         await select(chat, Selection(servers=(ServerChoice("alpha", ("tool198", "tool197")),)))
         await chat.say("Two")

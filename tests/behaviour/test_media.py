@@ -19,8 +19,8 @@ from pilothouse.types.api import ConversationPatch, ModelInput
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, Part, ToolError, ToolOutput
 from pilothouse.types.servers import ConsentGiven, ServerInput
-from tests.behaviour.test_prefix import check_extends
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.extending import check_extends
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.tools import ToolOf, add_tools
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
@@ -75,7 +75,7 @@ async def watching(home: Path, wire: Wire, *outputs: ToolOutput, **fields: Any) 
     async with Endpoint() as endpoint, chatting(home) as chat:
         about: Any = {"model": "m", "supports_images": True, "context_window": 1_000_000, **fields}
         await chat.use(ModelInput(name="m", id="m", provider=wire, base_url=endpoint.url, **about))
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
         add_tools(chat.host, Camera(*outputs))
         yield chat, endpoint
 
@@ -115,7 +115,10 @@ def one_result(wire: Wire, call: str, said: str, data: bytes) -> Any:
         case "openai-compatible":
             return {"role": "tool", "tool_call_id": call, "content": said}
         case "openai-responses":
-            output = [{"type": "input_text", "text": said}, {"type": "input_image", "image_url": url(data)}]
+            output = [
+                {"type": "input_text", "text": said},
+                {"type": "input_image", "image_url": url(data), "detail": "auto"},
+            ]
             return {"type": "function_call_output", "call_id": call, "output": output}
         case "ollama":
             about: Any = {"role": "tool", "tool_name": "look", "tool_call_id": call, "content": said}
@@ -161,7 +164,7 @@ async def test_what_was_shown_is_sent_again_byte_for_byte_after_a_restart_too(ho
         fields: Any = {"base_url": endpoint.url, "supports_images": True, "context_window": 1_000_000, "model": "m"}
         async with chatting(home) as chat:
             await chat.use(ModelInput(name="m", id="m", provider=wire, **fields))
-            await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+            await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
             add_tools(chat.host, Camera(image(ONE), image(TWO), image(THREE)))
             assert (await chat.say("Look.", allow=("look",))).status == "completed"
         async with chatting(home) as again:
@@ -285,21 +288,23 @@ async def test_older_turns_are_summarised_before_pictures_fill_a_request(
 
 
 async def test_a_picture_counts_towards_the_window(home: Path) -> None:
-    """Ten small pictures cost a model more than their few bytes."""
+    """Twenty small pictures cost a model more than their few bytes."""
     summary = Reply(Say((Text(["They looked."]),)))
-    window = 10 * limits.IMAGE_CHARS // limits.CHARS_PER_TOKEN
-    async with watching(home, "ollama", *(image(png(n)) for n in range(10)), context_window=window) as (chat, endpoint):
-        endpoint.answer(looks(*range(5)), looks(*range(5, 10)), summary, DONE)
+    window = 20 * limits.IMAGE_CHARS // limits.CHARS_PER_TOKEN
+    async with watching(home, "ollama", *(image(png(n)) for n in range(20)), context_window=window) as (chat, endpoint):
+        endpoint.answer(looks(*range(10)), looks(*range(10, 20)), summary, DONE)
         assert (await chat.say("Look.", allow=("look",))).status == "completed"
         assert len(await chat.items("compaction")) == 1
 
 
 async def test_an_image_of_a_real_server_reaches_the_model(home: Path) -> None:
     async with watching(home, "openai-responses") as (chat, endpoint):
-        added = await chat.api.add_server(ME, ServerInput(name="Scripted", command=sys.executable, args=(str(SERVER),)))
+        added = await chat.api.servers.add(
+            ME, ServerInput(name="Scripted", command=sys.executable, args=(str(SERVER),))
+        )
         assert added.consent is not None
-        await chat.api.consent_server(ME, added.id, ConsentGiven(fingerprint=added.consent.fingerprint))
-        assert (await chat.api.test_server(ME, added.id)).ok
+        await chat.api.servers.consent(ME, added.id, ConsentGiven(fingerprint=added.consent.fingerprint))
+        assert (await chat.api.servers.test(ME, added.id)).ok
         endpoint.answer(Reply(Say((Call("c1", "scripted__image", "{}"),), stop="tool")), DONE)
         assert (await chat.say("Look.", allow=("scripted.*",))).status == "completed"
         [result] = results("openai-responses", endpoint.requests[-1])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.agent.history import history
-from pilothouse.runs import journal
+from pilothouse.timeline import journal
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, ConversationPatch, ModelInput
 from pilothouse.types.events import Event
@@ -30,11 +30,11 @@ def think(number: int = 0) -> list[object]:
 async def answer(chat: Chat, choice: str) -> str:
     """Answer the open question and return how its run comes to rest."""
     [question] = [item for item in await chat.items("question") if item.status == "waiting"]
-    run = await chat.api.answer(ME, question.id, Answer(choice=choice))
+    run = await chat.api.questions.answer(ME, question.id, Answer(choice=choice))
     after = (await chat.snapshot()).last_seq
 
     async def over() -> str | None:
-        now = await chat.api.run(ME, run.id)
+        now = await chat.api.runs.get(ME, run.id)
         moved = (await chat.snapshot()).last_seq > after or now.status == "completed"
         return now.status if moved and now.status in ("completed", "waiting", "failed") else None
 
@@ -57,7 +57,7 @@ async def test_a_loop_asks_the_person_who_may_let_it_go_on_or_stop_it(
     async with chatting(home, turns) as chat:
         assert (await chat.say("Go")).status == "waiting"
         [question] = await chat.items("question")
-        assert (question.data["kind"], question.data["reason"]) == ("limit", limit)
+        assert (question.raw["kind"], question.raw["reason"]) == ("limit", limit)
         assert len(await chat.items("response")) == 3
         assert await answer(chat, "continue") == "waiting"
         assert len(await chat.items("response")) == 6
@@ -76,9 +76,9 @@ async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled
 
         await eventually(waiting, "the notice")
         [notice] = await chat.items("notice")
-        assert 25 < notice.data["until"] - time.time() <= 30
+        assert 25 < notice.raw["until"] - time.time() <= 30
         began = time.monotonic()
-        await chat.api.cancel_run(ME, sent.run_id)
+        await chat.api.runs.cancel(ME, sent.run_id)
         assert (await chat.settled(sent.run_id)).status == "cancelled"
         assert time.monotonic() - began < 2
         assert [item.status for item in await chat.items("notice")] == ["completed"]
@@ -90,7 +90,7 @@ async def test_a_server_error_before_the_first_word_shows_only_in_the_timeline(h
         assert (await chat.say()).status == "completed"
         assert await chat.texts("response") == ["Here."]
         [notice] = await chat.items("notice")
-        assert (notice.status, notice.data["code"]) == ("completed", "retrying")
+        assert (notice.status, notice.raw["code"]) == ("completed", "retrying")
 
 
 @pytest.mark.case("F-28")
@@ -102,10 +102,10 @@ async def test_an_answer_that_breaks_off_is_kept_marked_and_asked_for_again_with
     async with chatting(home, [steps, ["Done."]]) as chat:
         assert (await chat.say()).status == "completed"
         broken, whole, done = await chat.items("response")
-        assert (broken.status, broken.data["cutOff"], broken.data["turn"]) == ("failed", True, "1.1")
-        assert (whole.text, whole.data["turn"], done.text) == ("One two three", "1.2", "Done.")
+        assert (broken.status, broken.raw["cutOff"], broken.raw["turn"]) == ("failed", True, "1.1")
+        assert (whole.text, whole.raw["turn"], done.text) == ("One two three", "1.2", "Done.")
         cut, executed = await chat.items("tool_call")
-        assert (cut.data["cutOff"], cut.status, executed.status) == (True, "failed", "completed")
+        assert (cut.raw["cutOff"], cut.status, executed.status) == (True, "failed", "completed")
         messages = history(await chat.items())
         check_messages(messages)
         assert repr(messages).count("One two") == 1
@@ -119,7 +119,7 @@ async def test_an_answer_that_always_breaks_off_fails_after_a_few_attempts(home:
         assert await chat.texts("response") == ["Part"] * limits.STREAM_ATTEMPTS
 
 
-@pytest.mark.case("F-33")
+@pytest.mark.case("F-33", "CHT-01")
 async def test_too_long_a_conversation_is_summarised_once_and_goes_on(home: Path) -> None:
     async with chatting(home, ["First answer.", [{"fault": "context_too_long", "times": 1}, "Second."], "x"]) as chat:
         await chat.say("One")
@@ -144,12 +144,12 @@ async def test_a_conversation_that_stays_too_long_stops_with_a_clear_sentence(ho
         assert len(await chat.items("compaction")) == 1
 
 
-@pytest.mark.case("MOD-24")
+@pytest.mark.case("MOD-24", "CHT-01")
 async def test_room_is_made_before_the_window_is_full(home: Path) -> None:
     async with Endpoint() as endpoint, chatting(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 2_000, "id": "small"}
         await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
         endpoint.answer(Reply(Say((Text(["Long answer."]),), tokens=Tokens(input=1_900, output=50))))
         await chat.say("One")
         assert await chat.items("compaction") == []
@@ -167,7 +167,7 @@ async def test_one_long_run_makes_room_as_often_as_it_needs_to(home: Path, full:
     async with Endpoint() as endpoint, chatting(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
         await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
 
         def thinks(number: int, tokens: int) -> Reply:
             called = Call(f"c{number}", "think", json.dumps({"thoughts": f"thought {number}"}))
@@ -186,7 +186,7 @@ async def test_one_long_run_makes_room_as_often_as_it_needs_to(home: Path, full:
         check_messages(history(await chat.items()))
 
 
-@pytest.mark.case("F-33", "MOD-24")
+@pytest.mark.case("F-33", "MOD-24", "RES-17")
 async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it(home: Path) -> None:
     line = "".join(f"{number} " for number in range(8_000))
 
@@ -196,16 +196,16 @@ async def test_a_result_takes_a_part_of_a_small_window_and_people_have_all_of_it
     async with Endpoint() as endpoint, chatting(home) as chat:
         where = {"base_url": f"{endpoint.url}/v1", "context_window": 8_000, "id": "small"}
         await chat.use(ModelInput(name="s", provider="openai-compatible", model="s", **where))  # type: ignore[arg-type]
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
-        give_tools(chat.host, ToolOf("look", look))
-        endpoint.answer(Reply(Say((Call("c1", "look", "{}"),))), Reply(Say((Text(["Done."]),))))
-        assert (await chat.say("Look", allow=("look",))).status == "completed"
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
+        give_tools(chat.host, ToolOf("far__look", look, server="far"))
+        endpoint.answer(Reply(Say((Call("c1", "far__look", "{}"),))), Reply(Say((Text(["Done."]),))))
+        assert (await chat.say("Look", allow=("far.look",))).status == "completed"
         [call] = await chat.items("tool_call")
         assert len(call.text) < 8_000 + 100
         assert "characters left out" in call.text
         assert "7999" in call.text
         assert len(endpoint.requests[-1].body) < 8_000 * limits.CHARS_PER_TOKEN * limits.COMPACT_ABOVE
-        [part] = (await chat.api.result(ME, call.id)).parts
+        [part] = (await chat.api.runs.result(ME, call.id)).parts
         assert part.text == line
 
 
@@ -237,7 +237,7 @@ async def test_a_refusal_and_an_empty_answer_are_shown_and_the_next_message_work
 ) -> None:
     async with chatting(home, [steps]) as chat:
         assert (await chat.say()).status == "completed"
-        assert [item.data["code"] for item in await chat.items("notice")] == [code]
+        assert [item.raw["code"] for item in await chat.items("notice")] == [code]
         chat.write(["Better."])
         assert (await chat.say("Again")).status == "completed"
         assert (await chat.texts("response"))[-1] == "Better."
@@ -256,7 +256,7 @@ async def test_a_wrong_key_fails_at_once_and_says_where_to_fix_it(home: Path) ->
         assert "key" in f"{run.error.message} {run.error.fix}".lower()
         assert len(endpoint.requests) == 1
         endpoint.answer(Reply(Say((Text(["In."]),))))
-        await chat.api.resume_run(ME, run.id)
+        await chat.api.runs.resume(ME, run.id)
         await eventually(lambda: chat.texts("response"), "the answer after the fix")
 
 
@@ -267,7 +267,7 @@ async def test_calls_with_broken_or_unknown_names_get_results_and_the_loop_goes_
         await chat.use(body)
         endpoint.answer(Reply(Say(calls, stop="tool")), Reply(Say((Text(["Sorry."]),))))
         assert (await chat.say()).status == "completed"
-        codes = [(item.data.get("error") or {}).get("code") for item in await chat.items("tool_call")]
+        codes = [(item.raw.get("error") or {}).get("code") for item in await chat.items("tool_call")]
         assert codes[:2] == ["TOOL_NOT_FOUND", "INVALID_ARGUMENTS"]
         check_messages(history(await chat.items()))
 
@@ -276,7 +276,7 @@ async def test_a_model_that_takes_no_tools_is_asked_without_them_from_then_on(ho
     async with Endpoint() as endpoint, chatting(home) as chat:
         body = ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=f"{endpoint.url}/v1")
         await chat.use(body)
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
         refusal = Reply(status=400, body=b'{"error": {"message": "m does not support tools"}}')
         endpoint.answer(refusal, Reply(Say((Text(["Without."]),))))
         assert (await chat.say()).status == "completed"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from pilothouse.runs.beginning import begin_conversation, chosen
-from pilothouse.runs.modes import Modes
+from pilothouse.host.modes import Modes
+from pilothouse.host.new_conversations import begin_conversation, chosen
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConversationPatch, NewConversation
+from pilothouse.types.api import Answer, ConfigPatch, ConversationPatch, NewConversation
 from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
@@ -35,14 +38,18 @@ def writer() -> ToolOf:
 async def set_mode(chat: Chat, mode: str) -> ConversationSettings:
     now = (await chat.snapshot()).conversation.settings
     patch = ConversationPatch(settings=msgspec.structs.replace(now, mode=mode, mode_since=0.0))
-    return (await chat.api.update_conversation(ME, chat.id, patch)).settings
+    return (await chat.api.conversations.update(ME, chat.id, patch)).settings
+
+
+def with_config(home: Path, config: dict[str, Any]) -> None:
+    """Write a settings file."""
+    home.mkdir(parents=True)
+    (home / "config.json").write_text(json.dumps({"version": "1.0", **config}))
 
 
 def with_profile(home: Path, profile: dict[str, Any]) -> None:
     """Write a settings file in which this profile is active."""
-    home.mkdir(parents=True)
-    config = {"version": "1.0", "profiles": [profile], "active_profile": "p", "mcps": []}
-    (home / "config.json").write_text(json.dumps(config))
+    with_config(home, {"profiles": [profile], "active_profile": "p", "mcps": []})
 
 
 async def open_questions(chat: Chat) -> list[Item]:
@@ -57,7 +64,7 @@ async def test_auto_approve_asks_nothing_until_it_is_switched_off(home: Path) ->
         assert (await set_mode(chat, "auto_approve")).mode_since > 0
         assert (await chat.say()).status == "completed"
         [call] = await chat.items("tool_call")
-        assert (call.data["decision"]["authority"], call.data["decision"]["rule"]) == ("mode", "auto_approve")
+        assert (call.raw["decision"]["authority"], call.raw["decision"]["rule"]) == ("mode", "auto_approve")
         await set_mode(chat, "ask")
         assert (await chat.say("Again")).status == "waiting"
         assert len(tool.calls) == 1
@@ -94,7 +101,7 @@ async def test_auto_approve_ends_with_the_program(home: Path) -> None:
         assert (await chat.snapshot()).conversation.settings.mode == "ask"
         assert (await chat.say()).status == "waiting"
         [notice] = await chat.items("notice")
-        assert (notice.data["code"], notice.text) == (
+        assert (notice.raw["code"], notice.text) == (
             "mode_ended",
             "Auto-approve has ended, as it does by itself. Calls are asked about again.",
         )
@@ -107,7 +114,7 @@ async def test_no_file_switches_asking_off(home: Path) -> None:
     profile = {"id": "p", "name": "Quiet", "settings": {"mode": "auto_approve", "modeSince": 9e9}}
     with_profile(home, profile)
     async with chatting(home) as chat:
-        made = await chat.api.create_conversation(ME, NewConversation())
+        made = await chat.api.conversations.create(ME, NewConversation())
         assert (made.settings.mode, made.settings.mode_since < 9e9) == ("ask", True)
         begun = await begin_conversation(chat.api, chosen(system="Be brief."))
         assert (begun.settings.mode, begun.settings.system_prompt) == ("ask", "Be brief.")
@@ -117,7 +124,7 @@ async def test_a_profile_may_make_conversations_more_careful(home: Path) -> None
     profile = {"id": "p", "name": "Careful", "settings": {"mode": "read_only"}}
     with_profile(home, profile)
     async with chatting(home) as chat:
-        assert (await chat.api.create_conversation(ME, NewConversation())).settings.mode == "read_only"
+        assert (await chat.api.conversations.create(ME, NewConversation())).settings.mode == "read_only"
 
 
 @pytest.mark.case("AUTHZ-14")
@@ -125,10 +132,10 @@ async def test_nobody_but_the_clock_of_the_server_says_when_a_mode_began(home: P
     async with chatting(home) as chat:
         first = await set_mode(chat, "auto_approve")
         other = msgspec.structs.replace(first, temperature=0.5)
-        kept = await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=other))
+        kept = await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=other))
         assert kept.settings.mode_since == first.mode_since
         forged = msgspec.structs.replace(first, mode_since=9e9)
-        kept = await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=forged))
+        kept = await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=forged))
         assert kept.settings.mode_since < 9e9
 
 
@@ -142,28 +149,28 @@ class Clocks:
 
 
 @pytest.mark.case("AUTHZ-14", "AUTHZ-07")
-def test_auto_approve_ends_after_a_working_day_whatever_the_clock_says() -> None:
+async def test_auto_approve_ends_after_a_working_day_whatever_the_clock_says() -> None:
     clocks = Clocks()
-    modes = Modes(lambda: clocks.wall, lambda: clocks.steady)
+    modes = Modes(now=lambda: clocks.wall, steady=lambda: clocks.steady)
     settings = modes.begun(ConversationSettings(mode="auto_approve"))
-    assert modes.now(settings) == "auto_approve"
+    assert await modes.now(settings) == "auto_approve"
     clocks.pass_by(limits.AUTO_APPROVE_SECONDS - 1)
-    assert modes.now(settings) == "auto_approve"
+    assert await modes.now(settings) == "auto_approve"
     clocks.pass_by(2)
-    assert modes.now(settings) == "ask"
+    assert await modes.now(settings) == "ask"
     clocks.wall -= 3600
-    assert modes.now(settings) == "ask"
+    assert await modes.now(settings) == "ask"
     # Sent back together with another change it is not chosen anew; chosen again it is.
-    assert modes.now(modes.changed(settings, msgspec.structs.replace(settings, temperature=1.0))) == "ask"
+    assert await modes.now(modes.changed(settings, msgspec.structs.replace(settings, temperature=1.0))) == "ask"
     again = modes.changed(settings, msgspec.structs.replace(settings, mode_since=0.0))
-    assert modes.now(again) == "auto_approve"
+    assert await modes.now(again) == "auto_approve"
 
 
-def test_other_modes_do_not_end() -> None:
+async def test_other_modes_do_not_end() -> None:
     clocks = Clocks()
-    modes = Modes(lambda: clocks.wall, lambda: clocks.steady)
+    modes = Modes(now=lambda: clocks.wall, steady=lambda: clocks.steady)
     for mode in ("ask", "auto_edit", "read_only"):
-        assert modes.now(ConversationSettings(mode=mode)) == mode
+        assert await modes.now(ConversationSettings(mode=mode)) == mode
 
 
 async def test_a_read_only_conversation_offers_and_executes_only_what_reads(home: Path, tmp_path: Path) -> None:
@@ -178,9 +185,9 @@ async def test_a_read_only_conversation_offers_and_executes_only_what_reads(home
     async with chatting(home, turns, settings=settings) as chat:
         assert (await chat.say(allow=("file_operations.*",))).status == "completed"
         created, read, unknown = await chat.items("tool_call")
-        assert created.data["error"]["code"] == "INVALID_ARGUMENTS"
+        assert created.raw["error"]["code"] == "INVALID_ARGUMENTS"
         assert (read.status, "Hello" in read.text) == ("completed", True)
-        assert unknown.data["error"]["code"] == "TOOL_NOT_FOUND"
+        assert unknown.raw["error"]["code"] == "TOOL_NOT_FOUND"
         assert not (tmp_path / "b.md").exists()
 
 
@@ -197,7 +204,7 @@ async def test_a_tool_that_was_offered_before_is_refused_once_the_conversation_i
         give_tools(chat.host, first, tool)
         assert (await chat.say(allow=(WRITE,))).status == "completed"
         call = (await chat.items("tool_call"))[-1]
-        assert (call.data["error"]["code"], call.data["decision"]["rule"]) == ("PERMISSION_DENIED", "read_only")
+        assert (call.raw["error"]["code"], call.raw["decision"]["rule"]) == ("PERMISSION_DENIED", "read_only")
         assert tool.calls == []
 
 
@@ -214,9 +221,112 @@ async def test_edits_go_through_inside_the_working_directory_however_it_is_named
         assert (await chat.say()).status == "waiting"
         assert ((project / "src" / "a.md").exists(), (project / "b.md").exists()) == (True, True)
         [question] = await open_questions(chat)
-        assert question.data["rule"] == "outside"
-        assert question.data["access"]["paths"][0]["path"] == str(neighbour / "c.md")
+        assert question.raw["rule"] == "outside"
+        assert question.raw["access"]["paths"][0]["path"] == str(neighbour / "c.md")
         assert not (neighbour / "c.md").exists()
+
+
+# --- where nobody chose one ----------------------------------------------------------------------
+
+
+RUN = {"call": "terminal_operations", "arguments": {"operation": "run_command", "command": "echo 1 > made"}}
+
+
+def unchosen(folder: Path | None) -> dict[str, Any]:
+    return {"working_directory": str(folder) if folder else None, "mode": "default"}
+
+
+async def test_where_nobody_chose_a_mode_a_folder_is_sandboxed_and_undo_covers_what_a_command_did(
+    home: Path, tmp_path: Path
+) -> None:
+    async with chatting(home, [[RUN], "Done."], settings=unchosen(tmp_path)) as chat:
+        run = await chat.say()
+        assert run.status == "completed"
+        [call] = await chat.items("tool_call")
+        assert (call.raw["decision"]["authority"], call.raw["decision"]["rule"]) == ("mode", "sandboxed")
+        config = await chat.api.settings.get(ME)
+        assert (config.mode_in_folder, config.mode_elsewhere) == ("sandboxed", "ask")
+        # What is kept is that nobody chose.
+        assert (await chat.snapshot()).conversation.settings.mode == "default"
+        await chat.api.changes.undo_run(ME, run.id)
+        assert not (tmp_path / "made").exists()
+
+
+async def test_where_nobody_chose_a_mode_and_there_is_no_folder_calls_are_asked_about(home: Path) -> None:
+    async with chatting(home, [[a_call()], "Done."], settings=unchosen(None)) as chat:
+        give_tools(chat.host, writer())
+        assert (await chat.say()).status == "waiting"
+
+
+async def test_where_nothing_keeps_commands_off_the_network_the_default_is_to_ask_from_that_moment_on(
+    home: Path, tmp_path: Path
+) -> None:
+    async with chatting(home, [[RUN], "Done.", [RUN], "Done."], settings=unchosen(tmp_path)) as chat:
+        assert (await chat.say()).status == "completed"
+        off = await chat.api.settings.update(ME, ConfigPatch(terminal={"sandbox": "off"}))
+        assert (off.mode_in_folder, off.mode_elsewhere) == ("ask", "ask")
+        assert (await chat.say("Again")).status == "waiting"
+
+
+@pytest.mark.parametrize(("default", "asks"), [("ask", True), ("auto_edit", False), ("sandboxed", False)])
+async def test_the_default_mode_is_a_setting_that_counts_for_open_conversations(
+    home: Path, tmp_path: Path, default: str, asks: bool
+) -> None:
+    made = {"operation": "create_file", "filePath": "notes.md", "content": "Hello"}
+    edit = [{"call": "file_operations", "arguments": made}]
+    async with chatting(home, [edit, "Done."], settings=unchosen(tmp_path)) as chat:
+        config = await chat.api.settings.update(ME, ConfigPatch(default_mode=default))
+        assert (config.mode_in_folder, config.mode_elsewhere) == (default, default)
+        assert ((await chat.say()).status == "waiting") is asks
+
+
+async def test_a_default_that_only_reads_offers_nothing_else(home: Path, tmp_path: Path) -> None:
+    async with chatting(home, [[RUN], "Done."], settings=unchosen(tmp_path)) as chat:
+        await chat.api.settings.update(ME, ConfigPatch(default_mode="read_only"))
+        assert (await chat.say()).status == "completed"
+        assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.case("AUTHZ-14")
+async def test_nothing_makes_it_the_default_to_ask_nothing(home: Path, tmp_path: Path) -> None:
+    with_config(home, {"default_mode": "auto_approve"})
+    async with chatting(home, settings=unchosen(tmp_path)) as chat:
+        config = await chat.api.settings.get(ME)
+        assert (config.default_mode, config.problem is not None) == ("automatic", True)
+    (home / "config.json").unlink()
+    async with chatting(home) as chat:
+        with pytest.raises(PilothouseError, match="“default_mode” cannot be 'auto_approve'"):
+            await chat.api.settings.update(ME, ConfigPatch(default_mode="auto_approve"))
+        assert (await chat.api.settings.get(ME)).default_mode == "automatic"
+
+
+async def test_a_conversation_that_was_kept_before_there_was_a_default_goes_on_asking(
+    home: Path, tmp_path: Path
+) -> None:
+    settings = {"working_directory": str(tmp_path)}
+    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+        conversation = chat.id
+    with closing(sqlite3.connect(home / "pilothouse.db")) as kept, kept:
+        [[text]] = kept.execute("SELECT settings FROM conversations").fetchall()
+        assert json.loads(text)["mode"] == "ask", "every field is kept"
+        # As it was written before there were modes at all.
+        older = {name: value for name, value in json.loads(text).items() if name not in ("mode", "modeSince")}
+        kept.execute("UPDATE conversations SET settings = ?", (json.dumps(older, separators=(",", ":")),))
+    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+        chat.id = conversation
+        assert (await chat.snapshot()).conversation.settings.mode == "ask"
+        assert (await chat.say()).status == "waiting"
+
+
+async def test_a_mode_that_ended_by_itself_asks_also_where_the_default_would_not(home: Path, tmp_path: Path) -> None:
+    settings = {"working_directory": str(tmp_path), "mode": "auto_approve"}
+    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+        conversation = chat.id
+    async with chatting(home, [[RUN], "Done."], settings=settings) as chat:
+        chat.id = conversation
+        assert (await chat.say()).status == "waiting"
+        kept = await chat.host.executor._parts.records.conversation(ME, chat.id)
+        assert kept.settings.mode == "ask"
 
 
 # --- when nobody is there ------------------------------------------------------------------------
@@ -230,8 +340,8 @@ async def test_an_unattended_run_stops_with_a_question_that_waits(home: Path) ->
         run = await chat.say(unattended=True)
         assert run.status == "waiting"
         [question] = await open_questions(chat)
-        assert (question.data["rule"], question.data["operation"]) == ("writes", WRITE)
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        assert (question.raw["rule"], question.raw["operation"]) == ("writes", WRITE)
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(run.id)).status == "completed"
 
 
@@ -243,7 +353,7 @@ def test_a_command_without_a_terminal_ends_with_3_and_says_what_was_needed(home:
     script.write_text(json.dumps({"turns": turns}))
     folder = tmp_path / "project"
     folder.mkdir()
-    asked = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(folder))
+    asked = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(folder), "--mode", "ask")
     assert asked.code == 3, asked.err
     for part in ("Creating", "notes.md", "asked by the rule “writes”", "pilothouse answer", "Deny"):
         assert part in asked.err
@@ -251,6 +361,21 @@ def test_a_command_without_a_terminal_ends_with_3_and_says_what_was_needed(home:
     command = next(line for line in asked.err.splitlines() if line.endswith("Allow once")).split()
     done = pilothouse(home, *command[1:4])
     assert (done.code, (folder / "notes.md").read_text()) == (0, "Hello")
+
+
+def test_a_command_without_a_terminal_does_in_its_folder_what_can_be_undone_and_says_first_what_cannot(
+    home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    with (folder / "data.bin").open("wb") as file:
+        file.truncate(limits.FILE_EDIT_BYTES + 1)
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [[RUN], "Done."]}))
+    done = pilothouse(home, "run", "go", "--model", f"scripted:{script}", "--folder", str(folder))
+    assert (done.code, (folder / "made").exists()) == (0, True)
+    told = "What commands change here can be undone, but not in data.bin (16.0 MB)."
+    assert told in done.err
 
 
 def test_a_mode_that_is_none_is_refused_and_one_that_edits_needs_no_question(home: Path, tmp_path: Path) -> None:

@@ -41,12 +41,12 @@ async def test_a_question_and_its_answer_are_told_with_all_that_one_must_know(ho
                 kind="input_required",
                 conversation_id=chat.id,
                 item_id=question.id,
-                tool_call_id=call.data["callId"],
+                tool_call_id=call.raw["callId"],
                 prompt="Which colour?",
                 context="For the door.",
             )
         ]
-        await chat.api.answer(ME, question.id, Answer(text="Green"))
+        await chat.api.questions.answer(ME, question.id, Answer(text="Green"))
         await chat.settled(run.id)
         assert [(news.kind, news.item_id, news.prompt) for news in heard[1:]] == [
             ("response_received", question.id, "Green")
@@ -79,13 +79,13 @@ async def test_progress_errors_and_images_are_told(home: Path) -> None:
         assert {kind for kind, _, _ in told} <= {"tool_progress", "image_display", "tool_error"}
 
 
-@pytest.mark.case("OBS-03")
+@pytest.mark.case("OBS-03", "OBS-05")
 async def test_progress_is_told_while_a_call_works(home: Path) -> None:
     told = asyncio.Event()
 
     async def works(arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         feedback.progress(1, 2, "Half done")
-        await asyncio.wait_for(told.wait(), PATIENCE)
+        await asyncio.wait_for(told.wait(), PATIENCE / 2)
         return ToolOutput(text="Painted.")
 
     async with chatting(home, [[{"call": "paint", "arguments": {}}], "Done."]) as chat:
@@ -99,6 +99,8 @@ async def test_progress_is_told_while_a_call_works(home: Path) -> None:
 
         chat.api.notifications.subscribe(heard)
         assert (await chat.say()).status == "completed"
+        # Had nobody heard, it would have given up.
+        assert [call.text for call in await chat.items("tool_call")] == ["Painted."]
 
 
 @pytest.mark.case("OBS-05")
@@ -130,7 +132,7 @@ async def test_every_page_of_the_owner_hears_that_something_is_asked_anywhere(ho
         [question] = await chat.items("question")
         assert (asked.conversation_id, asked.item_id, asked.prompt) == (chat.id, question.id, "Which colour?")
         assert (asked.context, asked.open) == ("For the door.", True)
-        await chat.api.answer(ME, question.id, Answer(text="Green"))
+        await chat.api.questions.answer(ME, question.id, Answer(text="Green"))
         answered = await asyncio.wait_for(_next_input(mine), PATIENCE)
         assert (answered.item_id, answered.open, answered.prompt) == (question.id, False, "")
         await chat.settled(run.id)

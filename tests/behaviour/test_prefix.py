@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from pilothouse.types.api import ConversationPatch, ModelInput
 from tests.support.chatting import ME, chatting
+from tests.support.extending import check_extends, parts
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.wire_writers import WIRES, Call, Say, Text, Thought, Wire
 
 ROUNDS = 15
-# Where each wire keeps the conversation; everything else of a body must not change at all.
-TALK = ("messages", "contents", "input")
-# Anthropic is told anew each time how far to cache; the marks are not part of what is cached.
-MARKS = re.compile(rb',"cache_control":\{[^}]*\}')
-
-
-def parts(body: bytes) -> dict[str, bytes]:
-    """Return a body's fields as the bytes they were sent as."""
-    fields = msgspec.json.decode(MARKS.sub(b"", body), type=dict[str, msgspec.Raw])
-    return {name: bytes(raw) for name, raw in fields.items()}
-
-
-def check_extends(before: bytes, after: bytes) -> None:
-    """Fail unless the later body is the earlier one with more at the end of its conversation."""
-    old, new = parts(before), parts(after)
-    assert old.keys() == new.keys()
-    for name, value in old.items():
-        if name in TALK:
-            assert value.endswith(b"]")
-            assert new[name].startswith(value[:-1] + b","), f"{name} was rewritten"
-        else:
-            assert new[name] == value, f"{name} changed"
 
 
 def replies(first: int) -> list[Reply]:
@@ -61,7 +38,7 @@ async def requests_of(home: Path, wire: Wire) -> list[Received]:
     async with Endpoint() as endpoint, chatting(home, settings={"thinking": True}) as chat:
         fields = {"base_url": endpoint.url, "context_window": 1_000_000, "supports_thinking": True}
         await chat.use(ModelInput(name="m", id="m", provider=wire, model="m", **fields))  # type: ignore[arg-type]
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
         for number, text in enumerate(("First, with ünïcode 🚀", "Second")):
             endpoint.answer(*replies(number * ROUNDS))
             run = await chat.say(text)
@@ -69,6 +46,7 @@ async def requests_of(home: Path, wire: Wire) -> list[Received]:
         return list(endpoint.requests)
 
 
+@pytest.mark.case("NAM-14")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_each_request_extends_the_one_before_it_byte_for_byte(home: Path, wire: Wire) -> None:
     requests = await requests_of(home, wire)

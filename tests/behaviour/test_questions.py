@@ -17,7 +17,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask, CallContext, Choice, ToolOutput, ToolPaused
-from tests.support.chatting import ME, Chat, chatting
+from tests.support.chatting import ME, PATIENCE, Chat, chatting
 from tests.support.commands import pilothouse
 from tests.support.tools import ToolOf, give_tools
 
@@ -41,7 +41,7 @@ async def asked(chat: Chat, **fields: Any) -> Item:
 
 async def told(chat: Chat, question: Item, **answer: Any) -> Item:
     """Answer, and return the call as it ended."""
-    await chat.api.answer(ME, question.id, Answer(**answer))
+    await chat.api.questions.answer(ME, question.id, Answer(**answer))
     assert (await chat.settled(question.run_id or "")).status == "completed"
     [call] = await chat.items("tool_call")
     return call
@@ -53,11 +53,13 @@ async def test_a_question_parks_the_run_and_its_answer_is_the_result(home: Path)
         question = await asked(chat)
         [call] = await chat.items("tool_call")
         assert question.text == "Which colour?"
-        assert question.data["kind"] == "collaboration"
-        assert question.data["choices"] == []
-        assert (question.data["callItemId"], question.data["toolCallId"]) == (call.id, call.data["callId"])
-        assert (call.data["shown"]["icon"], call.data["shown"]["summary"]) == ("question", "Asking: Which colour?")
-        assert chat.host.executor.idle.is_set(), "nothing waits in memory"
+        assert question.raw["kind"] == "collaboration"
+        assert question.raw["choices"] == []
+        assert (question.raw["callItemId"], question.raw["toolCallId"]) == (call.id, call.raw["callId"])
+        assert (call.raw["shown"]["icon"], call.raw["shown"]["summary"]) == ("question", "Asking: Which colour?")
+        async with asyncio.timeout(PATIENCE):
+            # Nothing waits in memory.
+            await chat.host.executor.idle.wait()
         call = await told(chat, question, text="Green, please")
         assert (call.status, call.text) == ("completed", "User response: Green, please")
 
@@ -67,7 +69,7 @@ async def test_there_is_no_time_limit_on_the_person(home: Path) -> None:
     async with chatting(home, COLOUR) as chat:
         await asked(chat)
         [call] = await chat.items("tool_call")
-        assert call.data["deadlineAt"] is None
+        assert call.raw["deadlineAt"] is None
 
 
 @pytest.mark.case("UTL-04")
@@ -82,8 +84,8 @@ async def test_there_is_no_time_limit_on_the_person(home: Path) -> None:
 async def test_choices_are_buttons_and_own_words_are_an_answer_too(home: Path, answer: Any, said: str) -> None:
     async with chatting(home, CHOICE) as chat:
         question = await asked(chat)
-        assert question.data["choices"] == [{"id": "1", "label": "Red"}, {"id": "2", "label": "Deep blue"}]
-        assert question.data["context"] == "For the door."
+        assert question.raw["choices"] == [{"id": "1", "label": "Red"}, {"id": "2", "label": "Deep blue"}]
+        assert question.raw["context"] == "For the door."
         assert (await told(chat, question, **answer)).text == said
 
 
@@ -111,7 +113,7 @@ async def test_only_the_first_answer_counts(home: Path) -> None:
         question = await asked(chat)
         await told(chat, question, text="Green")
         with pytest.raises(PilothouseError) as late:
-            await chat.api.answer(ME, question.id, Answer(text="Red"))
+            await chat.api.questions.answer(ME, question.id, Answer(text="Red"))
         assert late.value.code == "conflict"
 
 
@@ -127,7 +129,7 @@ async def test_a_caller_that_nobody_watches_gets_the_question_at_once(home: Path
 
 
 @pytest.mark.case("UTL-06")
-async def test_auto_approve_answers_by_itself_and_gives_no_leave(home: Path) -> None:
+async def test_auto_approve_answers_by_itself_and_permits_nothing(home: Path) -> None:
     async with chatting(home, LEAVE) as chat:
         settings = ConversationSettings(model_id=f"scripted:{chat.script}", mode="auto_approve")
         settings = (await with_folder(chat, settings)).settings
@@ -139,19 +141,19 @@ async def test_auto_approve_answers_by_itself_and_gives_no_leave(home: Path) -> 
 
 
 async def with_folder(chat: Chat, settings: ConversationSettings) -> Any:
-    """Give the conversation a folder, so that there are operations to ask leave for."""
+    """Give the conversation a folder, so that there are operations to ask permission for."""
     folder = chat.script.parent / "project"
     folder.mkdir(exist_ok=True)
     patched = {**{field: getattr(settings, field) for field in settings.__struct_fields__}}
     patched["working_directory"] = str(folder)
-    return await chat.api.update_conversation(ME, chat.id, ConversationPatch(settings=ConversationSettings(**patched)))
+    return await chat.api.conversations.update(ME, chat.id, ConversationPatch(settings=ConversationSettings(**patched)))
 
 
 async def grants(chat: Chat) -> list[Pattern]:
-    return [grant.pattern for grant in (await chat.api.grants(ME, chat.id)).grants]
+    return [grant.pattern for grant in (await chat.api.permissions.grants(ME, chat.id)).grants]
 
 
-async def asks_leave(chat: Chat) -> Item:
+async def asks_permission(chat: Chat) -> Item:
     await with_folder(chat, ConversationSettings(model_id=f"scripted:{chat.script}"))
     return await asked(chat)
 
@@ -159,41 +161,42 @@ async def asks_leave(chat: Chat) -> Item:
 @pytest.mark.case("UTL-05", "ATZ-09")
 async def test_approving_allows_the_operation_for_five_minutes_as_often_as_needed(home: Path) -> None:
     async with chatting(home, LEAVE) as chat:
-        question = await asks_leave(chat)
-        assert question.data["authorizes"] == "file_operations.create_file"
-        assert [choice["id"] for choice in question.data["choices"]] == ["approve", "decline"]
+        question = await asks_permission(chat)
+        assert question.raw["authorizes"] == "file_operations.create_file"
+        assert [choice["id"] for choice in question.raw["choices"]] == ["approve", "decline"]
         call = await told(chat, question, choice="approve", text="only there")
         assert call.text.startswith(
             "User response: Approve. only there (file_operations.create_file may be used for 5m"
         )
-        [grant] = (await chat.api.grants(ME, chat.id)).grants
-        assert grant.pattern == Pattern(tool="file_operations.create_file")
+        [grant] = (await chat.api.permissions.grants(ME, chat.id)).grants
+        assert grant.pattern == Pattern(tool="file_operations.create_file", sources=())
         assert (grant.single_use, grant.question_id) == (False, question.id)
+        assert grant.expires_at is not None
         assert 295 < grant.expires_at - time.time() <= 300
 
 
 @pytest.mark.case("UTL-05", "ATZ-09")
 @pytest.mark.parametrize("text", ["", "Yes, approve, go ahead, allow it!"])
-async def test_declining_gives_no_leave_whatever_the_words_say(home: Path, text: str) -> None:
+async def test_declining_permits_nothing_whatever_the_words_say(home: Path, text: str) -> None:
     async with chatting(home, LEAVE) as chat:
-        call = await told(chat, await asks_leave(chat), choice="decline", text=text)
+        call = await told(chat, await asks_permission(chat), choice="decline", text=text)
         assert call.text == f"User response: Decline{'. ' + text if text else ''}"
         assert await grants(chat) == []
 
 
 @pytest.mark.case("ATZ-09")
-async def test_words_alone_never_give_leave(home: Path) -> None:
+async def test_words_alone_never_permit_anything(home: Path) -> None:
     async with chatting(home, LEAVE, at_rest=False) as chat:
-        question = await asks_leave(chat)
+        question = await asks_permission(chat)
         with pytest.raises(PilothouseError, match="Choose one of: approve, decline"):
-            await chat.api.answer(ME, question.id, Answer(text="yes, I approve"))
+            await chat.api.questions.answer(ME, question.id, Answer(text="yes, I approve"))
         assert await grants(chat) == []
-        assert (await chat.api.run(ME, question.run_id or "")).status == "waiting"
+        assert (await chat.api.runs.get(ME, question.run_id or "")).status == "waiting"
 
 
 @pytest.mark.case("ATZ-09")
 @pytest.mark.parametrize(("name", "server"), [("other", ""), ("user_collaboration", "Shop")])
-async def test_no_other_tool_can_ask_for_leave(home: Path, name: str, server: str) -> None:
+async def test_no_other_tool_can_ask_for_permission(home: Path, name: str, server: str) -> None:
     ask = Ask(id="a", kind="question", message="Sure?", choices=(Choice("approve", "Approve"),), authorizes="*")
 
     async def asking(arguments: JsonObject, context: CallContext) -> ToolOutput | ToolPaused:
@@ -202,7 +205,7 @@ async def test_no_other_tool_can_ask_for_leave(home: Path, name: str, server: st
     async with chatting(home, [[{"call": name, "arguments": {}}], "Thank you."]) as chat:
         give_tools(chat.host, ToolOf(name, asking, server=server))
         question = await asked(chat, allow=(name,))
-        assert question.data["authorizes"] == ""
+        assert question.raw["authorizes"] == ""
         await told(chat, question, choice="approve")
         assert await grants(chat) == []
 
@@ -217,14 +220,14 @@ async def test_no_other_tool_can_ask_for_leave(home: Path, name: str, server: st
             {"prompt": "?", "choices": [str(n) for n in range(11)]},
             "A question has at most 10 choices; this one has 11.",
         ),
-        ({"prompt": "?", "authorize_operation": "*"}, "There is no operation * that leave can be asked for."),
+        ({"prompt": "?", "authorize_operation": "*"}, "There is no operation * that permission can be asked for."),
         (
             {"prompt": "?", "authorize_operation": "file_operations.*"},
-            "There is no operation file_operations.* that leave can be asked for.",
+            "There is no operation file_operations.* that permission can be asked for.",
         ),
         (
             {"prompt": "?", "authorize_operation": "github.create_issue"},
-            "There is no operation github.create_issue that leave can be asked for.",
+            "There is no operation github.create_issue that permission can be asked for.",
         ),
     ],
 )
@@ -259,8 +262,8 @@ async def test_an_agent_may_add_rounds_and_is_then_asked_later(home: Path, monke
         assert (await chat.say()).status == "waiting"
         [question] = await chat.items("question")
         assert question.text == "The model has been asked 7 times for this message. Go on?"
-        [more] = [item for item in await chat.items("tool_call") if item.data["tool"] == MORE["call"]]
-        assert (more.text, more.data["iterations"]) == ("3 rounds were added; 6 are left.", 3)
+        [more] = [item for item in await chat.items("tool_call") if item.raw["tool"] == MORE["call"]]
+        assert (more.text, more.raw["iterations"]) == ("3 rounds were added; 6 are left.", 3)
 
 
 @pytest.mark.case("UTL-10")
@@ -296,7 +299,7 @@ async def interrupted(home: Path) -> tuple[str, str]:
         return ToolOutput("")
 
     async with chatting(home, TWO_CALLS) as chat:
-        await chat.api.update_config(ME, ConfigPatch(resume_after_restart="ask"))
+        await chat.api.settings.update(ME, ConfigPatch(resume_after_restart="ask"))
         give_tools(chat.host, ToolOf("wait", for_ever), ToolOf("change", effects=frozenset({"writes"})))
         sent = await chat.send()
         async with asyncio.timeout(10):
@@ -309,7 +312,7 @@ async def test_a_question_of_a_run_that_a_restart_interrupted_is_withdrawn_when_
     conversation, run_id = await interrupted(home)
     async with chatting(home, TWO_CALLS) as chat:
         chat.id = conversation
-        assert (await chat.api.run(ME, run_id)).status == "interrupted"
+        assert (await chat.api.runs.get(ME, run_id)).status == "interrupted"
         assert [item.status for item in await chat.items("question")] == ["waiting"], "it may still be resumed"
         assert (await chat.say("Never mind")).status == "completed"
         assert [item.status for item in await chat.items("question")] == ["cancelled"]
@@ -323,6 +326,6 @@ async def test_an_answer_lets_a_run_go_on_that_a_restart_interrupted(home: Path)
         chat.id = conversation
         give_tools(chat.host, ToolOf("wait"), ToolOf("change", effects=frozenset({"writes"})))
         [question] = await chat.items("question")
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(run_id)).status == "completed"
         assert [item.status for item in await chat.items("tool_call")] == ["unknown", "completed"]

@@ -13,7 +13,7 @@ import pytest
 from pilothouse.types import limits
 from pilothouse.types.api import Answer
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.items import Item
+from pilothouse.types.records import Briefing
 from pilothouse.types.runs import Run
 from tests.support.chatting import ME, Chat, chatting, rest
 from tests.support.tools import ToolOf, give_tools
@@ -41,7 +41,7 @@ async def test_cancel_and_completion_leave_one_consistent_end(home: Path) -> Non
         for delay in range(14):
             sent = await chat.send("Go")
             await asyncio.sleep(0.002 * delay)
-            await chat.api.cancel_run(ME, sent.run_id)
+            await chat.api.runs.cancel(ME, sent.run_id)
             run = await chat.settled(sent.run_id)
             assert run.status in ("cancelled", "completed")
             responses = [item.status for item in await chat.items("response") if item.run_id == run.id]
@@ -56,12 +56,12 @@ async def test_a_question_is_answered_once(home: Path, monkeypatch: pytest.Monke
     async with chatting(home, [LOOPING]) as chat:
         question = await question_of(chat)
         choices = ("stop", "continue", "stop")
-        outcomes = await both(*(chat.api.answer(ME, question, Answer(choice=choice)) for choice in choices))
+        outcomes = await both(*(chat.api.questions.answer(ME, question, Answer(choice=choice)) for choice in choices))
         won = [index for index, outcome in enumerate(outcomes) if isinstance(outcome, Run)]
         assert [error.code for error in outcomes if isinstance(error, PilothouseError)] == ["conflict", "conflict"]
         await rest(chat)
         [first, *_] = await chat.items("question")
-        assert [choices[index] for index in won] == [first.data["answer"]["choice"]]
+        assert [choices[index] for index in won] == [first.raw["answer"]["choice"]]
 
 
 @pytest.mark.case("F-53")
@@ -72,9 +72,11 @@ async def test_an_answer_and_a_cancel_leave_one_consistent_end(home: Path, monke
         async with chatting(home, [LOOPING]) as chat:
             question = await question_of(chat)
             run_id = (await chat.items("question"))[-1].run_id or ""
-            await both(*order(chat.api.answer(ME, question, Answer(choice="stop")), chat.api.cancel_run(ME, run_id)))
+            await both(
+                *order(chat.api.questions.answer(ME, question, Answer(choice="stop")), chat.api.runs.cancel(ME, run_id))
+            )
             await rest(chat)
-            run = await chat.api.run(ME, run_id)
+            run = await chat.api.runs.get(ME, run_id)
             status = (await chat.items("question"))[0].status
             assert (run.status, status) in [
                 ("cancelled", "cancelled"),
@@ -105,7 +107,7 @@ async def test_an_answer_that_comes_before_the_run_is_parked_is_not_lost(
         async with asyncio.timeout(10):
             await held.wait()
         [question] = await chat.items("question")
-        await chat.api.answer(ME, question.id, Answer(choice="stop"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="stop"))
         go.set()
         assert (await chat.settled(sent.run_id)).status == "completed"
 
@@ -119,7 +121,7 @@ async def test_a_cancel_that_comes_right_after_the_claim_is_heeded(home: Path, m
         async def claim_then_cancel(conversation_id: str, process: str) -> Run | None:
             run = await claim(conversation_id, process)
             if run is not None:
-                await chat.api.cancel_run(ME, run.id)
+                await chat.api.runs.cancel(ME, run.id)
             return run
 
         monkeypatch.setattr(records, "claim_next", claim_then_cancel)
@@ -149,10 +151,10 @@ async def test_an_answer_is_taken_up_while_the_run_that_asked_has_not_heard_that
         async with asyncio.timeout(10):
             await parked.wait()
         [question] = await chat.items("question")
-        await chat.api.answer(ME, question.id, Answer(choice="stop"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="stop"))
 
         async def completed() -> bool:
-            return (await chat.api.run(ME, sent.run_id)).status == "completed"
+            return (await chat.api.runs.get(ME, sent.run_id)).status == "completed"
 
         await eventually(completed, "the run to go on")
 
@@ -174,7 +176,7 @@ async def test_what_was_queued_behind_a_run_begins_when_that_is_cancelled_in_the
 
         with monkeypatch.context() as late:
             late.setattr(records, "run", a_moment_ago)
-            await chat.api.cancel_run(ME, first.run_id)
+            await chat.api.runs.cancel(ME, first.run_id)
         assert (await chat.settled(second.run_id)).status == "completed"
 
 
@@ -188,15 +190,15 @@ async def test_a_call_that_is_stopped_in_the_moment_its_run_goes_on_does_not_beg
         assert (await chat.say()).status == "waiting"
         [question], [call] = await chat.items("question"), await chat.items("tool_call")
         records = chat.api._records
-        history = records.history
+        briefing = records.briefing
 
-        async def and_then_stopped(conversation_id: str) -> list[Item]:
-            found = await history(conversation_id)
-            await chat.api.cancel_call(ME, call.id)
+        async def and_then_stopped(run: Run) -> Briefing:
+            found = await briefing(run)
+            await chat.api.runs.cancel_call(ME, call.id)
             return found
 
-        monkeypatch.setattr(records, "history", and_then_stopped)
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        monkeypatch.setattr(records, "briefing", and_then_stopped)
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(question.run_id or "")).status == "completed"
         assert [item.status for item in await chat.items("tool_call")] == ["cancelled"]
         assert tool.calls == []

@@ -14,7 +14,7 @@ import pytest
 
 from pilothouse.types import limits
 from pilothouse.types.api import Answer, NewConversation, NoticeFrame
-from pilothouse.types.authority import AuditEntry, Example, NewGrant, Pattern, PolicyInput, Rule
+from pilothouse.types.authority import AuditEntry, CallInShort, NewGrant, Pattern, PolicyInput, Rule
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject
@@ -41,12 +41,12 @@ async def waiting(chat: Chat) -> Item:
 
 async def answered(chat: Chat, **answer: Any) -> str:
     question = await waiting(chat)
-    await chat.api.answer(ME, question.id, Answer(**answer))
+    await chat.api.questions.answer(ME, question.id, Answer(**answer))
     return (await chat.settled(question.run_id or "")).status
 
 
 async def recorded(chat: Chat) -> list[AuditEntry]:
-    report = await chat.api.audit(ME, chat.id)
+    report = await chat.api.permissions.audit(ME, chat.id)
     assert [check.sound for check in report.checks] == [True]
     return list(report.entries)
 
@@ -73,9 +73,11 @@ async def test_every_call_is_in_the_record_with_who_what_and_why_however_it_ende
         assert await answered(chat, choice="allow") == "waiting"
         assert await answered(chat, choice="deny", text="Not that one.") == "waiting"
         assert await answered(chat, choice="allow") == "waiting"
-        await chat.api.set_policy(ME, rules(a_rule("no-reading", "deny", "Nobody reads here.", tool="files.read")))
+        await chat.api.permissions.set_policy(
+            ME, rules(a_rule("no-reading", "deny", "Nobody reads here.", tool="files.read"))
+        )
         question = await waiting(chat)
-        await chat.api.answer(ME, question.id, Answer(choice="allow"))
+        await chat.api.questions.answer(ME, question.id, Answer(choice="allow"))
         assert (await chat.settled(question.run_id or "")).status == "completed"
         taken, denied, failed, forbidden, unknown = await recorded(chat)
     assert (taken.operation, taken.arguments, taken.status) == ("files.read", {"n": 1}, "completed")
@@ -101,7 +103,7 @@ async def test_a_report_has_no_more_calls_than_were_asked_for_the_newest_in_orde
         for _ in range(3):
             await answered(chat, choice="allow")
         for limit, numbers in ((2, [2, 3]), (3, [1, 2, 3]), (20, [1, 2, 3])):
-            report = await chat.api.audit(ME, chat.id, limit=limit)
+            report = await chat.api.permissions.audit(ME, chat.id, limit=limit)
             assert [entry.arguments["n"] for entry in report.entries] == numbers
             assert report.more == (limit < 3)
             assert [check.sound for check in report.checks] == [True]
@@ -131,7 +133,7 @@ async def test_whoever_edits_the_database_afterwards_is_found_out(home: Path) ->
         give_tools(chat.host, reader())
         await chat.say()
         await answered(chat, choice="allow")
-        before = (await chat.api.audit(ME, chat.id)).checks[0]
+        before = (await chat.api.permissions.audit(ME, chat.id)).checks[0]
         conversation = chat.id
     with sqlite3.connect(home / "pilothouse.db") as database:
         changed = database.execute(
@@ -142,9 +144,9 @@ async def test_whoever_edits_the_database_afterwards_is_found_out(home: Path) ->
         assert changed.rowcount > 0
     database.close()
     async with open_host(home) as host:
-        other = await host.api.create_conversation(ME, NewConversation())
-        (after,) = (await host.api.audit(ME, conversation)).checks
-        whole = await host.api.audit(ME, None)
+        other = await host.api.conversations.create(ME, NewConversation())
+        (after,) = (await host.api.permissions.audit(ME, conversation)).checks
+        whole = await host.api.permissions.audit(ME, None)
     assert before.sound
     assert (after.sound, after.head == before.head) == (False, False)
     assert after.first_bad is not None
@@ -156,13 +158,13 @@ async def test_a_rule_lets_calls_pass_without_a_question_and_its_use_is_counted(
     tool = reader()
     async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done."]) as chat:
         give_tools(chat.host, tool)
-        await chat.api.set_policy(ME, rules(a_rule("reads", "allow", tool="files.read")))
+        await chat.api.permissions.set_policy(ME, rules(a_rule("reads", "allow", tool="files.read")))
         assert (await chat.say()).status == "completed"
-        policy = await chat.api.policy(ME)
+        policy = await chat.api.permissions.policy(ME)
         assert [(use.rule_id, use.uses) for use in policy.uses] == [("reads", 2)]
-        replayed = await chat.api.replay_policy(ME, rules(a_rule("no", "deny", tool="files.*")))
+        replayed = await chat.api.permissions.replay_policy(ME, rules(a_rule("no", "deny", tool="files.*")))
         assert (replayed.looked_at, replayed.denied, [one.before for one in replayed.changed]) == (2, 2, ["allow"] * 2)
-        found = await chat.api.check_policy(ME, Example(tool="files.read"))
+        found = await chat.api.permissions.check_policy(ME, CallInShort(tool="files.read"))
         assert (found.verdict, found.rule) == ("allow", "reads")
 
 
@@ -173,7 +175,7 @@ async def test_a_broken_file_of_rules_is_asked_about_and_told_to_every_page(
     monkeypatch.setattr(limits, "FILE_WATCH", 0.02)
     async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
-        await chat.api.set_policy(ME, rules(a_rule("reads", "allow", tool="files.read")))
+        await chat.api.permissions.set_policy(ME, rules(a_rule("reads", "allow", tool="files.read")))
         good = (home / "policy.json").read_text()
         async with asyncio.timeout(PATIENCE), aclosing(chat.api.list_changes(ME)) as changes:
             (home / "policy.json").write_text("{")
@@ -182,8 +184,8 @@ async def test_a_broken_file_of_rules_is_asked_about_and_told_to_every_page(
             assert told.level == "warning"
             assert str(home / "policy.json") in told.message
             assert (await chat.say()).status == "waiting"
-            assert (await waiting(chat)).data["rule"] == "policy"
-            problem = (await chat.api.policy(ME)).problem
+            assert (await waiting(chat)).raw["rule"] == "policy"
+            problem = (await chat.api.permissions.policy(ME)).problem
             assert problem is not None
             (home / "policy.json").write_text(good)
             assert (await anext(notices)).level == "info"
@@ -209,23 +211,27 @@ async def test_a_permission_given_by_hand_is_used_once_and_can_be_withdrawn(home
     pattern = Pattern(tool="files.read")
     async with chatting(home, [[a_call(n=1)], [a_call(n=2)], "Done.", [a_call(n=3)], "Done."]) as chat:
         give_tools(chat.host, tool)
-        once = await chat.api.give_grant(ME, NewGrant(conversation_id=chat.id, pattern=pattern, duration="1h"))
-        assert [grant.id for grant in (await chat.api.grants(ME, chat.id)).grants] == [once.id]
+        once = await chat.api.permissions.give_grant(
+            ME, NewGrant(conversation_id=chat.id, pattern=pattern, duration="1h")
+        )
+        assert [grant.id for grant in (await chat.api.permissions.grants(ME, chat.id)).grants] == [once.id]
         assert (await chat.say()).status == "waiting"
         assert [arguments["n"] for arguments, _ in tool.calls] == [1]
         assert await answered(chat, choice="allow") == "completed"
-        many = await chat.api.give_grant(ME, NewGrant(conversation_id=chat.id, pattern=pattern, single_use=False))
-        await chat.api.revoke_grant(ME, many.id)
-        assert (await chat.api.grants(ME, None)).grants == ()
+        many = await chat.api.permissions.give_grant(
+            ME, NewGrant(conversation_id=chat.id, pattern=pattern, single_use=False)
+        )
+        await chat.api.permissions.revoke_grant(ME, many.id)
+        assert (await chat.api.permissions.grants(ME, None)).grants == ()
         assert (await chat.say("More")).status == "waiting"
         [first, *_] = await recorded(chat)
         assert first.decision is not None
         assert (first.decision.authority, first.decision.rule) == ("grant", once.id)
         # What was allowed by hand stands in the timeline too.
-        notes = [(note.text, note.data["grant"]["id"]) for note in await chat.items("notice")]
+        notes = [(note.text, note.raw["grant"]["id"]) for note in await chat.items("notice")]
         assert notes == [
             ("Allowed for 1 hour, once: files.read.", once.id),
-            ("Allowed for 5 minutes, as often as needed: files.read.", many.id),
+            ("Allowed for 30 minutes, as often as needed: files.read.", many.id),
             ("Not allowed any more: files.read.", many.id),
         ]
 
@@ -234,11 +240,11 @@ async def test_what_waits_is_listed_over_all_conversations_until_it_is_answered(
     async with chatting(home, [[a_call(n=1)], "Done."]) as chat:
         give_tools(chat.host, reader())
         await chat.say("Read it")
-        (pending,) = (await chat.api.approvals(ME)).pending
+        (pending,) = (await chat.api.permissions.approvals(ME)).pending
         assert (pending.conversation_id, pending.title) == (chat.id, "Read it")
         assert pending.data["callItemId"] == (await chat.items("tool_call"))[0].id
         await answered(chat, choice="deny")
-        assert (await chat.api.approvals(ME)).pending == ()
+        assert (await chat.api.permissions.approvals(ME)).pending == ()
 
 
 async def test_bad_input_is_told_in_one_sentence_and_nothing_is_kept(home: Path) -> None:
@@ -246,18 +252,24 @@ async def test_bad_input_is_told_in_one_sentence_and_nothing_is_kept(home: Path)
         api = chat.api
         given = NewGrant(conversation_id=chat.id, pattern=Pattern(tool="files.read"), duration="soon")
         for wrong, code in (
-            (api.set_policy(ME, rules(a_rule("a", "allow", command=("find", "*")))), "bad_request"),
-            (api.set_policy("someone else", rules()), "forbidden"),
-            (api.give_grant(ME, given), "bad_request"),
-            (api.give_grant(ME, NewGrant(conversation_id="c_none", pattern=Pattern(tool="x"))), "not_found"),
-            (api.give_grant("someone else", NewGrant(conversation_id=chat.id, pattern=Pattern())), "not_found"),
-            (api.revoke_grant(ME, "g_none"), "not_found"),
-            (api.audit(ME, "c_none"), "not_found"),
-            (api.audit("someone else", chat.id), "not_found"),
+            (api.permissions.set_policy(ME, rules(a_rule("a", "allow", command=("find", "*")))), "bad_request"),
+            (api.permissions.set_policy("someone else", rules()), "forbidden"),
+            (api.permissions.give_grant(ME, given), "bad_request"),
+            (
+                api.permissions.give_grant(ME, NewGrant(conversation_id="c_none", pattern=Pattern(tool="x"))),
+                "not_found",
+            ),
+            (
+                api.permissions.give_grant("someone else", NewGrant(conversation_id=chat.id, pattern=Pattern())),
+                "not_found",
+            ),
+            (api.permissions.revoke_grant(ME, "g_none"), "not_found"),
+            (api.permissions.audit(ME, "c_none"), "not_found"),
+            (api.permissions.audit("someone else", chat.id), "not_found"),
         ):
             with pytest.raises(PilothouseError) as refused:
                 await wrong
             assert refused.value.code == code
-        assert (await api.policy(ME)).rules == ()
-        assert (await api.grants(ME, None)).grants == ()
-        assert (await api.audit("someone else", None)).entries == ()
+        assert (await api.permissions.policy(ME)).rules == ()
+        assert (await api.permissions.grants(ME, None)).grants == ()
+        assert (await api.permissions.audit("someone else", None)).entries == ()

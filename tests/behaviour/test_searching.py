@@ -33,18 +33,18 @@ async def test_an_agent_searches_without_asking_and_sees_how_far_the_index_is(ho
     ]
     settings = {"working_directory": str(work)}
     async with chatting(home, turns, settings=settings) as chat:
-        assert (await chat.api.index(ME, chat.id)).state == "none"
+        assert (await chat.api.indexes.get(ME, chat.id)).state == "none"
         run = await chat.say()
         assert run.status == "completed"
         calls = await chat.items("tool_call")
         assert [call.status for call in calls] == ["completed"] * 6
         assert calls[0].text == "1 file for `**/*.py`:\nsrc/gate.py"
-        assert calls[0].data["shown"]["summary"] == "Finding files: **/*.py"
+        assert calls[0].raw["shown"]["summary"] == "Finding files: **/*.py"
         assert calls[1].text.startswith("60 matches in 60 files for `ship` (page 1 of 2):")
         assert "src/gate.py\n  1-2: \n    def open_gate(ship):" in calls[2].text
         assert calls[3].text.endswith("src/gate.py\n  1: [definition] def open_gate(ship):")
-        assert calls[3].data["brings"] == {"private": True, "untrusted": False, "source": "files"}
-        view = await chat.api.index(ME, chat.id)
+        assert calls[3].raw["brings"] == {"private": True, "untrusted": False, "source": "files"}
+        view = await chat.api.indexes.get(ME, chat.id)
         assert (view.state, view.files, view.symbols) == ("fresh", 62, 1)
 
 

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from pilothouse.types import limits
-from pilothouse.types.api import NoticeFrame, ServersFrame
+from pilothouse.types.api import ConversationPatch, ModelInput, NoticeFrame, ServersFrame
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import ToolRequest
 from pilothouse.types.selection import Selection, ServerChoice
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView, ToolTry
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.scripted_endpoint import Endpoint, Reply
 from tests.support.waiting import eventually
+from tests.support.wire_writers import Call, Say, Text
 
 SCRIPTED = Path(__file__).parent.parent / "support" / "mcp_servers" / "scripted.py"
 ECHO: list[Any] = [[{"call": "scripted__echo", "arguments": {"text": "hello"}}], "It said hello."]
@@ -29,30 +31,48 @@ def scripted(*options: str, name: str = "Scripted", **more: Any) -> ServerInput:
 
 
 async def add(chat: Chat, body: ServerInput) -> ServerView:
-    view = await chat.api.add_server(ME, body)
+    view = await chat.api.servers.add(ME, body)
     assert view.consent is not None
-    return await chat.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+    return await chat.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
 
 
 @pytest.mark.case("NAM-04", "HND-15", "NAM-17", "TST-09")
 async def test_a_model_calls_a_tool_of_a_server(home: Path) -> None:
     async with chatting(home, ECHO) as chat:
         view = await add(chat, scripted())
-        assert (await chat.api.test_server(ME, view.id)).ok
+        assert (await chat.api.servers.test(ME, view.id)).ok
         run = await chat.say("Use it.", allow=("scripted.*",))
         assert run.status == "completed"
         (call,) = await chat.items("tool_call")
         assert (call.status, call.text) == ("completed", "hello")
-        assert call.data["server"] == "Scripted"
-        assert call.data["serverTool"] == "scripted.echo"
+        assert call.raw["server"] == "Scripted"
+        assert call.raw["serverTool"] == "scripted.echo"
         assert (await chat.texts("response"))[-1] == "It said hello."
+
+
+@pytest.mark.case("CHT-13")
+async def test_a_model_answers_from_what_a_servers_tool_found(home: Path) -> None:
+    async with Endpoint() as endpoint, chatting(home) as chat:
+        fields: Any = {"base_url": f"{endpoint.url}/v1", "id": "m"}
+        await chat.use(ModelInput(name="M", provider="openai-compatible", model="m", **fields))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
+        view = await add(chat, scripted())
+        assert (await chat.api.servers.test(ME, view.id)).ok
+        endpoint.answer(
+            Reply(Say((Call("c1", "scripted__echo", '{"text": "three projects"}'),))),
+            Reply(Say((Text(["There are three projects."]),))),
+        )
+        assert (await chat.say("Search for projects", allow=("scripted.*",))).status == "completed"
+        [told] = [message for message in endpoint.requests[-1].json["messages"] if message["role"] == "tool"]
+        assert (told["tool_call_id"], told["content"]) == ("c1", "three projects")
+        assert await chat.texts("response") == ["", "There are three projects."]
 
 
 @pytest.mark.case("NAM-03")
 async def test_the_model_is_told_which_tools_belong_to_whom(home: Path) -> None:
     async with chatting(home, ECHO) as chat:
         view = await add(chat, scripted())
-        assert (await chat.api.test_server(ME, view.id)).ok
+        assert (await chat.api.servers.test(ME, view.id)).ok
         found = await chat.host.executor._parts.toolbox.tools(ToolRequest(chat.id))
         assert "## Server “Scripted”" in found.guide
         assert "> Use these tools." in found.guide
@@ -70,7 +90,7 @@ async def test_an_answer_never_waits_for_servers_that_are_slow_or_dead(
         async with asyncio.timeout(PATIENCE):
             run = await chat.say()
         assert run.status == "completed"
-        states = {view.name: view.state for view in (await chat.api.servers(ME)).servers}
+        states = {view.name: view.state for view in (await chat.api.servers.list(ME)).servers}
         assert states == {"Slow": "connecting", "Dead": "connecting"}
 
 
@@ -126,7 +146,7 @@ async def test_a_server_goes_on_when_another_model_answers_or_other_tools_are_ch
     asks: list[Any] = [[{"call": "scripted__pid", "arguments": {}}], "Done."] * 3
     async with chatting(home, asks) as chat:
         view = await add(chat, scripted())
-        assert (await chat.api.test_server(ME, view.id)).ok
+        assert (await chat.api.servers.test(ME, view.id)).ok
         other = home.parent / "other.json"
         other.write_text(json.dumps({"turns": asks}))
         only = Selection(servers=(ServerChoice(name="Scripted", tools=("pid",)),))
@@ -144,14 +164,14 @@ async def test_an_edit_of_the_file_is_taken_up_while_the_server_runs(
     monkeypatch.setattr(limits, "FILE_WATCH", 0.05)
     async with chatting(home, ECHO, role="server") as chat:
         view = await add(chat, scripted())
-        assert (await chat.api.test_server(ME, view.id)).ok
+        assert (await chat.api.servers.test(ME, view.id)).ok
         file = home / "config.json"
         config = json.loads(file.read_text())
         config["mcps"][0]["enabled"] = False
         file.write_text(json.dumps(config))
 
         async def off() -> bool:
-            (now,) = (await chat.api.servers(ME)).servers
+            (now,) = (await chat.api.servers.list(ME)).servers
             return now.state == "disabled" and now.process is None
 
         await eventually(off, "the server to be switched off")
@@ -173,12 +193,14 @@ async def test_a_chat_without_servers_loads_nothing_of_them(home: Path) -> None:
     assert out.decode().strip() == "[]"
 
 
-@pytest.mark.case("AGT-06", "AGT-07", "ERR-16")
+@pytest.mark.case("AGT-06", "ERR-16")
 async def test_a_tool_tried_by_hand_is_called_only_with_arguments_that_fit(home: Path) -> None:
     async with chatting(home, ECHO) as chat:
         view = await add(chat, scripted())
-        assert (await chat.api.test_server(ME, view.id)).ok
+        assert (await chat.api.servers.test(ME, view.id)).ok
         with pytest.raises(PilothouseError, match="Missing required parameter: text"):
-            await chat.api.try_tool(ME, ToolTry(server_id=view.id, tool="echo", arguments={"texts": "hello"}))
-        tried = await chat.api.try_tool(ME, ToolTry(server_id=view.id, tool="echo", arguments={"text": "hello"}))
+            await chat.api.servers.try_tool(ME, ToolTry(server_id=view.id, tool="echo", arguments={"texts": "hello"}))
+        tried = await chat.api.servers.try_tool(
+            ME, ToolTry(server_id=view.id, tool="echo", arguments={"text": "hello"})
+        )
         assert (tried.ok, tried.text) == (True, "hello")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse.runs.address import read_address
+from pilothouse.host.address import read_address
 from pilothouse.store.store import Store
 from pilothouse.types.api import ConfigPatch
 from pilothouse.types.errors import PilothouseError
@@ -17,7 +17,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
 from pilothouse.types.runs import Run
 from pilothouse.wiring.host import open_host
-from pilothouse.wiring.sharing import receiving
+from pilothouse.wiring.serving import receiving
 from tests.support.chatting import ME, Chat, chatting
 from tests.support.tools import ToolOf, give_tools
 from tests.support.waiting import PATIENCE, eventually
@@ -29,7 +29,7 @@ SLOW: list[Any] = [{"text": WORDS, "pieces": 4, "every": 0.1}]
 async def stopped_with_one_behind(home: Path, **config: Any) -> tuple[Chat, str, str]:
     """Close a host in the middle of an answer, with a message behind it; return the chat and both runs."""
     async with chatting(home, [SLOW, ["Next."]]) as chat:
-        await chat.api.update_config(ME, ConfigPatch(**config))
+        await chat.api.settings.update(ME, ConfigPatch(**config))
         first = await chat.send("first")
         await chat.until_streaming("w1")
         second = await chat.send("second")
@@ -48,7 +48,7 @@ async def test_a_run_that_a_stop_ends_is_queued_again_and_the_next_start_finishe
         for run_id in (first, second):
             run = await again.settled(run_id)
             assert (run.status, run.recoveries) == ("completed", 0)
-        standing = [item for item in await again.items("response") if not item.data.get("cutOff")]
+        standing = [item for item in await again.items("response") if not item.raw.get("cutOff")]
         assert [(item.run_id, item.text) for item in standing] == [(first, WORDS), (second, "Next.")]
 
 
@@ -89,40 +89,40 @@ async def test_where_the_person_wants_to_be_asked_a_message_waits_behind_the_run
     chat, first, second = await stopped_with_one_behind(home, resume_after_restart="ask")
     async with open_host(home, role="server") as host:
         again = Chat(host, chat.id, chat.script)
-        assert (await again.api.run(ME, first)).status == "interrupted"
+        assert (await again.api.runs.get(ME, first)).status == "interrupted"
         await host.executor.idle.wait()
-        assert (await again.api.run(ME, second)).status == "queued"
-        await again.api.resume_run(ME, first)
+        assert (await again.api.runs.get(ME, second)).status == "queued"
+        await again.api.runs.resume(ME, first)
         assert (await again.settled(first)).status == "completed"
         assert (await again.settled(second)).status == "completed"
-        standing = [item.run_id for item in await again.items("response") if not item.data.get("cutOff")]
+        standing = [item.run_id for item in await again.items("response") if not item.raw.get("cutOff")]
         assert standing == [first, second]
 
 
 async def test_a_message_that_is_taken_back_does_not_let_those_behind_it_overtake_the_run(home: Path) -> None:
     async with chatting(home, [SLOW, ["Next."]]) as chat:
-        await chat.api.update_config(ME, ConfigPatch(resume_after_restart="ask"))
+        await chat.api.settings.update(ME, ConfigPatch(resume_after_restart="ask"))
         sent = [await chat.send("first")]
         await chat.until_streaming("w1")
         sent += [await chat.send(words) for words in ("second", "third")]
     first, second, third = (one.run_id for one in sent)
     async with open_host(home, role="server") as host:
         again = Chat(host, chat.id, chat.script)
-        assert (await again.api.cancel_run(ME, second)).status == "cancelled"
+        assert (await again.api.runs.cancel(ME, second)).status == "cancelled"
         assert await host.executor.execute(chat.id) is None
-        assert (await again.api.run(ME, third)).status == "queued"
-        await again.api.resume_run(ME, first)
+        assert (await again.api.runs.get(ME, third)).status == "queued"
+        await again.api.runs.resume(ME, first)
         assert (await again.settled(third)).status == "completed"
-        standing = [item.run_id for item in await again.items("response") if not item.data.get("cutOff")]
+        standing = [item.run_id for item in await again.items("response") if not item.raw.get("cutOff")]
         assert standing == [first, third]
 
 
 async def test_who_resumes_a_moment_after_another_is_told_what_the_run_is_now(home: Path) -> None:
     chat, first, _ = await stopped_with_one_behind(home, resume_after_restart="ask")
     async with open_host(home, role="server") as host:
-        both = await asyncio.gather(*(host.api.resume_run(ME, first) for _ in range(2)), return_exceptions=True)
+        both = await asyncio.gather(*(host.api.runs.resume(ME, first) for _ in range(2)), return_exceptions=True)
         (refused,) = (one for one in both if isinstance(one, PilothouseError))
-        assert refused.message in [f"This run is {now}; there is nothing to resume." for now in ("queued", "running")]
+        assert refused.message == "This answer is being worked on already."
         assert (await Chat(host, chat.id, chat.script).settled(first)).status == "completed"
 
 
@@ -132,14 +132,14 @@ async def test_whoever_does_not_want_it_goes_on_without_it(home: Path, word: str
     async with open_host(home, role="server") as host:
         again = Chat(host, chat.id, chat.script)
         if word == "cancel":
-            await again.api.cancel_run(ME, first)
+            await again.api.runs.cancel(ME, first)
         else:
             assert (await again.say("third")).status == "completed"
         assert (await again.settled(second)).status == "completed"
-        assert (await again.api.run(ME, first)).status == "cancelled"
-        with pytest.raises(PilothouseError) as refused:
-            await again.api.resume_run(ME, first)
-        assert refused.value.code == "conflict"
+        assert (await again.api.runs.get(ME, first)).status == "cancelled"
+        # And back to it, if they want it after all.
+        await again.api.runs.resume(ME, first)
+        assert (await again.settled(first)).status == "completed"
 
 
 async def test_within_the_time_that_the_person_set_an_answer_ends_and_nothing_new_begins(home: Path) -> None:
@@ -149,8 +149,8 @@ async def test_within_the_time_that_the_person_set_an_answer_ends_and_nothing_ne
         await chat.until_streaming("w1")
         second = await chat.send("second")
     async with open_host(home, role="once") as host:
-        assert (await host.api.run(ME, first.run_id)).status == "completed"
-        assert (await host.api.run(ME, second.run_id)).status == "queued"
+        assert (await host.api.runs.get(ME, first.run_id)).status == "completed"
+        assert (await host.api.runs.get(ME, second.run_id)).status == "queued"
 
 
 async def test_what_is_not_done_by_then_is_given_back(home: Path) -> None:
@@ -159,7 +159,7 @@ async def test_what_is_not_done_by_then_is_given_back(home: Path) -> None:
         sent = await chat.send()
         await chat.until_streaming("x")
     async with open_host(home, role="once") as host:
-        assert (await host.api.run(ME, sent.run_id)).status == "queued"
+        assert (await host.api.runs.get(ME, sent.run_id)).status == "queued"
 
 
 async def test_a_command_that_ends_answers_what_a_visitor_sent_in_the_last_moment(
@@ -189,5 +189,5 @@ async def test_a_command_that_ends_answers_what_a_visitor_sent_in_the_last_momen
         async with asyncio.timeout(PATIENCE):
             await waits.wait()
         held.set()
-        run = await chat.api.run(ME, await ending)
+        run = await chat.api.runs.get(ME, await ending)
         assert (run.status, await chat.texts("response")) == ("completed", ["Whole."])

@@ -39,19 +39,19 @@ async def test_a_command_is_asked_about_as_it_will_run_and_then_run(home: Path, 
     async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say()).status == "waiting"
         asked = await question(chat)
-        command = asked.data["access"]["command"]
+        command = asked.raw["access"]["command"]
         assert (command["text"], command["sandbox"], command["network"]) == (
             "echo made > file; cat file",
             "bubblewrap",
             False,
         )
         assert not (work / "file").exists()
-        await chat.api.answer(ME, asked.id, Answer(choice="allow"))
+        await chat.api.questions.answer(ME, asked.id, Answer(choice="allow"))
         assert (await chat.settled(asked.run_id or "")).status == "completed"
         [call] = await chat.items("tool_call")
-        assert (call.status, call.data["exitCode"]) == ("completed", 0)
+        assert (call.status, call.raw["exitCode"]) == ("completed", 0)
         assert call.text.endswith("made\n")
-        assert call.data["shown"]["summary"] == "Running: echo made > file; cat file"
+        assert call.raw["shown"]["summary"] == "Running: echo made > file; cat file"
 
 
 @pytest.mark.case("TRM-20", "TRM-17")
@@ -61,13 +61,13 @@ async def test_what_the_agent_types_the_person_sees_and_the_other_way_round(home
     async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
         calls = await chat.items("tool_call")
-        assert [call.data["sessionId"] for call in calls] == [chat.id, chat.id]
-        view = await chat.api.open_terminal(ME, chat.id, TerminalSize(columns=100, rows=30))
+        assert [call.raw["sessionId"] for call in calls] == [chat.id, chat.id]
+        view = await chat.api.terminals.open(ME, chat.id, TerminalSize(columns=100, rows=30))
         assert view.session_id == chat.id
-        await chat.api.type_in_terminal(ME, chat.id, b"sailor\r")
+        await chat.api.terminals.type(ME, chat.id, b"sailor\r")
 
         said = b""
-        async with asyncio.timeout(10), aclosing(await chat.api.terminal_output(ME, chat.id, 0)) as output:
+        async with asyncio.timeout(10), aclosing(await chat.api.terminals.output(ME, chat.id, 0)) as output:
             while b"hello sailor" not in said:
                 said += (await anext(output))[1]
         assert (await chat.say("What does it say?")).status == "completed"
@@ -80,26 +80,26 @@ async def test_a_background_command_outlives_its_run_and_is_stopped_by_the_perso
     async with chatting(home, turns, settings={"working_directory": str(work)}) as chat:
         assert (await chat.say(allow=("terminal_operations.*",))).status == "completed"
         [call] = await chat.items("tool_call")
-        [process] = (await chat.api.terminals(ME, chat.id)).processes
-        assert (process.id, process.item_id, process.ended_at) == (call.data["processId"], call.id, None)
+        [process] = (await chat.api.terminals.list(ME, chat.id)).processes
+        assert (process.id, process.item_id, process.ended_at) == (call.raw["processId"], call.id, None)
 
         async def output() -> bool:
-            return "serving" in (await chat.api.process_output(ME, chat.id, process.id, 0)).output
+            return "serving" in (await chat.api.terminals.process_output(ME, chat.id, process.id, 0)).output
 
         await eventually(output, "its output")
-        assert (await chat.api.stop_process(ME, chat.id, process.id)).ended_at is not None
+        assert (await chat.api.terminals.stop_process(ME, chat.id, process.id)).ended_at is not None
 
 
 async def test_a_conversation_that_was_brought_back_keeps_its_recording_for_good(
     home: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with chatting(home, settings={"working_directory": str(work)}) as chat:
-        await chat.api.open_terminal(ME, chat.id, TerminalSize(columns=80, rows=24))
-        await chat.api.delete_conversation(ME, chat.id)
-        await chat.api.restore_conversation(ME, chat.id)
+        await chat.api.terminals.open(ME, chat.id, TerminalSize(columns=80, rows=24))
+        await chat.api.conversations.delete(ME, chat.id)
+        await chat.api.conversations.restore(ME, chat.id)
         conversation = chat.id
     # Long after it could have been brought back.
     monkeypatch.setattr(limits, "UNDO_DELETE_DAYS", 0)
     async with chatting(home) as chat:
-        [session] = (await chat.api.terminals(ME, conversation)).sessions
+        [session] = (await chat.api.terminals.list(ME, conversation)).sessions
         assert session.working_directory == str(work)

@@ -52,6 +52,24 @@ async def test_a_call_in_text_is_executed_and_its_result_leads_to_the_answer(hom
         assert await chat.texts("response") == ["I will look.\n", "The file says hi."]
 
 
+@pytest.mark.case("PRO-18")
+@pytest.mark.parametrize("how", ["native", "text"])
+async def test_the_model_has_the_result_when_it_gives_its_final_answer(home: Path, how: ToolCalls) -> None:
+    wish = Call("c1", "files__read", '{"path": "a.txt"}') if how == "native" else Text([CALL])
+    async with Endpoint() as endpoint, chatting(home) as chat:
+        give_tools(chat.host, ToolOf("files__read", reading))
+        url = f"{endpoint.url}/v1"
+        await chat.use(
+            ModelInput(name="m", id="m", provider="openai-compatible", model="m", base_url=url, tool_calls=how)
+        )
+        endpoint.answer(Reply(Say((wish,))), Reply(Say((Text(["So it greets."]),))))
+        assert (await chat.say("What does a.txt say?")).status == "completed"
+        asked = [json.dumps(request.json["messages"]) for request in endpoint.requests]
+        first, second = [sent for sent in asked if "What does a.txt say?" in sent and "title" not in sent.lower()]
+        assert ("It says hi." in first, second.count("It says hi.")) == (False, 1)
+        assert (await chat.texts("response"))[-1] == "So it greets."
+
+
 @pytest.mark.case("PRO-12", "PRO-13", "PRO-14", "PRO-15", "PRO-16")
 async def test_the_timeline_is_the_same_as_with_native_calls(home: Path) -> None:
     async def shape(folder: Path, first: Any, how: ToolCalls) -> Any:
@@ -59,7 +77,7 @@ async def test_the_timeline_is_the_same_as_with_native_calls(home: Path) -> None
             await chat.say()
             items = await chat.items()
             kept = ("tool", "arguments", "phase", "isError")
-            return [(item.kind, item.status, item.text, {key: item.data.get(key) for key in kept}) for item in items]
+            return [(item.kind, item.status, item.text, {key: item.raw.get(key) for key in kept}) for item in items]
 
     native = await shape(home / "native", [{"call": "files__read", "arguments": {"path": "a.txt"}}], "native")
     written = await shape(home / "text", CALL, "text")
@@ -67,9 +85,13 @@ async def test_the_timeline_is_the_same_as_with_native_calls(home: Path) -> None
     rescued = await shape(home / "rescued", '{"name": "files.read", "arguments": {"path": "a.txt"}}', "auto")
     assert native == written == enforced == rescued
     assert [kind for kind, *_ in native] == ["user_message", "tool_call", "response", "response"]
+    _, (_, status, result, call), *responses = native
+    assert (status, result, call["isError"]) == ("completed", "It says hi.", False)
+    assert (call["tool"], call["arguments"]) == ("files__read", {"path": "a.txt"})
+    assert [text for _, _, text, _ in responses] == ["", "Done."]
 
 
-@pytest.mark.case("PRO-20", "PRO-21")
+@pytest.mark.case("PRO-13", "PRO-20", "PRO-21")
 async def test_a_native_call_is_executed_and_its_result_goes_back_in_a_message_of_the_tools_role(home: Path) -> None:
     async with Endpoint() as endpoint, chatting(home) as chat:
         tool, other = ToolOf("files__read", reading), ToolOf("files__write")
@@ -98,7 +120,7 @@ async def test_a_failed_call_goes_back_as_an_error_that_the_model_can_react_to(h
     async with scripted(home, [wrong, broken, unknown, CALL, "At last."], "text") as (chat, _):
         assert (await chat.say()).status == "completed"
         calls = await chat.items("tool_call")
-        codes = [(item.data.get("error") or {}).get("code") for item in calls]
+        codes = [(item.raw.get("error") or {}).get("code") for item in calls]
         assert codes == ["TOOL_ERROR", "INVALID_ARGUMENTS", "TOOL_NOT_FOUND", None]
         assert (await chat.texts("response"))[-1] == "At last."
 
@@ -109,7 +131,7 @@ async def test_several_calls_of_one_answer_are_executed_side_by_side(home: Path)
         assert (await chat.say()).status == "completed"
         assert len(tool.calls) == 3
         calls = await chat.items("tool_call")
-        assert len({call.data["callId"] for call in calls}) == 3
+        assert len({call.raw["callId"] for call in calls}) == 3
         blocks = [block for message in history(await chat.items()) for block in message.content]
         assert sum(isinstance(block, CallBlock) for block in blocks) == 3
         assert sum(isinstance(block, ResultBlock) for block in blocks) == 3
@@ -167,7 +189,7 @@ async def test_the_embedded_model_gets_tools_only_where_someone_chose_them(home:
         run = await chat.say("Please echo the word banana.", allow=("everything.*",))
         assert run.status == "completed"
         [call] = await chat.items("tool_call")
-        assert (call.status, call.data["tool"]) == ("completed", "everything__echo")
+        assert (call.status, call.raw["tool"]) == ("completed", "everything__echo")
         assert (await chat.items())[-1].kind == "response"
         assert (await chat.texts("response"))[-1].strip()
 
@@ -187,7 +209,7 @@ async def test_a_messages_native_tools_reach_the_provider_over_the_conversations
             base_url=endpoint.url,
             native_tools=NativeTools(code_execution=True),
         )
-        assert (await chat.api.add_model(ME, body)).native_tools == NativeTools(code_execution=True)
+        assert (await chat.api.models.add(ME, body)).native_tools == NativeTools(code_execution=True)
         endpoint.answer(Reply(Say((Text(["Found."]),))))
         chosen = Selection(native_tools=NativeTools(web_search=True, code_execution=False))
         run = await chat.say(model_id="m", selection=chosen)
@@ -200,3 +222,15 @@ async def test_a_messages_native_tools_reach_the_provider_over_the_conversations
         names = [tool.get("name") for tool in endpoint.requests[-1].json["tools"]]
         assert "web_search" not in names
         assert "code_execution" in names
+
+
+@pytest.mark.parametrize("stop", ["length", "context"])
+async def test_a_call_in_text_that_a_limit_cut_is_told_as_that(home: Path, stop: str) -> None:
+    wanted = [{"text": CALL[:-4], "pieces": 5}, {"stop": stop}]
+    async with scripted(home, [wanted, "Then in pieces."], "text") as (chat, tool):
+        assert (await chat.say()).cut is None
+        assert tool.calls == []
+        [call] = await chat.items("tool_call")
+        assert call.raw["error"]["code"] == "CUT_SHORT"
+        assert "smaller pieces" in call.text
+        assert (await chat.texts("response"))[-1] == "Then in pieces."

@@ -24,7 +24,7 @@ async def thinker(home: Path, wire: Wire, **fields: Any) -> AsyncIterator[tuple[
     async with Endpoint() as endpoint, chatting(home) as chat:
         about: Any = {"model": "m", "supports_thinking": True, "base_url": endpoint.url, **fields}
         await chat.use(ModelInput(name="Thinker", id="m", provider=wire, **about))
-        await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
         endpoint.answer(DONE)
         yield chat, endpoint
 
@@ -49,7 +49,7 @@ def asked(wire: Wire, request: Received) -> bool | None:
             return found and found["includeThoughts"]  # type: ignore[no-any-return]
 
 
-@pytest.mark.case("MOD-23")
+@pytest.mark.case("MOD-23", "CHT-07")
 @pytest.mark.parametrize("wire", WIRES)
 async def test_each_message_says_whether_to_think_and_the_next_one_is_as_usual(home: Path, wire: Wire) -> None:
     async with thinker(home, wire) as (chat, endpoint):
@@ -58,11 +58,12 @@ async def test_each_message_says_whether_to_think_and_the_next_one_is_as_usual(h
         assert [asked(wire, request) for request in endpoint.requests] == [True, None, False]
 
 
+@pytest.mark.case("CHT-07")
 async def test_what_a_message_says_wins_over_the_conversation(home: Path) -> None:
     async with thinker(home, "ollama") as (chat, endpoint):
         now = (await chat.snapshot()).conversation.settings
         thinking = ConversationPatch(settings=type(now)(model_id=now.model_id, thinking=True))
-        await chat.api.update_conversation(ME, chat.id, thinking)
+        await chat.api.conversations.update(ME, chat.id, thinking)
         for wish in (None, False, True):
             await chat.say(thinking=wish)
         assert [asked("ollama", request) for request in endpoint.requests] == [True, False, True]
@@ -74,11 +75,12 @@ async def test_an_answer_that_is_asked_for_again_is_asked_for_in_the_same_way(ho
         failed = await chat.say(thinking=True)
         assert failed.status == "failed"
         assert failed.options.thinking is True
-        await chat.api.resume_run(ME, failed.id)
+        await chat.api.runs.resume(ME, failed.id)
         assert (await chat.settled(failed.id)).status == "completed"
         assert [asked("ollama", request) for request in endpoint.requests] == [True, True]
 
 
+@pytest.mark.case("MOD-23", "CHT-07")
 async def test_a_model_that_cannot_be_asked_says_so_in_one_sentence_and_answers(home: Path) -> None:
     async with thinker(home, "ollama", supports_thinking=False) as (chat, endpoint):
         assert (await chat.say(thinking=True)).status == "completed"
@@ -93,7 +95,7 @@ async def test_a_program_asks_for_thinking_too(home: Path, monkeypatch: pytest.M
         endpoint.answer(DONE)
         async with Host(home) as host:
             fields: Any = {"base_url": endpoint.url, "supports_thinking": True}
-            await host.api.add_model(ME, ModelInput(name="m", id="m", provider="ollama", model="m", **fields))
+            await host.api.models.add(ME, ModelInput(name="m", id="m", provider="ollama", model="m", **fields))
             chat = await host.start(model="m", title="Named")
             assert await (await chat.send("Hello", thinking=True)).text() == "Done."
         assert endpoint.requests[0].json["think"] is True

@@ -14,8 +14,8 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ports import Model
 from pilothouse.types.todos import Todo, TodoInput
 from pilothouse.wiring import open_host
-from tests.behaviour.test_prefix import check_extends
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.extending import check_extends
 from tests.support.scripted_endpoint import Endpoint, Received, Reply
 from tests.support.waiting import eventually
 from tests.support.wire_writers import WIRES, Call, Say, Text, Wire
@@ -33,14 +33,14 @@ async def test_the_list_is_in_the_call_in_the_snapshot_and_after_a_restart(home:
         assert (await chat.say()).status == "completed"
         [item] = await chat.items("tool_call")
         snapshot = await chat.snapshot()
-        assert item.data["todos"]["todos"][0]["title"] == "Look around"
+        assert item.raw["todos"]["todos"][0]["title"] == "Look around"
         assert [todo.title for todo in snapshot.todos.todos] == ["Look around", "Write it"]
-        assert await chat.api.todos(ME, chat.id) == snapshot.todos
-        other = await chat.api.create_conversation(ME, NewConversation())
-        assert (await chat.api.todos(ME, other.id)).todos == ()
+        assert await chat.api.todos.get(ME, chat.id) == snapshot.todos
+        other = await chat.api.conversations.create(ME, NewConversation())
+        assert (await chat.api.todos.get(ME, other.id)).todos == ()
         conversation = chat.id
     async with chatting(home) as chat:
-        assert await chat.api.todos(ME, conversation) == snapshot.todos
+        assert await chat.api.todos.get(ME, conversation) == snapshot.todos
 
 
 @pytest.mark.case("FWK-03", "FWK-04", "FWK-06")
@@ -48,7 +48,7 @@ async def test_calls_of_one_answer_are_made_one_after_the_other(home: Path) -> N
     adds = [call("add", newTodos=[{"title": f"Step {number}"}]) for number in range(6)]
     async with chatting(home, [adds, "Planned."]) as chat:
         assert (await chat.say()).status == "completed"
-        assert [(todo.id, todo.title) for todo in (await chat.api.todos(ME, chat.id)).todos] == [
+        assert [(todo.id, todo.title) for todo in (await chat.api.todos.get(ME, chat.id)).todos] == [
             (number + 1, f"Step {number}") for number in range(6)
         ]
 
@@ -61,22 +61,22 @@ async def test_a_refusal_reaches_the_model_and_leaves_the_list(home: Path) -> No
         _, refused = await chat.items("tool_call")
         assert refused.status == "failed"
         assert "todo 1 “Look around” and todo 2 “Write it”" in refused.text
-        assert [todo.status for todo in (await chat.api.todos(ME, chat.id)).todos] == ["in-progress", "not-started"]
+        assert [todo.status for todo in (await chat.api.todos.get(ME, chat.id)).todos] == ["in-progress", "not-started"]
 
 
 async def test_a_person_changes_the_list_and_every_reader_learns_of_it(home: Path) -> None:
     async with chatting(home, [[call("write", todoList=PLAN)], "Planned."]) as chat:
         run = await chat.say()
         ticked = [Todo(id=1, title="Look around", status="completed"), Todo(id=2, title="Write it")]
-        kept = await chat.api.put_todos(ME, chat.id, TodoInput(todos=tuple(ticked)))
+        kept = await chat.api.todos.put(ME, chat.id, TodoInput(todos=tuple(ticked)))
         [notice] = await chat.items("notice")
-        assert (notice.data["code"], notice.text) == ("todos", "You changed the todos: 1 of 2 completed.")
-        assert len(notice.data["todos"]["todos"]) == 2
+        assert (notice.raw["code"], notice.text) == ("todos", "You changed the todos: 1 of 2 completed.")
+        assert len(notice.raw["todos"]["todos"]) == 2
         folded = await chat.follow(run.id)
         assert any(item.kind == "notice" for item in folded.list())
         assert kept.todos[1].created_at < kept.todos[0].updated_at
         with pytest.raises(PilothouseError) as refused:
-            await chat.api.put_todos("someone-else", chat.id, TodoInput(todos=()))
+            await chat.api.todos.put("someone-else", chat.id, TodoInput(todos=()))
         assert refused.value.code == "not_found"
 
 
@@ -86,18 +86,18 @@ async def test_what_another_process_writes_is_seen_here(home: Path, postgres_url
         chatting(home, [[call("write", todoList=PLAN)], "Planned."], database_url=postgres_url) as chat,
         open_host(home.parent / "other", postgres_url) as other,
     ):
-        assert (await other.api.todos(ME, chat.id)).todos == ()
+        assert (await other.api.todos.get(ME, chat.id)).todos == ()
         assert (await chat.say()).status == "completed"
 
         async def seen() -> bool:
-            return len((await other.api.todos(ME, chat.id)).todos) == 2
+            return len((await other.api.todos.get(ME, chat.id)).todos) == 2
 
         await eventually(seen, "the list in the other process")
         done = [Todo(id=1, title="Look around", status="completed"), Todo(id=2, title="Write it")]
-        await other.api.put_todos(ME, chat.id, TodoInput(todos=tuple(done)))
+        await other.api.todos.put(ME, chat.id, TodoInput(todos=tuple(done)))
 
         async def heard() -> bool:
-            return (await chat.api.todos(ME, chat.id)).todos[0].status == "completed"
+            return (await chat.api.todos.get(ME, chat.id)).todos[0].status == "completed"
 
         await eventually(heard, "the person's change in the first process")
 
@@ -115,7 +115,7 @@ def replies(*calls: dict[str, Any]) -> list[Reply]:
 async def with_model(chat: Chat, endpoint: Endpoint, wire: Wire, **fields: Any) -> None:
     body = {"base_url": endpoint.url, "context_window": 1_000_000, **fields}
     await chat.use(ModelInput(name="m", id="m", provider=wire, model="m", **body))
-    await chat.api.update_conversation(ME, chat.id, ConversationPatch(title="Named"))
+    await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
 
 
 STEPS = (
@@ -134,7 +134,7 @@ async def requests_of(home: Path, wire: Wire, **fields: Any) -> list[Received]:
         assert (await chat.say("First")).status == "completed"
         endpoint.answer(*replies(call("add", newTodos=[{"title": "One more"}])))
         assert (await chat.say("Second")).status == "completed"
-        await chat.api.put_todos(ME, chat.id, TodoInput(todos=()))
+        await chat.api.todos.put(ME, chat.id, TodoInput(todos=()))
         endpoint.answer(*replies())
         assert (await chat.say("Third")).status == "completed"
         return list(endpoint.requests)

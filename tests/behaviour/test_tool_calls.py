@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from pilothouse.agent.history import history
-from pilothouse.runs import messages
+from pilothouse.host import messages
 from pilothouse.types import limits
 from pilothouse.types.api import NewMessage
 from pilothouse.types.errors import PilothouseError
@@ -47,16 +47,16 @@ async def test_a_call_is_there_from_its_first_byte_and_carries_its_whole_story(h
         created = await heard(chat, lambda event: isinstance(event, ItemCreated) and event.item.kind == "tool_call")
         assert isinstance(created, ItemCreated)
         assert not mine.begun.is_set()
-        assert (created.item.status, created.item.text, created.item.data["phase"]) == ("streaming", "", "started")
-        assert created.item.data["server"] == "Mine"
+        assert (created.item.status, created.item.text, created.item.raw["phase"]) == ("streaming", "", "started")
+        assert created.item.raw["server"] == "Mine"
         await heard(chat, lambda event: isinstance(event, ItemUpdated) and event.data.get("argumentBytes", 0) > 0)
         mine.go.set()
         await chat.settled(sent.run_id)
         call = await the_call(chat)
-        assert list(call.data["phases"]) == ["started", "args_received", "executing", "completed"]
-        assert sorted(call.data["phases"].values()) == list(call.data["phases"].values())
-        assert (call.status, call.text, call.data["arguments"]) == ("completed", "coal", {"depth": 3})
-        assert call.data["elapsedMs"] >= 0
+        assert list(call.raw["phases"]) == ["started", "args_received", "executing", "completed"]
+        assert sorted(call.raw["phases"].values()) == list(call.raw["phases"].values())
+        assert (call.status, call.text, call.raw["arguments"]) == ("completed", "coal", {"depth": 3})
+        assert call.raw["elapsedMs"] >= 0
 
 
 @pytest.mark.case("TCL-06", "TCL-22")
@@ -73,7 +73,7 @@ async def test_progress_is_heard_by_readers_and_by_those_who_come_later(home: Pa
         mine.go.set()
         await chat.settled(run_id)
         mine.feedback.progress(2, 4, "too late")
-        assert (await the_call(chat)).data["progress"]["message"] == "a quarter"
+        assert (await the_call(chat)).raw["progress"]["message"] == "a quarter"
 
 
 @pytest.mark.case("TCL-12")
@@ -98,7 +98,7 @@ async def test_several_calls_at_once_are_kept_apart(home: Path) -> None:
         await chat.settled(sent.run_id)
         calls = await chat.items("tool_call")
         assert [item.text for item in calls] == ["a", "b", "c", "a"]
-        first, second, third, later = (item.data["elapsedMs"] for item in calls)
+        first, second, third, later = (item.raw["elapsedMs"] for item in calls)
         assert 1000 * LAPSE <= third < first < second > later
 
 
@@ -110,14 +110,14 @@ async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Pa
     mine = Mine()
     async with digging(home, mine) as (chat, run_id):
         await asyncio.sleep(LAPSE)
-        await chat.api.cancel_call(ME, (await the_call(chat)).id)
+        await chat.api.runs.cancel_call(ME, (await the_call(chat)).id)
         assert (await chat.settled(run_id)).status == "completed"
         assert mine.told.is_set()
         call = await the_call(chat)
-        assert (call.status, call.data["error"]["message"]) == ("cancelled", "Operation cancelled by user")
-        assert (call.data["error"]["code"], call.data["error"]["retryable"]) == ("CANCELLED", False)
-        assert call.data["cancellation"] == "asked"
-        assert call.data["elapsedMs"] >= 1000 * LAPSE
+        assert (call.status, call.raw["error"]["message"]) == ("cancelled", "Operation cancelled by user")
+        assert (call.raw["error"]["code"], call.raw["error"]["retryable"]) == ("CANCELLED", False)
+        assert call.raw["cancellation"] == "asked"
+        assert call.raw["elapsedMs"] >= 1000 * LAPSE
         assert await chat.texts("response") == ["", "Dug."]
 
 
@@ -125,11 +125,11 @@ async def test_cancelling_a_call_reaches_the_tool_and_the_model_goes_on(home: Pa
 async def test_cancelling_a_run_reaches_its_tools(home: Path) -> None:
     mine = Mine()
     async with digging(home, mine) as (chat, run_id):
-        await chat.api.cancel_run(ME, run_id)
+        await chat.api.runs.cancel(ME, run_id)
         assert (await chat.settled(run_id)).status == "cancelled"
         assert mine.told.is_set()
         call = await the_call(chat)
-        assert (call.status, call.data["cancellation"]) == ("cancelled", "asked")
+        assert (call.status, call.raw["cancellation"]) == ("cancelled", "asked")
         assert call.text == "Operation cancelled by user. The server was told to stop; it may still be working."
 
 
@@ -137,7 +137,7 @@ async def test_cancelling_a_run_reaches_its_tools(home: Path) -> None:
 async def test_a_reader_that_leaves_stops_nothing(home: Path) -> None:
     mine = Mine()
     async with digging(home, mine) as (chat, run_id):
-        async with aclosing(await chat.api.events(ME, chat.id, 0)) as feed:
+        async with aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as feed:
             async for _ in feed:
                 break
         mine.go.set()
@@ -153,12 +153,12 @@ async def test_an_answer_that_comes_too_late_is_dropped(home: Path, monkeypatch:
     mine = Mine(stubborn=True, total=0.1 if by == "timeout" else 30.0)
     async with digging(home, mine) as (chat, run_id):
         if by == "call":
-            await chat.api.cancel_call(ME, (await the_call(chat)).id)
+            await chat.api.runs.cancel_call(ME, (await the_call(chat)).id)
         elif by == "run":
-            await chat.api.cancel_run(ME, run_id)
+            await chat.api.runs.cancel(ME, run_id)
         await chat.settled(run_id)
         call = await the_call(chat)
-        assert call.data["cancellation"] == "unanswered"
+        assert call.raw["cancellation"] == "unanswered"
         assert call.text.endswith("It did not answer and may still be running.")
         mine.go.set()
         await chat.say("Next", allow=ALLOWED)
@@ -168,13 +168,13 @@ async def test_an_answer_that_comes_too_late_is_dropped(home: Path, monkeypatch:
 async def test_a_tool_that_ends_with_an_answer_when_told_to_stop_has_acknowledged_it(home: Path) -> None:
     mine = Mine(stubborn=True)
     async with digging(home, mine) as (chat, run_id):
-        await chat.api.cancel_call(ME, (await the_call(chat)).id)
+        await chat.api.runs.cancel_call(ME, (await the_call(chat)).id)
         async with asyncio.timeout(PATIENCE):
             await mine.told.wait()
         mine.go.set()
         await chat.settled(run_id)
         call = await the_call(chat)
-        assert (call.status, call.data["cancellation"]) == ("cancelled", "acknowledged")
+        assert (call.status, call.raw["cancellation"]) == ("cancelled", "acknowledged")
 
 
 # --- names, selection, errors ---
@@ -188,7 +188,7 @@ async def test_both_names_of_a_servers_tool_mean_the_same(home: Path, name: str)
         give_tools(chat.host, tool)
         await chat.say(allow=("files.*",))
         call = await the_call(chat)
-        assert (call.data["tool"], call.data["serverTool"], call.status) == ("files__read", "files.read", "completed")
+        assert (call.raw["tool"], call.raw["serverTool"], call.status) == ("files__read", "files.read", "completed")
         assert len(tool.calls) == 1
 
 
@@ -200,14 +200,14 @@ OPERATIONS: JsonObject = {
 
 
 @pytest.mark.case("NAM-05")
-async def test_a_dotted_name_of_a_built_in_tool_names_its_operation(home: Path) -> None:
+async def test_a_dotted_name_of_a_built_in_tool_names_its_operation(home: Path, tmp_path: Path) -> None:
     tool = ToolOf("file_operations", schema=OPERATIONS)
     call: JsonObject = {"call": "file_operations.read_file", "arguments": {"path": "a"}}
-    async with chatting(home, [[call], "Done."]) as chat:
+    async with chatting(home, [[call], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
         give_tools(chat.host, tool)
         await chat.say()
         assert [arguments for arguments, _ in tool.calls] == [{"path": "a", "operation": "read_file"}]
-        assert (await the_call(chat)).data["tool"] == "file_operations"
+        assert (await the_call(chat)).raw["tool"] == "file_operations"
 
 
 @pytest.mark.parametrize("server", ["Mine", ""])
@@ -225,7 +225,7 @@ async def test_a_required_argument_with_a_default_is_filled_in_and_shown(home: P
         await chat.say(allow=ALLOWED)
         sent = {"place": {"north": 3}, "depth": 3}
         assert [arguments for arguments, _ in tool.calls] == [sent]
-        assert (await the_call(chat)).data["arguments"] == sent
+        assert (await the_call(chat)).raw["arguments"] == sent
 
 
 async def test_a_required_argument_without_a_default_is_still_missing(home: Path) -> None:
@@ -238,13 +238,14 @@ async def test_a_required_argument_without_a_default_is_still_missing(home: Path
 
 @pytest.mark.case("ERR-18", "ERR-17")
 @pytest.mark.parametrize("name", ["file_operations.fly", "file_operations"])
-async def test_an_unknown_operation_is_told_with_those_there_are(home: Path, name: str) -> None:
+async def test_an_unknown_operation_is_told_with_those_there_are(home: Path, tmp_path: Path, name: str) -> None:
     tool = ToolOf("file_operations", schema=OPERATIONS)
-    async with chatting(home, [[{"call": name, "arguments": {"operation": "fly"}}], "Done."]) as chat:
+    call: JsonObject = {"call": name, "arguments": {"operation": "fly"}}
+    async with chatting(home, [[call], "Done."], settings={"working_directory": str(tmp_path)}) as chat:
         give_tools(chat.host, tool)
         await chat.say()
-        call = await the_call(chat)
-        assert call.text == "Invalid parameter operation: there is no operation fly; there are read_file, write_file"
+        said = (await the_call(chat)).text
+        assert said == "Invalid parameter operation: there is no operation fly; there are read_file, write_file"
         assert tool.calls == []
 
 
@@ -254,7 +255,7 @@ async def test_an_unknown_name_is_told_to_the_model(home: Path, name: str) -> No
     async with chatting(home, [[{"call": name, "arguments": {}}], "Done."]) as chat:
         give_tools(chat.host, ToolOf("files__read", server="Files"), ToolOf("think"))
         assert (await chat.say()).status == "completed"
-        assert (await the_call(chat)).data["error"]["code"] == "TOOL_NOT_FOUND"
+        assert (await the_call(chat)).raw["error"]["code"] == "TOOL_NOT_FOUND"
 
 
 @pytest.mark.case("F-31", "TOOL-09")
@@ -272,7 +273,7 @@ async def test_whatever_a_model_asks_for_gets_a_result_and_the_run_goes_on(home:
         assert (await chat.say()).status == "completed"
         calls = await chat.items("tool_call")
         assert len(calls) == len(odd) + limits.CALLS_PER_TURN
-        assert len({call.data["callId"] for call in calls}) == len(calls)
+        assert len({call.raw["callId"] for call in calls}) == len(calls)
         assert [call.status for call in calls[: len(odd)]] == ["failed", "completed", "completed", "failed", "failed"]
 
 
@@ -302,7 +303,7 @@ def _selecting(conversation: Any, selection: Selection) -> Any:
 async def _say_with(chat: Chat, selection: Selection) -> None:
     posting = await messages.posting(ME, chat.id, NewMessage(text="Hi", selection=selection))
     accepted = await chat.host.api._records.post_message(posting)
-    await chat.host.api._engine.start(accepted.conversation_id)
+    await chat.host.api.runs._engine.start(accepted.conversation_id)
     await chat.settled(accepted.run_id)
 
 
@@ -334,16 +335,16 @@ async def test_a_result_has_all_that_one_asks_of_it(home: Path) -> None:
         give_tools(chat.host, tool)
         await chat.say()
         call = await the_call(chat)
-        assert (call.data["tool"], call.data["callId"], call.data["isError"]) == ("draw", "call_7", False)
-        assert (call.status, call.text, call.data.get("error")) == ("completed", "Drawn.", None)
-        [part] = call.data["content"]
+        assert (call.raw["tool"], call.raw["callId"], call.raw["isError"]) == ("draw", "call_7", False)
+        assert (call.status, call.text, call.raw.get("error")) == ("completed", "Drawn.", None)
+        [part] = call.raw["content"]
         assert (part["kind"], part["mediaType"], part["name"]) == ("json", "application/json", "figures")
-        assert (part["text"], call.data["pages"]) == ('{"a":1}', 3)
-        assert call.data["elapsedMs"] >= 1000 * LAPSE
-        assert call.data["progress"] == {"done": 1, "total": 2, "message": "Half"}
+        assert (part["text"], call.raw["pages"]) == ('{"a":1}', 3)
+        assert call.raw["elapsedMs"] >= 1000 * LAPSE
+        assert call.raw["progress"] == {"done": 1, "total": 2, "message": "Half"}
 
 
-@pytest.mark.case("ERR-13", "ERR-01", "TCL-07")
+@pytest.mark.case("ERR-13", "ERR-01", "TCL-07", "TCL-20")
 async def test_a_tools_own_error_is_shown_and_told(home: Path) -> None:
     async def refuses(arguments: JsonObject, context: CallContext) -> ToolOutput:
         await asyncio.sleep(LAPSE)
@@ -353,8 +354,8 @@ async def test_a_tools_own_error_is_shown_and_told(home: Path) -> None:
         give_tools(chat.host, ToolOf(action=refuses))
         await chat.say()
         call = await the_call(chat)
-        assert (call.status, call.text, call.data["isError"]) == ("failed", "No such repository: x/y", True)
-        assert call.data["elapsedMs"] >= 1000 * LAPSE
+        assert (call.status, call.text, call.raw["isError"]) == ("failed", "No such repository: x/y", True)
+        assert call.raw["elapsedMs"] >= 1000 * LAPSE
         blocks = (block for message in history(await chat.items()) for block in message.content)
         [told] = [block for block in blocks if isinstance(block, ResultBlock)]
         assert (told.text, told.is_error) == ("No such repository: x/y", True)
@@ -368,7 +369,7 @@ async def test_a_tool_may_add_to_its_item_and_not_change_what_the_call_is(home: 
     async with chatting(home, [[{"call": "echo", "arguments": {"a": 1}}], "Done."]) as chat:
         give_tools(chat.host, ToolOf(action=adds))
         await chat.say()
-        data = (await the_call(chat)).data
+        data = (await the_call(chat)).raw
         assert (data["attempts"], data["arguments"], data["tool"]) == (2, {"a": 1}, "echo")
         assert data["callId"] != "forged"
 

@@ -34,13 +34,13 @@ def held(go: Path) -> list[Any]:
 async def another(chat: Chat) -> Chat:
     """Return another conversation with the same model."""
     settings = ConversationSettings(model_id=f"scripted:{chat.script}")
-    made = await chat.api.create_conversation(ME, NewConversation(title="Another", settings=settings))
+    made = await chat.api.conversations.create(ME, NewConversation(title="Another", settings=settings))
     return Chat(chat.host, made.id, chat.script)
 
 
 async def slot_of(chat: Chat, run_id: str) -> int:
     """Return how many come before a run, as a reader of its conversation is told."""
-    async with asyncio.timeout(PATIENCE), aclosing(await chat.api.events(ME, chat.id, 0)) as feed:
+    async with asyncio.timeout(PATIENCE), aclosing(await chat.api.conversations.events(ME, chat.id, 0)) as feed:
         async for batch in feed:
             for sent in batch:
                 event = event_decoder.decode(sent.json)
@@ -60,7 +60,7 @@ async def test_runs_that_find_no_slot_wait_and_are_told_how_many_come_before_the
         others = [await another(chat) for _ in range(2)]
         sent = [await other.send("Later") for other in others]
         for before, (other, one) in enumerate(zip(others, sent, strict=True)):
-            assert (await chat.api.run(ME, one.run_id)).status == "queued"
+            assert (await chat.api.runs.get(ME, one.run_id)).status == "queued"
             assert await slot_of(other, one.run_id) == before
         go.touch()
         assert (await chat.settled(first.run_id)).status == "completed"
@@ -76,9 +76,9 @@ async def test_one_that_was_stopped_or_deleted_while_it_waited_is_not_counted_an
         first = await chat.send("First")
         await chat.until_streaming("Let me see")
         stopped, deleted, last = [await another(chat) for _ in range(3)]
-        await chat.api.cancel_run(ME, (await stopped.send("Stopped")).run_id)
+        await chat.api.runs.cancel(ME, (await stopped.send("Stopped")).run_id)
         await deleted.send("Deleted")
-        await chat.api.delete_conversation(ME, deleted.id)
+        await chat.api.conversations.delete(ME, deleted.id)
         sent = await last.send("Later")
         assert await slot_of(last, sent.run_id) == 0
         go.touch()
@@ -94,7 +94,7 @@ async def test_a_conversation_with_many_messages_does_not_keep_the_others_waitin
         begun: list[str] = []
 
         async def watch(one: Chat) -> None:
-            async with aclosing(await chat.api.events(ME, one.id, 0)) as feed:
+            async with aclosing(await chat.api.conversations.events(ME, one.id, 0)) as feed:
                 async for batch in feed:
                     for event in (event_decoder.decode(sent.json) for sent in batch if sent.seq):
                         if isinstance(event, RunUpdated) and event.run.status == "running":
@@ -142,7 +142,7 @@ async def test_a_message_beyond_those_that_may_wait_is_refused_and_nothing_of_it
 
 
 async def _ended(chat: Chat, run_id: str) -> bool:
-    return (await chat.api.run(ME, run_id)).status == "completed"
+    return (await chat.api.runs.get(ME, run_id)).status == "completed"
 
 
 async def test_a_refused_message_withdraws_no_question(one_slot: Path, tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ async def test_a_refused_message_withdraws_no_question(one_slot: Path, tmp_path:
         await other.until_streaming("Let me see")
         waiting = [await other.send(f"Waits {number}") for number in range(3)]
         with pytest.raises(PilothouseError, match="was not taken"):
-            await chat.api.post_message(ME, chat.id, NewMessage(text="Never mind"))
-        assert (await chat.api.run(ME, asked.id)).status == "waiting"
+            await chat.api.runs.post_message(ME, chat.id, NewMessage(text="Never mind"))
+        assert (await chat.api.runs.get(ME, asked.id)).status == "waiting"
         go.touch()
         for one in waiting:
             await eventually(lambda one=one: _ended(chat, one.run_id), "what waited to be answered")  # type: ignore[misc]

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
+from tests.browser.approving import Reviewer, open_reviewer
 from tests.browser.rooms import ECHO, FAIL, Rooms, write_tools
 from tests.browser.studio import Chat, Studio
 from tests.support import chromium as finder
@@ -110,3 +111,18 @@ async def rooms(own: Studio, browser_context: BrowserContext) -> Rooms:
     made = Rooms(chat.page, own)
     await made.toolbar.wait_for()
     return made
+
+
+@pytest.fixture
+def ship(tmp_path: Path) -> Path:
+    """A working directory with something in it."""
+    folder = tmp_path / "ship"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "tides.py").write_text("def high_water(day):\n    return table[day]\n", encoding="utf-8")
+    return folder
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def reviewer(served: Studio, browser_context: BrowserContext, ship: Path) -> Reviewer:
+    """A tab of a module's own server, in a new conversation that works in that folder."""
+    return await open_reviewer(served, browser_context, "The ship", workingDirectory=str(ship), mode="ask")

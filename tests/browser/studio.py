@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
+from pilothouse.types.runs import ENDED
 from tests.faults.serving import Server
+from tests.support.waiting import eventually
 
 Turn = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
 HELLO: Turn = "Hello from the script."
@@ -124,6 +127,10 @@ class Chat:
         self.box = page.get_by_role("textbox", name="Message")
         self.timeline = page.get_by_role("region", name="Conversation")
         self.answers = self.timeline.get_by_role("article")
+        # The lines of what was done, where that is more than one step.
+        self.doings = self.timeline.locator("[data-doings]")
+        # What waits for the person stands above the message box.
+        self.dock = page.locator("[data-dock]")
         self.stop = page.get_by_role("button", name="Stop", exact=True)
         self.send_button = page.get_by_role("button", name="Send", exact=True)
         self.connection = page.get_by_role("banner").get_by_role("status")
@@ -147,8 +154,15 @@ class Chat:
     async def ask(self, text: str) -> Locator:
         """Send a message, wait until all is said, and return the last answer."""
         await self.send(text)
+        await eventually(self.has_ended, "the end of the run")
         await self.finished()
         return self.answers.last
+
+    async def has_ended(self) -> bool:
+        """Tell whether the server has nothing to do: a page that has yet to hear of a run looks the same."""
+        path = f"/api/conversations/{self.conversation}?limit=20"
+        found = await asyncio.to_thread(self.studio.server.get, path)
+        return all(run["status"] in ENDED for run in found["runs"])
 
     async def finished(self) -> None:
         await expect(self.send_button).to_be_visible()
@@ -160,6 +174,22 @@ class Chat:
     def fold(self, words: str) -> Locator:
         """A line that opens."""
         return self.timeline.get_by_role("button", expanded=False).filter(has_text=words)
+
+    def step(self, words: str) -> Locator:
+        """The newest row of a call by its tool's name or some of its words."""
+        rows = self.rows("tool_call").locator("[data-phase]")
+        return self.rows("tool_call").locator(f'[data-tool="{words}"]').or_(rows.filter(has_text=words)).last
+
+    async def open_steps(self) -> None:
+        """Open the last line of what was done, once there is more than one step."""
+        await self.doings.last.click()
+        await expect(self.doings.last).to_have_attribute("aria-expanded", "true")
+
+    async def open_all_steps(self) -> None:
+        """Open every line of what was done."""
+        for line in await self.doings.all():
+            if await line.get_attribute("aria-expanded") == "false":
+                await line.click()
 
     def snapshot(self) -> Any:
         """The open conversation as the server has it."""

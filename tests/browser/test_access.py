@@ -10,6 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.browser.studio import Chat, Studio
+from tests.browser.width import fits
 from tests.support.axe import serious_problems
 from tests.support.console import Console
 
@@ -62,8 +63,7 @@ async def tab(
 async def check(chat: Chat) -> None:
     """Fail for what axe finds serious, and for a page that is wider than its window."""
     assert await serious_problems(chat.page) == []
-    wide = await chat.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1], f"the page scrolls sideways: {wide}"
+    await fits(chat.page)
 
 
 async def test_who_wants_no_motion_has_all_colours_at_once(tab: Chat) -> None:
@@ -99,7 +99,7 @@ async def test_a_chat_with_everything_in_it_keeps_nobody_out(tab: Chat, studio: 
         [{"fault": 401, "message": "wrong key"}],
     )
     await tab.send("Show everything, and a word_without_any_place_to_break_it_that_goes_on_and_on_and_on_and_on")
-    question = tab.timeline.get_by_role("region", name="Question")
+    question = tab.dock.get_by_role("region", name="Question")
     await expect(question).to_contain_text("Go on?")
     closed = tab.timeline.get_by_role("button", expanded=False)
     while await closed.count():

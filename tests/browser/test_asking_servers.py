@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.desk import Desk, add_server, call, heard, open_desk, wait_until_connected
+from tests.browser.approving import Reviewer, add_server, call, heard, open_reviewer, wait_until_connected
 from tests.browser.rooms import ECHO, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
@@ -34,14 +34,14 @@ def _asked(record: Path, arguments: object) -> int:
     return [message["params"]["arguments"] for message in heard(record, "tools/call")].count(arguments)
 
 
-async def _answer_form(desk: Desk) -> None:
-    await expect(desk.question).to_contain_text("What is your name?")
-    await desk.question.get_by_role("button", name="Answer").click()
-    name = desk.question.get_by_label("Your name")
+async def _answer_form(reviewer: Reviewer) -> None:
+    await expect(reviewer.question).to_contain_text("What is your name?")
+    await reviewer.question.get_by_role("button", name="Answer").click()
+    name = reviewer.question.get_by_label("Your name")
     await expect(name).to_be_focused()
     await name.fill("Ada")
-    await desk.question.get_by_label("Berth").fill("7")
-    await desk.question.get_by_role("button", name="Answer").click()
+    await reviewer.question.get_by_label("Berth").fill("7")
+    await reviewer.question.get_by_role("button", name="Answer").click()
 
 
 async def test_a_server_asks_by_a_form_and_by_a_link_and_the_answer_reaches_it(
@@ -49,27 +49,26 @@ async def test_a_server_asks_by_a_form_and_by_a_link_and_the_answer_reaches_it(
 ) -> None:
     add_server(own, "Scripted")
     wait_until_connected(own, "Scripted")
-    desk = await open_desk(own, browser_context)
-    await desk.begin("Asked")
-    await desk.say("By a form", [call("ask", schema=WHO)], "Thank you.")
-    await expect(desk.card("scripted.ask")).to_contain_text("Waiting for your answer")
-    await expect(desk.question).to_contain_text("Scripted asks: What is your name?")
-    assert await serious_problems(desk.page) == []
-    await _answer_form(desk)
-    await expect(desk.chat.timeline).to_contain_text("You answered: name: Ada, berth: 7.")
-    card = await desk.opened("scripted.ask")
+    reviewer = await open_reviewer(own, browser_context, "Asked")
+    await reviewer.say("By a form", [call("ask", schema=WHO)], "Thank you.")
+    await expect(reviewer.card("scripted.ask")).to_contain_text("Waiting for your answer")
+    await expect(reviewer.question).to_contain_text("Scripted asks: What is your name?")
+    assert await serious_problems(reviewer.page) == []
+    await _answer_form(reviewer)
+    await expect(reviewer.chat.timeline).to_contain_text("You answered: name: Ada, berth: 7.")
+    card = await reviewer.opened("scripted.ask")
     await expect(card.get_by_label("Result", exact=True)).to_contain_text('name:"Ada"')
-    await desk.say("By a link", [call("ask", url="https://example.com/sign-in")], "Thank you.")
-    await expect(desk.question).to_contain_text("https://example.com/sign-in")
-    link = desk.question.get_by_role("link", name="Open example.com")
+    await reviewer.say("By a link", [call("ask", url="https://example.com/sign-in")], "Thank you.")
+    await expect(reviewer.question).to_contain_text("https://example.com/sign-in")
+    link = reviewer.question.get_by_role("link", name="Open example.com")
     await expect(link).to_have_attribute("rel", "noreferrer noopener")
-    await desk.question.get_by_role("button", name="I have done it").click()
-    await expect(desk.chat.timeline).to_contain_text("Please sign in. You said it is done.")
-    await desk.say("By another", [call("ask", url="javascript:alert(1)")], "Thank you.")
-    await expect(desk.question).to_contain_text("This address cannot be opened safely.")
-    await expect(desk.question.get_by_role("link")).to_have_count(0)
-    await desk.question.get_by_role("button", name="Decline").click()
-    await expect(desk.chat.timeline).to_contain_text("Please sign in. You declined.")
+    await reviewer.question.get_by_role("button", name="I have done it").click()
+    await expect(reviewer.chat.timeline).to_contain_text("Please sign in. You said it is done.")
+    await reviewer.say("By another", [call("ask", url="javascript:alert(1)")], "Thank you.")
+    await expect(reviewer.question).to_contain_text("This address cannot be opened safely.")
+    await expect(reviewer.question.get_by_role("link")).to_have_count(0)
+    await reviewer.question.get_by_role("button", name="Decline").click()
+    await expect(reviewer.chat.timeline).to_contain_text("Please sign in. You declined.")
 
 
 @pytest.mark.case("TCL-22")
@@ -80,33 +79,32 @@ async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
     add_server(own, "Scripted", ["--record", record], cannotSend=True)
     add_server(own, "Modern", ["--era", "modern"], cannotSend=True)
     wait_until_connected(own, "Scripted", "Modern")
-    first = await open_desk(own, browser_context)
-    await first.begin("Outlived")
+    first = await open_reviewer(own, browser_context, "Outlived")
     place = f"/c/{first.chat.conversation}"
     run = await first.say("Go on without me", [call("sleep", seconds=1.5)], "Done.")
     await expect(first.card("scripted.sleep")).to_contain_text("Executing...")
     await first.page.close()
     own.server.wait_for_run(run, "completed")
     assert heard(record, "notifications/cancelled") == []
-    desk = await open_desk(own, browser_context)
-    await desk.chat.go(place)
-    await expect(desk.card("scripted.sleep")).to_contain_text("Completed")
-    await desk.say("Ask", [call("ask", "modern", schema=WHO)], "Thank you.")
-    await expect(desk.question).to_be_visible()
+    reviewer = await open_reviewer(own, browser_context)
+    await reviewer.chat.go(place)
+    await expect(reviewer.card("scripted.sleep")).to_contain_text("Completed")
+    await reviewer.say("Ask", [call("ask", "modern", schema=WHO)], "Thank you.")
+    await expect(reviewer.question).to_be_visible()
     console.expect_restart()
     own.restart()
-    await desk.chat.go(place)
-    await _answer_form(desk)
-    await expect(desk.card("modern.ask")).to_contain_text("Completed")
-    await expect(desk.chat.answers.last).to_contain_text("Thank you.")
-    await desk.say("Be killed", [call("sleep", seconds=50)], "I do not know.")
-    await expect(desk.card("seconds: 50")).to_contain_text("Executing...")
+    await reviewer.chat.go(place)
+    await _answer_form(reviewer)
+    await expect(reviewer.card("modern.ask")).to_contain_text("Completed")
+    await expect(reviewer.chat.answers.last).to_contain_text("Thank you.")
+    await reviewer.say("Be killed", [call("sleep", seconds=50)], "I do not know.")
+    await expect(reviewer.card("seconds: 50")).to_contain_text("Executing...")
     until(lambda: _asked(record, {"seconds": 50}), "the server to be asked")
     own.server.process.kill()
     own.restart()
-    await expect(desk.chat.connection).to_have_text("connected", timeout=20_000)
-    await expect(desk.card("seconds: 50")).to_contain_text("It is not known whether this happened")
-    await expect(desk.card("seconds: 50")).to_contain_text("It was not repeated.")
+    await expect(reviewer.chat.connection).to_have_text("connected", timeout=20_000)
+    await expect(reviewer.card("seconds: 50")).to_contain_text("It is not known whether this happened")
+    await expect(reviewer.card("seconds: 50")).to_contain_text("It was not repeated.")
     assert _asked(record, {"seconds": 50}) == 1
 
 
@@ -117,10 +115,9 @@ async def test_a_tool_that_a_server_adds_can_be_chosen_and_called_without_a_relo
     tools = write_tools(tmp_path / "tools.json", ECHO, RAW)
     server = add_server(own, "Scripted", ["--tools", tools])
     wait_until_connected(own, "Scripted")
-    desk = await open_desk(own, browser_context)
-    await desk.begin("Live")
-    await desk.page.get_by_role("button", name="Chat settings").click()
-    settings = desk.page.get_by_role("dialog", name="Chat settings")
+    reviewer = await open_reviewer(own, browser_context, "Live")
+    await reviewer.page.get_by_role("button", name="Chat settings").click()
+    settings = reviewer.page.get_by_role("dialog", name="Chat settings")
     await settings.get_by_role("button", name="Tools of Scripted").click()
     await expect(settings.get_by_role("checkbox", name="raw")).to_be_visible()
     write_tools(tools, ECHO, RAW, LATER)
@@ -129,9 +126,9 @@ async def test_a_tool_that_a_server_adds_can_be_chosen_and_called_without_a_relo
     own.server.post("/api/tools/try", body)
     await expect(settings.get_by_role("checkbox", name="later")).to_be_visible()
     await expect(settings.get_by_role("button", name="Tools of Scripted")).to_have_text("3 tools")
-    await desk.page.keyboard.press("Escape")
-    await desk.say("Later", [call("later")], "Done.")
-    await expect(desk.card("scripted.later")).to_contain_text("Unknown tool: later")
+    await reviewer.page.keyboard.press("Escape")
+    await reviewer.say("Later", [call("later")], "Done.")
+    await expect(reviewer.card("scripted.later")).to_contain_text("Unknown tool: later")
 
 
 async def test_a_server_that_dies_under_a_call_is_told_in_the_card_and_at_the_edge_of_the_page(
@@ -139,18 +136,17 @@ async def test_a_server_that_dies_under_a_call_is_told_in_the_card_and_at_the_ed
 ) -> None:
     add_server(own, "Scripted")
     wait_until_connected(own, "Scripted")
-    desk = await open_desk(own, browser_context)
-    await desk.begin("Dead")
-    await desk.say("Die", [call("exit", code=3)], "It is gone.")
+    reviewer = await open_reviewer(own, browser_context, "Dead")
+    await reviewer.say("Die", [call("exit", code=3)], "It is gone.")
     await expect(
-        desk.page.get_by_role("alert").filter(has_text="Scripted disconnected. Reconnecting...")
+        reviewer.page.get_by_role("alert").filter(has_text="Scripted disconnected. Reconnecting...")
     ).to_be_visible()
-    card = desk.card("scripted.exit")
+    card = reviewer.card("scripted.exit")
     await expect(card).to_contain_text("Failed: The server ended with exit code 3.")
     await expect(card).to_contain_text("It may have been carried out; check before you repeat it.")
     until(lambda: own.server.get("/api/servers")["servers"][0]["state"] == "connected", "its return", 20.0)
-    await desk.say("Again", [call("echo", text="back")], "Done.")
-    await expect(desk.card("text: back")).to_contain_text("Completed")
+    await reviewer.say("Again", [call("echo", text="back")], "Done.")
+    await expect(reviewer.card("back")).to_contain_text("Completed")
 
 
 async def test_tools_without_room_are_named_and_a_pinned_one_goes_first(
@@ -160,27 +156,28 @@ async def test_tools_without_room_are_named_and_a_pinned_one_goes_first(
         {"name": f"tool{number:02}", "description": "word " * 1_500, "inputSchema": {"type": "object"}}
         for number in range(60)
     ]
+    # Else so many tools are found on demand, and none is left out.
+    own.server.client.patch("/api/config", json={"toolsOnDemand": "never"}).raise_for_status()
     add_server(own, "Scripted", ["--tools", write_tools(tmp_path / "tools.json", *wordy)])
     wait_until_connected(own, "Scripted")
-    desk = await open_desk(own, browser_context)
-    await desk.begin("Full")
-    await desk.say("First", [call("tool59")], "Done.")
-    await expect(desk.chat.timeline).to_contain_text("of 60 tools of servers. Left out: ")
-    await expect(desk.card("scripted__tool59")).to_contain_text("There is no tool named scripted__tool59")
-    await desk.page.get_by_role("button", name="Chat settings").click()
-    settings = desk.page.get_by_role("dialog", name="Chat settings")
+    reviewer = await open_reviewer(own, browser_context, "Full")
+    await reviewer.say("First", [call("tool59")], "Done.")
+    await expect(reviewer.chat.timeline).to_contain_text("of 60 tools of servers. Left out: ")
+    await expect(reviewer.card("scripted__tool59")).to_contain_text("There is no tool named scripted__tool59")
+    await reviewer.page.get_by_role("button", name="Chat settings").click()
+    settings = reviewer.page.get_by_role("dialog", name="Chat settings")
     await expect(settings).to_contain_text("Pin those you need, or use fewer servers.")
     await settings.get_by_role("button", name="Tools of Scripted").click()
     pin = settings.get_by_role("button", name="Pin tool59")
     await pin.click()
     await expect(pin).to_have_attribute("aria-pressed", "true")
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
 
     def pinned() -> bool:
-        selection = desk.chat.snapshot()["conversation"]["settings"].get("selection") or {}
+        selection = reviewer.chat.snapshot()["conversation"]["settings"].get("selection") or {}
         return selection.get("pinned") == ["scripted.tool59"]
 
     until(pinned, "the pin to be kept")
-    await desk.page.keyboard.press("Escape")
-    await desk.say("Second", [call("tool59")], "Done.")
-    await expect(desk.card("scripted.tool59")).to_contain_text("Unknown tool: tool59")
+    await reviewer.page.keyboard.press("Escape")
+    await reviewer.say("Second", [call("tool59")], "Done.")
+    await expect(reviewer.card("scripted.tool59")).to_contain_text("Unknown tool: tool59")

@@ -9,6 +9,7 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
 from tests.browser.studio import Studio
+from tests.browser.width import fits
 from tests.browser.workshop import Workshop, files, open_workshop
 from tests.support.axe import serious_problems
 from tests.support.console import Console
@@ -38,7 +39,7 @@ def create(workshop: Workshop, name: str, content: str) -> dict[str, object]:
 @pytest.mark.case("TCL-24", "TCL-25", "TCL-26")
 async def test_a_call_of_a_built_in_tool_has_its_picture_its_line_and_its_details(workshop: Workshop) -> None:
     await workshop.say("Make it", [create(workshop, "hull.py", "length = 12\n")], "Done.")
-    card = workshop.card("Creating file: hull.py")
+    card = workshop.card("Created hull.py")
     await expect(card).to_contain_text("Completed")
     await expect(card.locator("svg")).not_to_have_count(0)
     await card.get_by_role("button", expanded=False).first.click()
@@ -50,11 +51,12 @@ async def test_a_call_of_a_built_in_tool_has_its_picture_its_line_and_its_detail
 async def test_an_edit_shows_its_diff_and_the_copy_is_exact(workshop: Workshop) -> None:
     await workshop.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await workshop.say("Edit it", [edit(workshop, "line 7\n", "line seven\n")], "Done.")
-    card = workshop.card("Editing file: notes.md")
+    card = workshop.card("Edited notes.md +1 −1")
+    await expect(card.get_by_role("img", name="1 added, 1 removed")).to_be_visible()
+    await card.get_by_role("button", expanded=False).first.click()
     diff = card.get_by_role("group", name="Changes of notes.md")
     await expect(diff).to_contain_text("-line 7")
     await expect(diff).to_contain_text("+line seven")
-    await expect(card.get_by_role("img", name="1 added, 1 removed")).to_be_visible()
     await card.get_by_role("button", name="Copy the diff of notes.md").click()
     await expect(card.get_by_role("button", name="Copied")).to_be_visible()
     copied = await workshop.page.evaluate("navigator.clipboard.readText()")
@@ -67,14 +69,15 @@ async def test_an_edit_shows_its_diff_and_the_copy_is_exact(workshop: Workshop) 
 async def test_text_of_a_file_is_text_and_what_cannot_be_seen_is_spelled_out(workshop: Workshop) -> None:
     tricky = "<img src=x onerror=alert(1)>\u202e\n"
     await workshop.say("Trick", [create(workshop, "trick.html", tricky)], "Done.")
-    diff = workshop.card("trick.html").get_by_role("group", name="Changes of trick.html")
+    # What was changed stands in the flow.
+    diff = workshop.chat.timeline.get_by_role("group", name="Changes of trick.html")
     await expect(diff).to_contain_text("+<img src=x onerror=alert(1)>\\u{202e}")
     await expect(diff.locator("img")).to_have_count(0)
 
 
 async def test_a_long_diff_is_folded_until_all_of_it_is_wanted(workshop: Workshop) -> None:
     await workshop.say("Much", [create(workshop, "long.txt", "".join(f"row {n}\n" for n in range(600)))], "Done.")
-    card = workshop.card("long.txt")
+    card = workshop.chat.timeline.get_by_role("region", name="Changed files")
     await expect(card).not_to_contain_text("row 20")
     await card.get_by_role("button", name="Show all (600 lines)").click()
     await expect(card).to_contain_text("row 599")
@@ -84,18 +87,57 @@ async def test_a_long_diff_is_folded_until_all_of_it_is_wanted(workshop: Worksho
 
 async def test_one_change_is_undone_by_a_click_and_stays_so_after_a_reload(workshop: Workshop) -> None:
     await workshop.say("Edit it", [edit(workshop, "line 7\n", "line seven\n")], "Done.")
-    card = workshop.card("Editing file: notes.md")
+    card = workshop.card("Edited notes.md")
+    await card.get_by_role("button", expanded=False).first.click()
     undo = card.get_by_role("button", name="Undo this change")
     await expect(workshop.chat.timeline).to_contain_text("This run changed 1 file")
     place = await card.bounding_box()
     await undo.click()
-    await expect(card).to_contain_text("undone")
+    struck = card.get_by_text("undone", exact=True)
+    await expect(struck).to_be_visible()
     assert (workshop.folder / "notes.md").read_text() == NOTES
     await expect(undo).to_have_count(0)
     assert await card.bounding_box() == place, "what was pressed stays where it was"
     await expect(workshop.chat.timeline).to_contain_text("All changes of this run are undone")
     await workshop.page.reload()
-    await expect(card).to_contain_text("undone")
+    await expect(workshop.chat.timeline).to_contain_text("All changes of this run are undone")
+    await card.get_by_role("button", expanded=False).first.click()
+    await expect(struck).to_be_visible()
+
+
+async def test_what_a_command_changed_is_at_its_card_and_undone_like_an_edit(
+    studio: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    workshop = await open_workshop(studio, browser_context, tmp_path / "boat", mode="auto_approve")
+    (workshop.folder / "notes.md").write_text(NOTES)
+    said = {"operation": "run_command", "command": "sed -i 's/line 7$/line seven/' notes.md; echo 12 > hull.py"}
+    await workshop.say("Run it", [{"call": "terminal_operations", "arguments": said}], "Done.")
+    card = workshop.card("sed -i")
+    await card.get_by_role("button", expanded=False).first.click()
+    await expect(card.get_by_role("group", name="Changes of notes.md")).to_contain_text("+line seven")
+    await expect(card.get_by_role("group", name="Changes of hull.py")).to_contain_text("+12")
+    await card.get_by_role("button", name="Undo this change").click()
+    await expect(workshop.chat.timeline).to_contain_text("All changes of this run are undone")
+    assert (workshop.folder / "notes.md").read_text() == NOTES
+    assert not (workshop.folder / "hull.py").exists()
+
+
+async def test_what_starts_by_itself_is_set_aside_and_put_back_or_dropped_with_one_click(
+    studio: Studio, browser_context: BrowserContext, tmp_path: Path
+) -> None:
+    workshop = await open_workshop(studio, browser_context, tmp_path / "boat", mode="auto_approve")
+    for number, (button, outcome) in enumerate((("Put back", "Put back."), ("Drop", "Dropped."))):
+        said = {"operation": "run_command", "command": f"mkdir -p w{number}; echo obey > w{number}/AGENTS.md"}
+        await workshop.say(f"Run {number}", [{"call": "terminal_operations", "arguments": said}], "Done.")
+        aside = workshop.chat.timeline.get_by_role("group", name="Set aside").last
+        await expect(aside.get_by_role("group", name=f"Changes of w{number}/AGENTS.md")).to_contain_text("+obey")
+        assert not (workshop.folder / f"w{number}" / "AGENTS.md").exists()
+        await aside.get_by_role("button", name=button).click()
+        await expect(aside).to_contain_text(outcome)
+        await expect(aside.get_by_role("button")).to_have_count(0)
+    assert (workshop.folder / "w0" / "AGENTS.md").read_text() == "obey\n"
+    assert not (workshop.folder / "w1" / "AGENTS.md").exists()
+    assert await serious_problems(workshop.page) == []
 
 
 async def test_all_changes_of_a_run_are_listed_at_its_end_and_undone_together(workshop: Workshop) -> None:
@@ -104,7 +146,6 @@ async def test_all_changes_of_a_run_are_listed_at_its_end_and_undone_together(wo
     end = workshop.chat.timeline.get_by_role("region", name="Changed files")
     await expect(end).to_contain_text("This run changed 2 files")
     await expect(end).to_contain_text("hull.py")
-    await end.get_by_role("button", name="notes.md").click()
     await expect(end.get_by_role("group", name="Changes of notes.md")).to_contain_text("+line seven")
     await end.get_by_role("button", name="Undo all changes of this run").click()
     await expect(end).to_contain_text("All changes of this run are undone")
@@ -126,8 +167,7 @@ async def test_what_someone_changed_since_is_left_alone_and_shown(workshop: Work
     assert notes.read_text() == mine
     assert await serious_problems(workshop.page) == []
     await workshop.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    wide = await workshop.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1]
+    await fits(workshop.page)
 
 
 async def test_the_panel_lists_every_file_that_the_conversation_changed(workshop: Workshop) -> None:
@@ -140,6 +180,7 @@ async def test_the_panel_lists_every_file_that_the_conversation_changed(workshop
     assert await serious_problems(workshop.page) == []
 
 
+@pytest.mark.case("PLT-02")
 async def test_the_working_directory_stands_in_the_bar_and_is_changed_there(
     workshop: Workshop, console: Console
 ) -> None:

@@ -23,7 +23,7 @@ def server(home: Path) -> Iterator[LiveServer]:
         yield running
 
 
-@pytest.mark.case("MOD-27")
+@pytest.mark.case("MOD-27", "PLT-01")
 async def test_a_model_server_is_looked_for_by_its_hosts_name_and_added(server: LiveServer, page: Page) -> None:
     async with listening({"/v1/models": LIST}) as listener:
         where = listener.url.removeprefix("http://")

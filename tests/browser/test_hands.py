@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.browser.leave import agree, button
+from tests.browser.answering import agree, button
 from tests.browser.studio import Studio
 from tests.support.repository import COMMAND, PRICES, REPORT, git, make_repository, mending
 
 
-async def allow(card: Locator, label: str = "Allow once") -> None:
+async def allow(card: Locator, label: str = "Allow") -> None:
     """Press a choice of a card."""
     await agree(button(card, label))
 
@@ -24,17 +24,17 @@ async def test_an_agent_mends_a_repository_in_sight_and_with_leave_and_one_click
 ) -> None:
     folder = await asyncio.to_thread(make_repository, tmp_path / "shop")
     own.script(*mending())
-    settings = {"workingDirectory": str(folder)}
+    settings = {"workingDirectory": str(folder), "mode": "ask"}
     made = own.server.post("/api/conversations", {"title": "The shop", "settings": settings}, 201)
     chat = await own.open(browser_context, f"/c/{made['id']}")
     await chat.send("The total is wrong. Mend it, test it and commit it.")
-    waiting = chat.timeline.get_by_role("region", name="Approval")
+    waiting = chat.dock.get_by_role("region", name="Approval")
     # Reading and searching asked nothing. The two edits are of the same shape: one card, each with its diff.
     await expect(waiting).to_contain_text("Allow 2 calls of file_operations.replace_string")
     await waiting.get_by_role("button", name="shop/prices.py").click()
     await expect(waiting).to_contain_text("price + count")
     assert (folder / "shop/prices.py").read_text() == PRICES, "nothing happens before the answer"
-    await allow(waiting, "Allow all 2 once")
+    await allow(waiting, "Allow these 2")
     await expect(waiting).to_contain_text(COMMAND)
     await allow(waiting)
     # The tests failed, so there is another edit, the tests again, and the commit with what it contains.

@@ -189,7 +189,7 @@ async def test_an_answer_to_a_question_can_be_given_once_however_late_its_end_is
     await browser_context.route_web_socket("**/api/ws", between)
     chat = await studio.open(browser_context)
     await chat.send("Loop")
-    choice = chat.timeline.get_by_role("region", name="Question").get_by_role("button", name="Go on")
+    choice = chat.dock.get_by_role("region", name="Question").get_by_role("button", name="Go on")
     await expect(choice).to_be_enabled()
     is_slow = True
     async with chat.page.expect_response("**/api/questions/*/answer") as answered:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.support.commands import pilothouse
 from tests.support.console import Console
@@ -82,3 +83,46 @@ async def test_how_long_conversations_are_kept_is_set_in_the_settings(
     await page.reload()
     await expect(page.get_by_label("Days")).to_have_value("365")
     assert json.loads((server.home / "config.json").read_bytes())["retention"] == wanted
+
+
+async def test_a_number_that_is_taken_back_is_the_usual_one_again_and_a_wrong_one_is_told(
+    server: LiveServer, page: Page, console: Console
+) -> None:
+    console.expect("400")
+    await server.open(page, "/settings/general")
+    at_once = page.get_by_label("Answers at once")
+    await expect(at_once).to_have_value("256")
+    await at_once.fill("0")
+    await at_once.press("Enter")
+    await expect(page.get_by_text("How many answers are got at once is a number from 1 to 1,000.")).to_be_visible()
+    await at_once.fill("7")
+    await at_once.press("Enter")
+    until(lambda: server.read("config.json").get("runs_at_once") == 7, "the number to be kept")
+    for _ in range(2):
+        await at_once.fill("")
+        await at_once.press("Enter")
+        await expect(at_once).to_have_value("256")
+    assert "runs_at_once" not in server.read("config.json")
+
+
+async def test_what_is_typed_while_a_number_is_being_kept_stays(server: LiveServer, page: Page) -> None:
+    await server.open(page, "/settings/general")
+    at_once = page.get_by_label("Answers at once")
+    await expect(at_once).to_have_value("256")
+    let_go = asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        await let_go.wait()
+        await route.continue_()
+
+    await page.route("**/api/config", slowly)
+    await at_once.fill("7")
+    await at_once.press("Enter")
+    await at_once.fill("9")
+    async with page.expect_response("**/api/config"):
+        let_go.set()
+    await expect(at_once).to_have_value("9")
+    async with page.expect_response("**/api/config") as keeping:
+        await at_once.press("Enter")
+    assert (await keeping.value).ok
+    assert server.read("config.json")["runs_at_once"] == 9

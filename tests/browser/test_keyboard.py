@@ -178,7 +178,7 @@ async def test_search_names_a_conversation_once_in_plain_words_and_finds_what_to
     await expect(results.locator("mark")).to_have_text(["quincunx"] * 3)
     await chat.page.get_by_role("searchbox", name="Search conversations").fill("of buoys")
     await results.get_by_role("link", name="a quincunx of buoys").click()
-    await expect(chat.page.locator("[data-target]")).to_contain_text("Thinking: a quincunx of buoys")
+    await expect(chat.page.locator("[data-target]")).to_contain_text("Thought: a quincunx of buoys")
     await chat.page.get_by_role("searchbox", name="Search conversations").fill("")
 
 

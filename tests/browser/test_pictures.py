@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,3 +159,52 @@ async def test_an_attached_picture_goes_by_its_name(chat: Chat, studio: Studio) 
         return [part["name"] for part in chat.snapshot()["items"][0]["data"]["content"]] == ["harbour.png"]
 
     await eventually(is_kept, "the name of the picture")
+
+
+async def test_a_picture_that_the_model_made_stands_in_its_place_in_the_answer(
+    chat: Chat, studio: Studio, console: Console, tmp_path: Path
+) -> None:
+    """While the rest is still to come, and after; on a narrow screen its place has its shape before it is there."""
+    drawn = a_png(9_000, width=800, height=600)
+    (tmp_path / "drawn.png").write_bytes(drawn)
+    hold = studio.hold()
+    picture = {"picture": str(tmp_path / "drawn.png")}
+    studio.script(["Here 🎨 it is:", picture, hold.step, "Do you *like* it?"], [picture])
+    await chat.page.set_viewport_size({"width": 390, "height": 700})
+    shown = asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        await shown.wait()
+        await route.continue_()
+
+    await chat.page.route(PARTS, slowly)
+    await chat.send("Draw")
+    figure = chat.page.get_by_role("figure")
+    await expect(figure).to_have_count(1)
+    await expect(chat.page.get_by_text("Here 🎨 it is:")).to_be_visible()
+    empty = await figure.evaluate("figure => figure.offsetHeight")
+    shown.set()
+    image = figure.get_by_role("img", name="picture-1.png, made by the model")
+    await expect(image).to_be_visible()
+    assert await image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 800
+    assert abs(await figure.evaluate("figure => figure.offsetHeight") - empty) <= 2
+    hold.release()
+    await expect(chat.answers.first.get_by_text("Do you like it?")).to_be_visible()
+    order = "answer => [...answer.querySelectorAll('p, figure')].map(each => each.tagName + ' ' + each.innerText)"
+    said = await chat.answers.first.evaluate(order)
+    assert [each.split()[0] for each in said] == ["P", "FIGURE", "P"]
+    assert "800 × 600" in said[1]
+    async with chat.page.expect_download() as saving:
+        await figure.get_by_role("link", name="Save").click()
+    saved = await saving.value
+    assert saved.suggested_filename == "picture-1.png"
+    assert (await saved.path()).read_bytes() == drawn
+    # The browser's own view of a picture has styles of its own, which our policy keeps out of it.
+    console.expect("Applying inline style")
+    async with chat.page.expect_popup() as opening:
+        await figure.get_by_role("link", name="in full size").click()
+    assert (await opening.value).url.startswith("blob:")
+    # An answer that is nothing else is one, too.
+    await chat.ask("Another one")
+    await expect(chat.answers.last.get_by_role("img")).to_be_visible()
+    await expect(chat.page.get_by_text("empty answer")).to_have_count(0)

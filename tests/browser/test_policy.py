@@ -12,9 +12,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.browser.desk import Desk, open_desk
-from tests.browser.leave import agree, button, create, run
+from tests.browser.answering import agree, allow_for_longer, button, create, run
+from tests.browser.approving import Reviewer, open_reviewer
 from tests.browser.studio import Studio
+from tests.browser.width import fits
 from tests.support.axe import serious_problems
 from tests.support.console import Console
 from tests.support.waiting import eventually, until
@@ -50,12 +51,10 @@ def ship(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def desk(served: Studio, browser_context: BrowserContext, ship: Path) -> Desk:
+async def reviewer(served: Studio, browser_context: BrowserContext, ship: Path) -> Reviewer:
     """A tab in a new conversation that works in that folder."""
     keep(served)
-    made = await open_desk(served, browser_context)
-    await made.begin("The ship", workingDirectory=str(ship))
-    return made
+    return await open_reviewer(served, browser_context, "The ship", workingDirectory=str(ship))
 
 
 def _read(path: Path) -> Any:
@@ -65,92 +64,124 @@ def _read(path: Path) -> Any:
 class Permissions:
     """The tab of the settings."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.page = desk.page
-        self.rules = desk.page.get_by_role("region", name="Rules")
-        self.grants = desk.page.get_by_role("region", name="Permissions for a while")
-        self.record = desk.page.get_by_role("region", name="Record")
-        self.form = desk.page.get_by_role("dialog")
+    def __init__(self, reviewer: Reviewer) -> None:
+        self.page = reviewer.page
+        self.rules = reviewer.page.get_by_role("region", name="Rules")
+        self.grants = reviewer.page.get_by_role("region", name="Permissions in conversations")
+        self.record = reviewer.page.get_by_role("region", name="Record")
+        self.form = reviewer.page.get_by_role("dialog")
 
     @classmethod
-    async def of(cls, desk: Desk) -> Permissions:
-        await desk.chat.go("/settings/permissions")
-        made = cls(desk)
+    async def of(cls, reviewer: Reviewer) -> Permissions:
+        await reviewer.chat.go("/settings/permissions")
+        made = cls(reviewer)
         await expect(button(made.rules, "Add a rule")).to_be_visible()
         return made
 
 
-async def choose(desk: Desk, mode: str) -> None:
+async def choose(reviewer: Reviewer, mode: str) -> None:
     """Choose a mode by its name."""
-    await desk.page.get_by_role("button", name="Mode: ").click()
-    await desk.page.get_by_role("menuitemradio", name=mode).click()
+    await reviewer.page.get_by_role("button", name="Mode: ").click()
+    await reviewer.page.get_by_role("menuitemradio", name=mode).click()
 
 
-def banner(desk: Desk) -> Locator:
+def banner(reviewer: Reviewer) -> Locator:
     """What says that nothing is asked."""
-    return desk.page.get_by_role("status").filter(has_text="Auto-approve is on.")
+    return reviewer.page.get_by_role("status").filter(has_text="Auto-approve is on.")
 
 
-async def test_modes_say_what_they_mean_and_do_it(desk: Desk, ship: Path) -> None:
-    mode = desk.page.get_by_role("button", name="Mode: ")
+async def test_modes_say_what_they_mean_and_do_it(reviewer: Reviewer, ship: Path) -> None:
+    mode = reviewer.page.get_by_role("button", name="Mode: ")
     await expect(mode).to_have_text("Ask")
     await mode.click()
-    items = desk.page.get_by_role("menuitemradio")
-    await expect(items).to_have_count(4)
+    items = reviewer.page.get_by_role("menuitemradio")
+    await expect(items).to_have_count(6)
     assert all(text.rstrip().endswith(".") for text in await items.all_inner_texts()), "each is explained"
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
     await items.filter(has_text="Auto-edit").click()
     await expect(mode).to_have_text("Auto-edit")
-    await desk.say("Write", [create("log.txt")], "Done.", allow=())
-    await desk.chat.finished()
+    await reviewer.say("Write", [create("log.txt")], "Done.", allow=())
+    await reviewer.chat.finished()
     assert (ship / "log.txt").exists()
-    card = await desk.opened("log.txt")
+    card = await reviewer.opened("log.txt")
     await expect(card).to_contain_text("Allowed by the mode Auto-edit.")
-    await choose(desk, "Read-only")
+    await choose(reviewer, "Read-only")
     await expect(mode).to_have_text("Read-only")
-    await desk.say("Write again", [create("more.txt")], "Done.", allow=())
-    await desk.chat.finished()
+    await reviewer.say("Write again", [create("more.txt")], "Done.", allow=())
+    await reviewer.chat.finished()
     assert not (ship / "more.txt").exists()
-    await expect(desk.approval).to_have_count(0)
-    await desk.page.reload()
+    await expect(reviewer.approval).to_have_count(0)
+    await reviewer.page.reload()
     await expect(mode).to_have_text("Read-only")
+
+
+async def test_where_no_mode_was_chosen_a_folder_is_sandboxed_and_the_menu_and_the_settings_say_so(
+    reviewer: Reviewer, ship: Path
+) -> None:
+    mode = reviewer.page.get_by_role("button", name="Mode: ")
+    await choose(reviewer, "Default")
+    await expect(mode).to_have_accessible_name("Mode: Sandboxed (default)")
+    await reviewer.say("Write and run", [create("log.txt")], [run("cp log.txt copy.txt")], "Done.", allow=())
+    await reviewer.chat.finished()
+    await expect(reviewer.approval).to_have_count(0)
+    assert (ship / "copy.txt").exists()
+    await mode.click()
+    chosen = reviewer.page.get_by_role("menuitemradio", name="Default")
+    await expect(chosen).to_be_checked()
+    await expect(chosen).to_contain_text("Here Sandboxed, as your settings say under Permissions.")
+    assert await serious_problems(reviewer.page) == []
+    await reviewer.page.keyboard.press("Escape")
+    conversation = reviewer.chat.conversation
+    await reviewer.chat.go("/settings/permissions")
+    default = reviewer.page.get_by_role("combobox", name="Default mode")
+    await expect(default).to_have_value("Automatic")
+    assert await serious_problems(reviewer.page) == []
+    await default.click()
+    await reviewer.page.get_by_role("option", name="Ask", exact=True).click()
+    await reviewer.chat.go(f"/c/{conversation}")
+    await expect(mode).to_have_accessible_name("Mode: Ask (default)")
+    await reviewer.say("Write again", [create("more.txt")], "Done.", allow=())
+    await expect(reviewer.approval).to_contain_text("more.txt")
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
+    reviewer.studio.server.client.patch("/api/config", json={"defaultMode": None}).raise_for_status()
 
 
 @pytest.mark.case("AUTHZ-14")
 async def test_auto_approve_is_confirmed_in_sight_all_the_time_and_over_when_stopped(
-    desk: Desk, served: Studio, browser_context: BrowserContext, ship: Path
+    reviewer: Reviewer, served: Studio, browser_context: BrowserContext, ship: Path
 ) -> None:
-    await choose(desk, "Auto-approve")
-    dialog = desk.page.get_by_role("dialog")
+    await choose(reviewer, "Auto-approve")
+    dialog = reviewer.page.get_by_role("dialog")
     await expect(button(dialog, "Keep asking")).to_be_focused()
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
     await button(dialog, "Keep asking").click()
-    await expect(banner(desk)).to_have_count(0)
-    await choose(desk, "Auto-approve")
+    await expect(banner(reviewer)).to_have_count(0)
+    await choose(reviewer, "Auto-approve")
     await button(dialog, "Switch on Auto-approve").click()
-    await expect(banner(desk)).to_contain_text("it ends at")
-    await desk.say("Run", [create("free.txt")], "Done.", allow=())
-    await desk.chat.finished()
+    await expect(banner(reviewer)).to_contain_text("it ends at")
+    await reviewer.say("Run", [create("free.txt")], "Done.", allow=())
+    await reviewer.chat.finished()
     assert (ship / "free.txt").exists()
     # Never what is dangerous; and shown after a reload, in another tab, and on a telephone.
-    await desk.say("Danger", [run("sudo id")], "Done.", allow=())
-    await expect(desk.approval).to_contain_text("Dangerous.")
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
-    await desk.page.reload()
-    await expect(banner(desk)).to_be_visible()
-    await desk.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    await expect(banner(desk)).to_be_visible()
-    assert await desk.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
-    assert await serious_problems(desk.page) == []
-    other = Desk(served, await served.open(browser_context, f"/c/{desk.chat.conversation}"))
+    await reviewer.say("Danger", [run("sudo id")], "Done.", allow=())
+    await expect(reviewer.approval).to_contain_text("Dangerous.")
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
+    await reviewer.page.reload()
+    await expect(banner(reviewer)).to_be_visible()
+    await reviewer.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    await expect(banner(reviewer)).to_be_visible()
+    await fits(reviewer.page)
+    assert await serious_problems(reviewer.page) == []
+    other = Reviewer(served, await served.open(browser_context, f"/c/{reviewer.chat.conversation}"))
     await button(banner(other), "Switch off").click()
     await expect(banner(other)).to_have_count(0)
-    await expect(banner(desk)).to_have_count(0)
-    await desk.say("Ask again", [create("asked.txt")], "Done.", allow=())
-    await expect(desk.approval).to_contain_text("asked.txt")
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
+    await expect(banner(reviewer)).to_have_count(0)
+    await reviewer.say("Ask again", [create("asked.txt")], "Done.", allow=())
+    await expect(reviewer.approval).to_contain_text("asked.txt")
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
 
 
 @pytest.mark.case("AUTHZ-14")
@@ -160,25 +191,27 @@ async def test_auto_approve_comes_from_no_file_and_ends_with_the_program(
     profile = {"id": "p", "name": "Bold", "settings": {"mode": "auto_approve", "modeSince": 9e12}}
     studio = Studio(tmp_path / "home", {"profiles": [profile], "active_profile": "p"})
     try:
-        desk = await open_desk(studio, browser_context)
-        await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
-        await desk.begin("Not from a file")
-        await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
-        await choose(desk, "Auto-approve")
-        await button(desk.page.get_by_role("dialog"), "Switch on Auto-approve").click()
-        await expect(banner(desk)).to_be_visible()
+        reviewer = await open_reviewer(studio, browser_context)
+        await expect(reviewer.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
+        await reviewer.begin("Not from a file")
+        await expect(reviewer.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
+        await choose(reviewer, "Auto-approve")
+        await button(reviewer.page.get_by_role("dialog"), "Switch on Auto-approve").click()
+        await expect(banner(reviewer)).to_be_visible()
         console.expect_restart()
         studio.restart()
-        await expect(desk.chat.connection).to_have_text("connected", timeout=20_000)
-        await expect(banner(desk)).to_have_count(0)
-        await expect(desk.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
+        await expect(reviewer.chat.connection).to_have_text("connected", timeout=20_000)
+        await expect(banner(reviewer)).to_have_count(0)
+        await expect(reviewer.page.get_by_role("button", name="Mode: ")).to_have_text("Ask")
     finally:
         studio.server.close()
 
 
-async def test_a_rule_that_cannot_be_says_so_at_its_command_however_long_the_form(desk: Desk, console: Console) -> None:
+async def test_a_rule_that_cannot_be_says_so_at_its_command_however_long_the_form(
+    reviewer: Reviewer, console: Console
+) -> None:
     console.expect("400")
-    tab = await Permissions.of(desk)
+    tab = await Permissions.of(reviewer)
     await button(tab.rules, "Add a rule").click()
     await expect(tab.form).not_to_contain_text("Covers")
     await tab.form.get_by_label("Tool").fill("terminal_operations.run_command")
@@ -192,21 +225,21 @@ async def test_a_rule_that_cannot_be_says_so_at_its_command_however_long_the_for
 
 
 async def test_a_rule_is_tried_on_its_examples_and_on_the_past_before_it_is_kept(
-    desk: Desk, served: Studio, console: Console
+    reviewer: Reviewer, served: Studio, console: Console
 ) -> None:
     console.expect("400")
-    await desk.say("Before", [create("notes.txt")], "Done.", allow=())
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
-    tab = await Permissions.of(desk)
+    await reviewer.say("Before", [create("notes.txt")], "Done.", allow=())
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
+    tab = await Permissions.of(reviewer)
     await expect(tab.rules).to_contain_text("No rules yet.")
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
     await button(tab.rules, "Add a rule").click()
     await tab.form.get_by_label("Tool").fill("file_operations.create_file")
     await tab.form.get_by_label("Paths").fill("**/*.txt")
     await tab.form.get_by_label("Note").fill("Notes are fine")
     await tab.form.get_by_label("It is about").fill("letters/a.md")
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
     await button(tab.form, "Save").click()
     await expect(tab.form.get_by_label("It is about")).to_have_attribute("aria-invalid", "true")
     await expect(tab.form).to_contain_text("It should be about its example 1")
@@ -229,46 +262,49 @@ async def test_a_rule_is_tried_on_its_examples_and_on_the_past_before_it_is_kept
     await button(tab.form, "Save").click()
     await expect(row).to_contain_text("Deny")
     await row.get_by_role("button", name="Delete").click()
-    await button(desk.page.get_by_role("dialog"), "Delete").click()
+    await button(reviewer.page.get_by_role("dialog"), "Delete").click()
     await expect(tab.rules).to_contain_text("No rules yet.")
 
 
-async def test_a_rule_decides_and_says_so_and_its_use_is_counted(desk: Desk, served: Studio, ship: Path) -> None:
+async def test_a_rule_decides_and_says_so_and_its_use_is_counted(
+    reviewer: Reviewer, served: Studio, ship: Path
+) -> None:
     keep(served, {**rule("notes", "allow", "file_operations.create_file", paths=["*.txt"]), "note": "Notes are fine"})
-    await desk.say("Write", [create("free.txt"), create("asked.md")], "Done.", allow=())
-    await expect(desk.approval).to_have_count(1)
-    await expect(desk.approval).to_contain_text("asked.md")
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
+    await reviewer.say("Write", [create("free.txt"), create("asked.md")], "Done.", allow=())
+    await expect(reviewer.approval).to_have_count(1)
+    await expect(reviewer.approval).to_contain_text("asked.md")
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
     assert (ship / "free.txt").exists()
-    card = await desk.opened("free.txt")
+    await reviewer.chat.open_steps()
+    card = await reviewer.opened("free.txt")
     await expect(card).to_contain_text("Allowed by a rule. A rule of yours allows it: Notes are fine.")
-    tab = await Permissions.of(desk)
+    tab = await Permissions.of(reviewer)
     await expect(tab.rules.get_by_role("listitem")).to_contain_text("used once")
 
 
-async def test_a_permission_for_a_while_ticks_and_is_revoked_at_once(desk: Desk, ship: Path) -> None:
-    place = f"/c/{desk.chat.conversation}"
-    await desk.say("First", [create("one.txt")], "Done.", allow=())
-    await agree(button(desk.approval, "In this conversation for 5 minutes"))
-    await desk.chat.finished()
-    tab = await Permissions.of(desk)
+async def test_a_permission_for_a_while_ticks_and_is_revoked_at_once(reviewer: Reviewer, ship: Path) -> None:
+    place = f"/c/{reviewer.chat.conversation}"
+    await reviewer.say("First", [create("one.txt")], "Done.", allow=())
+    await allow_for_longer(reviewer.approval, "For 30 minutes")
+    await reviewer.chat.finished()
+    tab = await Permissions.of(reviewer)
     row = tab.grants.get_by_role("listitem").filter(has_text="The ship")
-    await expect(row).to_contain_text(re.compile(r"4 min \d"))
+    await expect(row).to_contain_text(re.compile(r"29 min \d"))
     before = await row.inner_text()
 
     async def ticked() -> bool:
         return await row.inner_text() != before
 
     await eventually(ticked, "the time to go down")
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
     await button(row, "Revoke").click()
     await expect(tab.grants).to_contain_text("None at the moment.")
-    await desk.chat.go(place)
-    await desk.say("Second", [create("two.txt")], "Done.", allow=())
-    await expect(desk.approval).to_contain_text("two.txt")
-    await button(desk.approval, "Deny").click()
-    await desk.chat.finished()
+    await reviewer.chat.go(place)
+    await reviewer.say("Second", [create("two.txt")], "Done.", allow=())
+    await expect(reviewer.approval).to_contain_text("two.txt")
+    await button(reviewer.approval, "Deny").click()
+    await reviewer.chat.finished()
 
 
 @pytest.mark.case("AUTHZ-08")
@@ -276,37 +312,37 @@ async def test_a_broken_file_of_rules_is_told_and_allows_nothing(
     own: Studio, browser_context: BrowserContext, ship: Path
 ) -> None:
     keep(own, rule("all", "allow", "file_operations.create_file", paths=["*.txt"]))
-    desk = await open_desk(own, browser_context)
-    tab = await Permissions.of(desk)
+    reviewer = await open_reviewer(own, browser_context)
+    tab = await Permissions.of(reviewer)
     await expect(tab.rules.get_by_role("listitem")).to_have_count(1)
     path = own.home / "policy.json"
     good = path.read_text(encoding="utf-8")
     path.write_text(good[:-2], encoding="utf-8")
     until(lambda: own.server.get("/api/policy")["problem"], "the problem to be noticed")
-    warning = desk.page.get_by_role("alert").filter(has_text="The file of your rules cannot be read")
+    warning = reviewer.page.get_by_role("alert").filter(has_text="The file of your rules cannot be read")
     await expect(warning).to_contain_text("policy.json")
-    assert await serious_problems(desk.page) == []
-    await desk.begin("Nothing by rule", workingDirectory=str(ship))
-    bar = desk.page.get_by_role("status").filter(has_text="Nothing is allowed by rule")
+    assert await serious_problems(reviewer.page) == []
+    await reviewer.begin("Nothing by rule", workingDirectory=str(ship))
+    bar = reviewer.page.get_by_role("status").filter(has_text="Nothing is allowed by rule")
     await expect(bar).to_contain_text("policy.json")
     # A page that was not open when it happened tells it too.
-    await desk.page.reload()
+    await reviewer.page.reload()
     await expect(bar).to_contain_text("policy.json")
-    await desk.say("Write", [create("a.txt")], "Done.", allow=())
-    await expect(desk.approval).to_contain_text("a.txt")
-    await button(desk.approval, "Deny").click()
+    await reviewer.say("Write", [create("a.txt")], "Done.", allow=())
+    await expect(reviewer.approval).to_contain_text("a.txt")
+    await button(reviewer.approval, "Deny").click()
     path.write_text(good, encoding="utf-8")
     await expect(bar).to_have_count(0)
 
 
-async def test_the_record_is_checked_and_exported(desk: Desk) -> None:
-    await desk.say("Write", [create("kept.txt")], "Done.", allow=())
-    await agree(button(desk.approval, "Allow once"))
-    await desk.chat.finished()
-    tab = await Permissions.of(desk)
+async def test_the_record_is_checked_and_exported(reviewer: Reviewer) -> None:
+    await reviewer.say("Write", [create("kept.txt")], "Done.", allow=())
+    await agree(button(reviewer.approval, "Allow"))
+    await reviewer.chat.finished()
+    tab = await Permissions.of(reviewer)
     await button(tab.record, "Check the record").click()
     await expect(tab.record).to_contain_text("are as they were written.")
-    async with desk.page.expect_download() as started:
+    async with reviewer.page.expect_download() as started:
         await tab.record.get_by_role("link", name="Export").click()
     download = await started.value
     assert download.suggested_filename == "pilothouse-record.json"
@@ -315,15 +351,15 @@ async def test_the_record_is_checked_and_exported(desk: Desk) -> None:
     assert [(entry["status"], entry["decision"]["authority"]) for entry in mine] == [("completed", "person")]
 
 
-async def test_the_permissions_are_usable_on_a_telephone(desk: Desk, served: Studio) -> None:
+async def test_the_permissions_are_usable_on_a_telephone(reviewer: Reviewer, served: Studio) -> None:
     long = rule("long", "ask", "terminal_operations.run_command", command=["git", "x" * 200])
     keep(served, long, rule("two", "deny", "*", paths=["/etc/**"]))
-    await desk.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    tab = await Permissions.of(desk)
+    await reviewer.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    tab = await Permissions.of(reviewer)
     await expect(tab.rules.get_by_role("listitem")).to_have_count(2)
-    assert await desk.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
-    assert await serious_problems(desk.page) == []
+    await fits(reviewer.page)
+    assert await serious_problems(reviewer.page) == []
     await tab.rules.get_by_role("button", name="Edit").first.click()
     await expect(tab.form).to_be_visible()
-    assert await serious_problems(desk.page) == []
+    assert await serious_problems(reviewer.page) == []
     keep(served)

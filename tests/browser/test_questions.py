@@ -1,4 +1,4 @@
-"""What the agent asks by itself: choices, words, leave, and the state afterwards."""
+"""What the agent asks by itself: choices, words, permission, and the state afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.browser.leave import agree, button
+from tests.browser.answering import agree, button
 from tests.browser.studio import Studio, Turn
 from tests.browser.workshop import Workshop, files, open_workshop
 from tests.support.axe import serious_problems
@@ -31,7 +31,7 @@ async def asked(workshop: Workshop, text: str, *turns: Turn) -> Locator:
     """Send a message that makes the agent ask, and return its question."""
     workshop.let(text, *turns)
     await workshop.chat.send(text)
-    question = workshop.chat.timeline.get_by_role("region", name="Question from the agent")
+    question = workshop.chat.dock.get_by_role("region", name="Question from the agent")
     await expect(question).to_be_visible()
     return question
 
@@ -47,7 +47,7 @@ async def test_a_question_with_choices_is_answered_by_a_button(workshop: Worksho
     await question.get_by_role("button", name="Feet").click()
     await expect(workshop.chat.timeline).to_contain_text("Which unit? You answered: Feet")
     await workshop.chat.finished()
-    await expect(workshop.card("Asking: Which unit?")).to_contain_text("Completed")
+    await expect(workshop.card("Asked: Which unit?")).to_contain_text("Completed")
     await workshop.page.reload()
     await expect(workshop.chat.timeline).to_contain_text("Which unit? You answered: Feet")
 

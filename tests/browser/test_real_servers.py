@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.desk import add_any, call, open_desk, wait_until_connected
+from tests.browser.approving import add_any, call, open_reviewer, wait_until_connected
 from tests.browser.studio import Studio
 from tests.support import real_servers
 from tests.support.listener import listening
@@ -81,7 +81,7 @@ def _name(server: str, step: dict[str, Any]) -> str:
     return f"{server}.{step['call'].partition('__')[2]}"
 
 
-@pytest.mark.case("TST-09")
+@pytest.mark.case("TST-09", "PLT-05", "PLT-07")
 async def test_a_chat_calls_a_tool_on_each_server_and_the_page_shows_it(
     own: Studio, browser_context: BrowserContext, folder: Path, page_url: str
 ) -> None:
@@ -95,16 +95,16 @@ async def test_a_chat_calls_a_tool_on_each_server_and_the_page_shows_it(
             add_any(own, {"name": name, "url": url})
         calls = _calls(folder, page_url)
         wait_until_connected(own, *calls)
-        desk = await open_desk(own, browser_context)
         # There are more tools than the model's window has room for.
         names = [_name(server, step) for server, (step, _) in calls.items()]
-        await desk.begin("Everybody", selection={"pinned": names})
+        reviewer = await open_reviewer(own, browser_context, "Everybody", selection={"pinned": names})
         allow = [f"{name}.*" for name in calls]
-        await desk.say("Call them all", [step for step, _ in calls.values()], "All were called.", allow=allow)
-        await expect(desk.chat.answers.last).to_contain_text("All were called.", timeout=SLOWEST_MS)
-        await expect(desk.chat.rows("tool_call")).to_have_count(len(calls))
+        await reviewer.say("Call them all", [step for step, _ in calls.values()], "All were called.", allow=allow)
+        await expect(reviewer.chat.answers.last).to_contain_text("All were called.", timeout=SLOWEST_MS)
+        await reviewer.chat.open_steps()
+        await expect(reviewer.chat.rows("tool_call")).to_have_count(len(calls))
         for name, (step, answer) in calls.items():
-            card = await desk.opened(_name(name, step))
+            card = await reviewer.opened(_name(name, step))
             # Without a network there are servers that fail, each in its own words.
             await expect(card).to_have_attribute(
                 "data-phase", "completed" if answer else re.compile("completed|failed")

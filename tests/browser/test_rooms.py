@@ -45,12 +45,17 @@ async def test_a_tool_is_found_its_schema_copied_and_it_is_tried_by_a_form(
     await form.get_by_role("button", name="Run").click()
     await expect(form).to_contain_text("Write a number.")
     await form.get_by_label("times").fill("2")
+    await form.get_by_role("checkbox", name="loud").check()
+    await expect(form.get_by_role("textbox")).to_have_count(2)
+    await expect(form.get_by_text("What to give back.")).to_be_visible()
     assert await serious_problems(rooms.page) == []
     await form.get_by_role("button", name="Run").click()
     await expect(form.get_by_role("status")).to_contain_text("Completed in")
     await expect(form.get_by_label("Result", exact=True)).to_contain_text("tide")
     await form.get_by_role("button", name="Write JSON instead").click()
-    await expect(form.get_by_label("Arguments as JSON")).to_have_value('{\n  "text": "tide",\n  "times": 2\n}')
+    await expect(form.get_by_label("Arguments as JSON")).to_have_value(
+        '{\n  "text": "tide",\n  "times": 2,\n  "loud": true\n}'
+    )
 
 
 @pytest.mark.case("STA-07", "CON-24", "CON-29")

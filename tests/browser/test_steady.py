@@ -9,7 +9,7 @@ from typing import Any
 import pytest_asyncio
 from playwright.async_api import Browser, FloatRect, Locator, Page, expect
 
-from tests.browser.desk import add_server, wait_until_connected
+from tests.browser.approving import add_server, wait_until_connected
 from tests.browser.rooms import command
 from tests.browser.studio import Chat, Studio
 from tests.support.console import Console
@@ -213,7 +213,7 @@ async def test_what_a_finger_presses_is_large_enough_for_it(phone: Chat, own: St
     small: dict[str, list[str]] = {"empty": await page.evaluate(TARGETS)}
     await phone.ask("Everything")
     await phone.send("Ask me")
-    await expect(phone.timeline.get_by_role("region", name="Approval")).to_be_visible()
+    await expect(phone.dock.get_by_role("region", name="Approval")).to_be_visible()
     small["chat"] = await page.evaluate(TARGETS)
     await page.get_by_role("button", name="Conversations").click()
     await expect(page.get_by_role("dialog")).to_be_visible()
@@ -263,8 +263,8 @@ async def test_the_tools_and_pins_of_a_server_are_large_enough_for_a_finger(
 async def test_the_words_of_a_line_that_opens_stand_in_its_middle_on_a_phone(phone: Chat, own: Studio) -> None:
     own.script([{"call": "think", "arguments": {"thoughts": "so"}}], "Done.")
     await phone.ask("Think")
-    line = phone.fold("Thinking: so")
-    words, around = await box(line.get_by_text("Thinking: so").first), await box(line)
+    line = phone.fold("Thought: so")
+    words, around = await box(line.get_by_text("Thought: so").first), await box(line)
     assert abs(words["y"] + words["height"] / 2 - around["y"] - around["height"] / 2) < 2
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +253,39 @@ async def test_a_network_that_is_gone_is_named_and_what_was_missed_is_caught_up(
     await whole(chat)
 
 
+@pytest.mark.case("PLT-08")
+async def test_a_page_that_slept_in_the_background_catches_up_when_it_comes_back(
+    studio: Studio, browser_context: BrowserContext
+) -> None:
+    lines = 0
+    slept = False
+
+    def between(page_side: WebSocketRoute) -> None:
+        nonlocal lines
+        lines += 1
+        server_side = page_side.connect_to_server()
+        is_first = lines == 1
+
+        def pass_on(to: WebSocketRoute, message: str | bytes) -> None:
+            # Nobody tells a sleeping page that its line died.
+            if not (is_first and slept):
+                to.send(message)
+
+        page_side.on_message(partial(pass_on, server_side))
+        server_side.on_message(partial(pass_on, page_side))
+
+    await browser_context.route_web_socket("**/api/ws", between)
+    await browser_context.clock.install()
+    chat = await studio.open(browser_context)
+    hold = await begun(chat, studio)
+    slept = True
+    hold.release()
+    await eventually(chat.has_ended, "the end of the run")
+    await expect(chat.answers.last).not_to_contain_text("0069")
+    await browser_context.clock.fast_forward("10:00")
+    await whole(chat)
+
+
 @pytest.mark.case("F-39")
 @pytest.mark.parametrize("trouble", ["lagged", "gap"])
 async def test_a_tab_that_missed_events_fetches_the_conversation_anew(
@@ -289,14 +324,14 @@ async def test_a_question_survives_the_server_and_its_answer_reaches_every_tab(
     again = [{"call": "think", "arguments": {"thoughts": "again"}}]
     mortal.script(again, again, again, again, "Enough.")
     await watching.send("Loop")
-    question = watching.timeline.get_by_role("region", name="Question")
+    question = watching.dock.get_by_role("region", name="Question")
     await expect(question.get_by_role("button", name="Go on")).to_be_visible()
     await expect(watching.timeline).to_contain_text("Waiting for you")
     mortal.server.kill()
     mortal.restart()
     await expect(watching.connection).to_have_text("connected", timeout=BACK_MS)
     other = await mortal.open(browser_context, f"/c/{watching.conversation}")
-    await other.timeline.get_by_role("region", name="Question").get_by_role("button", name="Go on").click()
+    await other.dock.get_by_role("region", name="Question").get_by_role("button", name="Go on").click()
     for chat in (watching, other):
         await expect(chat.timeline.get_by_role("region", name="Question")).to_contain_text("You answered: Go on.")
         await expect(chat.answers.last).to_contain_text("Enough.")
@@ -304,6 +339,7 @@ async def test_a_question_survives_the_server_and_its_answer_reaches_every_tab(
 
 async def shown(chat: Chat) -> list[list[str]]:
     """Return id, kind and, for answers, the text of every item on the page."""
+    await chat.open_all_steps()
     return list(
         await chat.timeline.evaluate(
             """region => [...region.querySelectorAll("[data-kind]")].map(row => {
@@ -314,10 +350,11 @@ async def shown(chat: Chat) -> list[list[str]]:
 
 
 def kept(chat: Chat) -> list[list[str]]:
-    """Return the same of every item in the server's snapshot."""
+    """Return the same of every item in the server's snapshot; of an answer without words there is nothing to see."""
     return [
         [item["id"], item["kind"], item["text"].strip() if _is_answer(item) else ""]
         for item in chat.snapshot()["items"]
+        if item["kind"] != "response" or item["text"].strip()
     ]
 
 
@@ -364,3 +401,34 @@ def _turns(script: Path) -> Any:
     import yaml
 
     return yaml.safe_load(script.read_text(encoding="utf-8"))["turns"]
+
+
+async def test_what_only_a_newer_server_knows_is_left_out_and_the_rest_is_shown(chat: Chat) -> None:
+    chat.studio.script("The tide turns at noon.")
+    await chat.ask("When does the tide turn?")
+
+    async def newer(route: Route) -> None:
+        """Answer as a server would that has kinds of items and of questions which this page does not know."""
+        answer = await route.fetch()
+        snapshot = await answer.json()
+        strange = {"kind": "hologram", "data": {"light": 3}}
+        asked = {
+            "kind": "question",
+            "status": "waiting",
+            "text": "In which sea?",
+            "data": {"kind": "chart", "choices": 3},
+        }
+        bare = {"kind": "tool_call", "status": "completed", "data": {}}
+        for number, fields in enumerate((strange, asked, bare)):
+            item = {**snapshot["items"][-1], "id": f"i_new{number}", "text": "", **fields}
+            snapshot["items"].append(item | {"position": item["position"] + 1})
+        await route.fulfill(response=answer, json=snapshot)
+
+    await chat.page.route(re.compile(rf"/api/conversations/{chat.conversation}(\?.*)?$"), newer)
+    await chat.go("/")
+    await chat.page.get_by_role("link", name="When does the tide turn?").click()
+    await expect(chat.answers).to_contain_text("The tide turns at noon.")
+    await expect(chat.rows("question")).to_contain_text("In which sea?")
+    await expect(chat.rows("tool_call")).to_contain_text("A tool Completed")
+    await expect(chat.rows("hologram")).to_be_hidden()
+    await expect(chat.timeline).not_to_contain_text("could not be drawn")

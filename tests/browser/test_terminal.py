@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, expect
 
-from tests.browser.leave import terminal
+from tests.browser.answering import terminal
 from tests.browser.rooms import switch
 from tests.browser.studio import Studio
 from tests.browser.workshop import Workshop, open_workshop

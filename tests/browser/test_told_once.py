@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
 
-from tests.browser.desk import add_server, wait_until_connected
+from tests.browser.approving import add_server, wait_until_connected
 from tests.browser.rooms import Rooms, mortal, start_server
 from tests.browser.studio import Chat, Studio
 from tests.support.console import Console
@@ -39,7 +39,7 @@ async def test_an_answer_that_broke_off_says_why_once(chat: Chat, studio: Studio
     await expect(chat.page.get_by_role("button", name="Try again")).to_be_visible(timeout=60_000)
     assert await times(chat.page, "broke off its answer") == 1
     await chat.fold("An attempt broke off").first.click()
-    assert await times(chat.page, "broke off its answer") == 2
+    await expect(chat.page.get_by_text("broke off its answer")).to_have_count(2)
 
 
 async def test_the_place_that_an_error_names_is_a_link_to_it(chat: Chat, studio: Studio) -> None:
@@ -79,7 +79,10 @@ async def test_a_banner_says_that_the_server_is_gone_and_goes_by_itself(
     await expect(chat.page.get_by_text("Not sent; your message is still here.")).to_be_visible()
     assert await times(chat.page, "cannot be reached") == 1
     own.restart()
-    await chat.page.get_by_role("button", name="Try now").click()
+    # The page may have found it by itself meanwhile.
+    await chat.page.evaluate(
+        "() => [...document.querySelectorAll('button')].find((one) => one.textContent === 'Try now')?.click()"
+    )
     await expect(banner).to_have_count(0)
     await expect(chat.box).to_have_value("Are you there?")
 
@@ -92,7 +95,7 @@ async def asking(own: Studio, tools: Path, browser_context: BrowserContext) -> C
     own.script(ASKS, "Done.")
     chat = await own.open(browser_context)
     await chat.send("Echo something")
-    await expect(chat.timeline.get_by_role("region", name="Approval")).to_be_visible()
+    await expect(chat.dock.get_by_role("region", name="Approval")).to_be_visible()
     return chat
 
 
@@ -104,7 +107,7 @@ async def test_what_waits_shows_in_the_tabs_title_and_icon(asking: Chat) -> None
     assert await page.evaluate("fetch('/icon-waiting.svg').then(answer => answer.headers.get('content-type'))") == (
         "image/svg+xml"
     )
-    await asking.timeline.get_by_role("region", name="Approval").get_by_role("button", name="Deny").first.click()
+    await asking.dock.get_by_role("region", name="Approval").get_by_role("button", name="Deny").first.click()
     await expect(page).to_have_title("Echo something · Pilothouse")
     await expect(icon).to_have_attribute("href", "/icon.svg")
 

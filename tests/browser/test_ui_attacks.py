@@ -283,7 +283,7 @@ async def test_a_text_that_imitates_a_question_stays_inside_the_answer(target: C
     )
     answer = await target.ask("Do it")
     await expect(answer).to_contain_text("Pilothouse needs your approval")
-    await expect(target.timeline.get_by_role("region", name="Question")).to_have_count(0)
+    await expect(target.page.get_by_role("region", name="Question")).to_have_count(0)
     await expect(target.page.get_by_role("alert")).to_have_count(0)
     await expect(answer.get_by_role("button")).to_have_count(1)
     await expect(answer.get_by_role("button", name="Copy answer")).to_be_visible()

@@ -31,8 +31,8 @@ class Workshop:
         self.panel = self.page.get_by_role("complementary", name="Panel")
 
     def card(self, words: str) -> Locator:
-        """The newest card with these words."""
-        return self.chat.rows("tool_call").locator("[data-phase]").filter(has_text=words).last
+        """The newest row of a call by its tool's name or some of its words."""
+        return self.chat.step(words)
 
     def let(self, text: str, *turns: Turn) -> None:
         """Let the model answer a message like this."""

@@ -74,7 +74,7 @@ def waiting(home: Path, script: Script) -> tuple[str, str]:
     )
     folder = home.parent / "work"
     folder.mkdir(exist_ok=True)
-    done = pilothouse(home, "run", "--json", "-m", model, "--folder", str(folder), "Write it")
+    done = pilothouse(home, "run", "--json", "-m", model, "--folder", str(folder), "--mode", "ask", "Write it")
     assert done.code == 3, done
     items = [event["item"] for event in map(json.loads, done.lines) if event.get("type") == "item.created"]
     (question,) = (item for item in items if item["kind"] == "question")
@@ -96,7 +96,7 @@ def test_what_waits_is_listed_and_permissions_are_given_and_withdrawn(home: Path
     grant = given.out.strip()
     told(pilothouse(home, "grants", "list"), 0, grant, conversation, "once", "at src/**")
     told(pilothouse(home, "grants", "revoke", grant), 0, "Withdrawn")
-    told(pilothouse(home, "grants", "list", "--conversation", conversation), 0, "Nothing is allowed for a while.")
+    told(pilothouse(home, "grants", "list", "--conversation", conversation), 0, "Nothing is allowed in a conversation.")
     told(pilothouse(home, "grants", "list", "--conversation", "c_none"), 2, "no such conversation")
     told(pilothouse(home, "grants", "revoke", "g_none"), 2, "There is no such permission.")
     told(pilothouse(home, "grants", "give", conversation, "--tool", "a.b", "--for", "soon"), 2, "is not a duration")
@@ -107,7 +107,7 @@ def test_what_waits_is_listed_and_permissions_are_given_and_withdrawn(home: Path
 def test_choices_line_up_and_what_an_answer_changed_can_be_put_back(home: Path, script: Script) -> None:
     _, question = waiting(home, script)
     choices = [line for line in pilothouse(home, "answer").lines if line.startswith("  pilothouse answer")]
-    labels = ("Allow once", "Allow in", "Always", "Deny")
+    labels = ("Allow once", "For this task", "For 30", "In this", "Always", "Deny")
     assert len({line.index(label) for line, label in zip(choices, labels, strict=True)}) == 1
     answered = pilothouse(home, "answer", question, "allow")
     assert (answered.code, answered.out) == (0, "Ok.\n")
@@ -115,6 +115,14 @@ def test_choices_line_up_and_what_an_answer_changed_can_be_put_back(home: Path, 
     assert (home.parent / "work" / "a.txt").exists()
     assert pilothouse(home, "undo", found[1]).code == 0
     assert not (home.parent / "work" / "a.txt").exists()
+
+
+def test_an_answer_for_this_task_lets_the_run_go_on_and_ends_with_it(home: Path, script: Script) -> None:
+    _, question = waiting(home, script)
+    answered = pilothouse(home, "answer", question, "task")
+    assert (answered.code, answered.out) == (0, "Ok.\n"), answered
+    assert (home.parent / "work" / "a.txt").exists()
+    told(pilothouse(home, "grants", "list"), 0, "Nothing is allowed in a conversation.")
 
 
 def test_a_run_that_fails_after_it_changed_files_says_how_to_put_them_back(home: Path, script: Script) -> None:
@@ -128,8 +136,9 @@ def test_a_run_that_fails_after_it_changed_files_says_how_to_put_them_back(home:
 def test_a_question_that_is_left_open_is_shown_once(home: Path, script: Script) -> None:
     call = "{call: file_operations, arguments: {operation: create_file, filePath: a.txt, content: x}}"
     (folder := home.parent / "work").mkdir()
-    with Screen(home, ["run", "-m", script(f"- [{call}]"), "--folder", str(folder), "Write it"]) as screen:
-        screen.until("4  Deny")
+    talk = ["run", "-m", script(f"- [{call}]"), "--folder", str(folder), "--mode", "ask", "Write it"]
+    with Screen(home, talk) as screen:
+        screen.until("d  Deny")
         screen.until("›")
         screen.type("\x03")
         assert screen.ended() == 3
@@ -172,6 +181,6 @@ def test_the_same_commands_ask_a_running_server(home: Path) -> None:
         told(pilothouse(home, "policy", "replay", str(other)), 0, "There are no calls yet")
         other.write_text("{")
         told(pilothouse(home, "policy", "replay", str(other)), 2, "cannot be read: it is not JSON.")
-        told(pilothouse(home, "grants", "list"), 0, "Nothing is allowed for a while.")
+        told(pilothouse(home, "grants", "list"), 0, "Nothing is allowed in a conversation.")
         told(pilothouse(home, "approvals"), 0, "Nothing waits for you.")
         told(pilothouse(home, "audit", "verify"), 0, "0 conversations")

@@ -25,6 +25,11 @@ def test_a_backup_says_what_it_holds_and_comes_back_in_another_place(
     assert f"pilothouse restore {made.lines[0]}" in made.err
     assert "Not in it: keys" in made.err
     assert_told(pilothouse(home, "backup", made.lines[0]), 1, "is there already", "--replace")
+    for name, leads_to in (("itself", "itself"), ("nowhere", "gone")):
+        (tmp_path / name).symlink_to(tmp_path / leads_to)
+        linked = pilothouse(home, "backup", str(tmp_path / name))
+        assert_told(linked, 1, f"{name} is a link that leads to no file", "--replace")
+        assert (tmp_path / name).is_symlink()
     assert_told(pilothouse(home, "restore", made.lines[0]), 1, "There is data in", "--replace")
     other = tmp_path / "other"
     done = pilothouse(other, "restore", made.lines[0])

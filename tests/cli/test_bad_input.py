@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.host.new_conversations import check_folder
+from pilothouse.types.errors import PilothouseError
 from tests.cli.conftest import Script
 from tests.support.commands import COMMAND, Outcome, Started, environment, pilothouse
 
@@ -36,6 +38,18 @@ def test_a_wrong_word_on_the_command_line_is_told_with_the_right_one(home: Path)
     assert option.code == 2
     assert "--model" in option.err
     assert not home.exists()
+
+
+@pytest.mark.parametrize("typed", [("run", "hi", "--folder", "."), ("policy", "check", "x", "--folder", ".")])
+def test_a_command_in_a_folder_that_was_deleted_says_so(home: Path, tmp_path: Path, typed: tuple[str, ...]) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"cd {shlex.quote(str(gone))} && rmdir {shlex.quote(str(gone))} && exec {shlex.join((*COMMAND, *typed))}"
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, env=environment(home), check=False, timeout=60
+    )
+    told = Outcome(done.returncode, done.stdout, done.stderr)
+    assert_told(told, 2, "The folder that you are in has been deleted.", "Go to another one with `cd`")
 
 
 @pytest.mark.parametrize(
@@ -103,6 +117,17 @@ def test_a_file_is_not_called_a_missing_folder(home: Path, tmp_path: Path) -> No
     asked = pilothouse(home, "run", "hi", "--folder", str(tmp_path / "notes.md"))
     assert_told(asked, 2, "notes.md is a file, not a folder.")
     assert_told(pilothouse(home, "run", "hi", "--folder", str(tmp_path / "none")), 2, "There is no folder")
+
+
+def test_what_can_be_no_folder_is_told_in_one_sentence(tmp_path: Path) -> None:
+    for given, words in (
+        ("~nobody-of-that-name/x", "There is no folder ~nobody-of-that-name/x"),
+        (str(tmp_path / ("x" * 300)), "cannot be used: File name too long. Give the whole path"),
+        ("\0", "There is no folder"),
+    ):
+        with pytest.raises(PilothouseError) as refused:
+            check_folder(given)
+        assert words in str(refused.value)
 
 
 def test_a_broken_script_is_told_with_its_line(home: Path, script: Script) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pilothouse.cli.call_lines import CallLines, no_sign
-from pilothouse.types.items import Item
+from pilothouse.types.items import Call
 
 
-def at_work(**data: Any) -> Item:
+def at_work(**data: Any) -> Call:
     about = {"server": "Slow", "serverTool": "slow.block", "display": "slow.block", "phase": "executing", **data}
-    return Item(
+    return Call(
         id="i1",
         conversation_id="c1",
         run_id="r1",
@@ -21,7 +21,7 @@ def at_work(**data: Any) -> Item:
         kind="tool_call",
         status="streaming",
         text="",
-        data=about,
+        raw=about,
         created_at=0.0,
         updated_at=0.0,
     )
@@ -34,8 +34,9 @@ def test_a_call_of_which_nothing_is_heard_says_so_and_how_to_stop_it() -> None:
     lines.begin(item)
     assert "no sign" not in lines.now()
     assert no_sign(item) == ""
-    item.data["quietSince"] = time.time() - 34
+    item = at_work(quietSince=time.time() - 34)
+    lines.change(item)
     assert lines.now().endswith(", no sign for 34 s; Ctrl+C stops")
     assert no_sign(item) == "· slow.block — no sign for 34 s; Ctrl+C stops"
-    item.data["quietSince"] = None
+    lines.change(at_work(quietSince=None))
     assert "no sign" not in lines.now()

@@ -119,7 +119,8 @@ def test_the_folder_and_the_mode_are_said_and_chosen(home: Path, script: Script,
         screen.type(f"/folder {place}\r")
         screen.until("It works in\\s")
         screen.type("/mode\r")
-        screen.until("The mode is ask. There are: ask, auto_edit, read_only, auto_approve.")
+        screen.until("The mode is sandboxed, the default here.")
+        screen.until("There are: default, ask, sandboxed, auto_edit, read_only, auto_approve.")
         screen.type("/mode bold\r")
         screen.until("There is no mode “bold”.")
         screen.type("/mode read_only\r")
@@ -197,6 +198,35 @@ def test_thinking_is_asked_for_in_the_chat_and_a_model_that_cannot_says_so(home:
         screen.until("›")
         screen.type("/quit\r")
         assert screen.ended() == 0
+
+
+def test_temperature_and_the_longest_answer_are_chosen_in_the_chat(home: Path, script: Script) -> None:
+    said = [
+        ("/temperature", "The temperature is the model's own."),
+        ("/temperature warm", "“warm” is not such a number.\nSay a number from 0 to 2"),
+        ("/temperature 3", "The temperature must be between 0 and 2."),
+        ("/temperature 0.2", "The temperature is 0.2."),
+        ("/max-tokens", "An answer has as many tokens as the model gives."),
+        ("/max-tokens 1.5", "Say a whole number of tokens"),
+        ("/max-tokens 99999999999999", "The most tokens of an answer must be between 1 and 1,000,000,000."),
+        ("/max-tokens 500", "An answer has at most 500 tokens."),
+        ("hello", "One."),
+        ("/temperature usual", "The temperature is the model's own."),
+        ("/max-tokens", "An answer has at most 500 tokens."),
+        ("/thinking", "The model thinks, or not, as the conversation's settings say."),
+        ("/resume", "This answer is complete; there is nothing to go on with."),
+        ("/help", r"/temperature \[N\]"),
+    ]
+    with Screen(home, ["chat", "--model", script("- One.")]) as screen:
+        for line, told in said:
+            screen.until("›")
+            screen.type(f"{line}\r")
+            screen.until(told)
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
+    (line,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    assert (line["settings"].get("temperature"), line["settings"]["maxTokens"]) == (None, 500)
 
 
 def test_the_help_and_what_is_wrong_break_between_words_in_a_narrow_terminal(home: Path, script: Script) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Script
+from tests.support.chatting import chatting
 from tests.support.commands import Screen, pilothouse
 
 
@@ -34,6 +36,30 @@ def test_what_is_shown_of_a_conversation_has_its_calls_and_how_each_ended(home: 
     assert first.startswith("· Thinking: Hm. — Completed")
     assert second.startswith("· Thinking — Failed: Missing required parameter: thoughts")
     assert shown.index(first) < shown.index("Answer")
+
+
+@pytest.mark.slow
+def test_the_piece_of_an_answer_that_broke_off_is_marked_also_after_the_answer_went_on(
+    home: Path, script: Script
+) -> None:
+    model = script("- [{text: 'Half of'}, {fault: cut}]")
+    assert pilothouse(home, "run", "Tell me.", "--model", model).code == 1
+    (one,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    Path(model.removeprefix("scripted:")).write_text("turns:\n  - All of it.\n", encoding="utf-8")
+    assert pilothouse(home, "conversations", "resume", one["id"]).out == "All of it.\n"
+    shown = [line for line in pilothouse(home, "conversations", "show", one["id"]).lines if line]
+    assert shown[-5:] == ["Answer", "Half of", "The answer broke off here.", "Answer", "All of it."]
+
+
+@pytest.mark.slow
+async def test_a_message_that_was_kept_and_never_begun_is_told_of(home: Path) -> None:
+    async with chatting(home, ["Late."], at_rest=False) as chat:
+        await chat.host.executor.drain(0)
+        await chat.send("Hi")
+    shown = await asyncio.to_thread(pilothouse, home, "conversations", "show", chat.id)
+    assert "A message was kept, and its answer has not begun." in shown.err
+    assert f"pilothouse conversations resume {chat.id}" in shown.err
+    assert (await asyncio.to_thread(pilothouse, home, "conversations", "resume", chat.id)).out == "Late.\n"
 
 
 @pytest.mark.slow

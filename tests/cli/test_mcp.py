@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.cli.server_form import ServerForm
-from pilothouse.cli.server_input import new_server
-from pilothouse.mcp.processes import start_time
+from pilothouse.cli.server_input import ServerForm, new_server
+from pilothouse.mcp.client.processes import start_time
 from tests.cli.conftest import Echo, Script, assert_told
 from tests.support.certificates import SelfSigned
 from tests.support.commands import Outcome, Screen, pilothouse, server
@@ -67,20 +66,20 @@ def test_nothing_starts_before_the_person_agreed_to_exactly_what_was_shown(home:
 def test_consent_is_asked_for_in_the_terminal_and_again_after_a_change(home: Path, echo: Echo) -> None:
     with Screen(home, ["mcp", "add", "--name", "Echo", *echo.command]) as screen:
         screen.until("for the first time")
-        screen.until(r"Start it\? \[y/N\]")
+        screen.until(r"Start it\? \[y/N/")
         screen.type("\r")
         screen.until("starts nothing")
         assert screen.ended() == 3
     assert not echo.was_started
     with Screen(home, ["mcp", "enable", "echo"]) as screen:
-        screen.until(r"Start it\? \[y/N\]")
+        screen.until(r"Start it\? \[y/N/")
         screen.type("y\r")
         screen.until(r"offers \d+ tools")
         assert screen.ended() == 0
     command_line = shlex.join([*echo.command, "--spawn"])
     with Screen(home, ["mcp", "edit", "echo", "--command-line", command_line]) as screen:
         screen.until("changed since you agreed: Argument 6: --spawn is new")
-        screen.until(r"Start it\? \[y/N\]")
+        screen.until(r"Start it\? \[y/N/")
         screen.type("n\r")
         assert screen.ended() == 3
     assert_told(pilothouse(home, "mcp", "call", "echo.echo", "text=x"), 3, "--consent")
@@ -292,7 +291,7 @@ def test_a_run_uses_the_servers_it_is_told_and_asks_nobody_about_what_is_allowed
     assert any(event["type"] == "item.completed" and event["data"].get("phase") == "completed" for event in results)
     assert echo.called() == ["echo"]
     asked = pilothouse(home, "run", "go", "--model", model, "--server", "echo:echo,ask")
-    assert_told(asked, 3, "Allow echo.echo?", '"text": "hello"', "Allow in this conversation")
+    assert_told(asked, 3, "Allow echo.echo?", '"text": "hello"', "For this task")
     assert echo.called() == ["echo"]
     command = next(line for line in asked.err.splitlines() if line.endswith("Allow once"))
     answered = pilothouse(home, *shlex.split(command)[1:4])
@@ -305,27 +304,27 @@ def test_a_run_uses_the_servers_it_is_told_and_asks_nobody_about_what_is_allowed
     assert _conversations(home) == 2
 
 
-def test_leave_to_call_is_asked_for_in_the_terminal_with_all_arguments(home: Path, echo: Echo, script: Script) -> None:
+@pytest.mark.case("AGT-08")
+def test_permission_to_call_is_asked_for_in_the_terminal_with_all_arguments(
+    home: Path, echo: Echo, script: Script
+) -> None:
     consented(home, echo)
     model = calling(script, "echo__echo", "{text: 'once and \\e[2J all'}".replace("'", '"'))
     with Screen(home, ["run", "go", "--model", model, "--server", "echo"]) as screen:
         screen.until(r"Allow echo\.echo\?")
         screen.until(r'"text": "once and \\u001b\[2J all"')
-        screen.until("1  Allow once")
-        screen.until("4  Deny")
+        screen.until("a  Allow once")
+        screen.until("d  Deny")
         screen.until("›")
-        screen.type("1\r")
+        screen.type("a")
         screen.until(r"Completed \(")
         screen.until("It said so.")
         assert screen.ended() == 0
     with Screen(home, ["run", "go", "--model", model, "--server", "echo"]) as screen:
-        screen.until("4  Deny")
+        screen.until("t  Say what to do instead")
         screen.until("›")
-        screen.type("perhaps\r")
-        screen.until("Type a number")
-        screen.until("›")
-        screen.type("deny\r")
-        screen.until("Why not")
+        screen.type("t")
+        screen.until("What to do instead")
         screen.type("Not today.\r")
         screen.until(r"Failed: The person did not allow this\. They\s+say: Not today\.")
         screen.until("It said so.")
@@ -385,7 +384,9 @@ def test_a_servers_form_waits_until_another_command_fills_it_in(home: Path, tmp_
         (["no-such-program-anywhere"], ["no-such-program-anywhere"]),
         pytest.param([sys.executable, "-c", "import sys; sys.exit(7)"], ["7"], marks=pytest.mark.slow),
         pytest.param(
-            [sys.executable, "-c", "import sys; sys.exit('MY_TOKEN is not set')"], ["MY_TOKEN"], marks=pytest.mark.slow
+            [sys.executable, "-c", "import sys; sys.exit('MY_TOKEN is not set')"],
+            ["needs its My token.", "pilothouse mcp keys"],
+            marks=pytest.mark.slow,
         ),
         pytest.param([sys.executable, "-c", "print('<html>')"], [], marks=pytest.mark.slow),
         (["http://127.0.0.1:9/mcp"], ["127.0.0.1", "port 9", "Start the server"]),
@@ -463,7 +464,7 @@ def test_a_chat_lists_chooses_and_asks(home: Path, echo: Echo, script: Script) -
         screen.type("go\r")
         screen.until(r"Allow echo\.echo\?")
         screen.until("›")
-        screen.type("2\r")
+        screen.type("w")
         screen.until(r"Completed \(")
         screen.until("It said so")
         screen.until("›")

@@ -11,14 +11,62 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.models.known_models import source
 from tests.support.commands import pilothouse
 from tests.support.packages import install
-from tests.support.scripted_endpoint import Endpoint
+from tests.support.scripted_endpoint import Endpoint, Reply
+from tests.support.wire_writers import Say, Text
 
 # Every command is a process of its own.
 pytestmark = pytest.mark.slow
 
 KEY = "sk-a-key-that-nobody-must-see"
+PRICES = "$3 in, $15 out per 1M tokens"
+
+
+def test_an_added_model_says_what_is_known_of_it_and_who_says_so(home: Path) -> None:
+    add = ("models", "add", "--provider", "anthropic-compatible", "--model", "claude-sonnet-4-5")
+    code, out, err = _run(home, add, "")
+    assert (code, out) == (0, "claude-sonnet-4-5\n")
+    assert f"200K context, thinks, sees images, {PRICES}, from {source()}\n" in err
+    code, out, err = _run(home, (*add, "--id", "mine", "--context-window", "9000", "--no-thinking", "--no-images"), "")
+    assert f"9K context, {PRICES}\n" in err
+    assert f"api.anthropic.com, 200K context, thinks, sees images, {PRICES}" in _run(home, ("models", "list"), "")[1]
+
+
+def test_providers_are_listed_and_added_by_name(home: Path) -> None:
+    code, out, _ = _run(home, ("models", "providers"), "")
+    assert code == 0
+    assert "groq " in out
+    assert "https://console.groq.com/keys" in out
+    code, out, err = _run(home, ("models", "add", "--provider", "groq", "--model", "m", "--id", "g"), "")
+    assert (code, out) == (0, "g\n"), err
+    assert "api.groq.com" in _run(home, ("models", "list"), "")[1]
+    code, _, err = _run(home, ("models", "add", "--provider", "azure", "--model", "m"), "")
+    assert (code, "put your own resource in the place of {resource}" in err) == (2, True)
+    assert "--base-url with the whole address." in err
+
+
+def test_a_provider_is_found_by_its_name_as_it_is_shown_and_a_slip_is_put_right(home: Path) -> None:
+    for name in ("Groq", "LM Studio", "google gemini"):
+        code, _, err = _run(home, ("models", "add", "--provider", name, "--model", "m", "--key-source", ""), "")
+        assert code == 0, err
+    code, _, err = _run(home, ("models", "add", "--provider", "grok", "--model", "m"), "")
+    assert (code, err.splitlines()[0]) == (2, "The provider “grok” is not known.")
+    assert "Did you mean groq? Use one of " in err
+
+
+def test_a_key_that_waits_in_the_environment_is_taken_and_one_that_is_missing_is_told(home: Path) -> None:
+    add = ("models", "add", "--provider", "groq", "--model", "m")
+    code, _, err = _run(home, (*add, "--id", "without"), "")
+    assert (code, "It has no key. Get one: https://console.groq.com/keys\n" in err) == (0, True)
+    assert "Then give it: pilothouse models edit without --key\n" in err
+    done = pilothouse(home, *add, "--id", "found", GROQ_API_KEY=KEY)
+    assert (done.code, "Its key comes from env:GROQ_API_KEY.\n" in done.err) == (0, True)
+    # Whoever says that there is none, or names another place, is believed.
+    for more in (("--key-source", ""), ("--base-url", "http://127.0.0.1:9/v1")):
+        done = pilothouse(home, *add, *more, GROQ_API_KEY=KEY)
+        assert (done.code, "key" in done.err) == (0, False)
 
 
 @pytest.mark.case("SECRET-05")
@@ -160,3 +208,25 @@ def test_the_doctor_tells_of_rules_that_cannot_be_read_and_of_a_plugin_that_is_s
     assert "nothing is allowed by a rule" in told.out
     assert "✗ Plugin weather (weather 1.2.3) is switched off: RuntimeError: no weather today" in told.out
     assert "2 things to fix." in told.out
+
+
+async def test_what_was_learned_about_a_model_is_listed_until_it_is_forgotten(home: Path) -> None:
+    async def do(*arguments: str) -> tuple[int, str, str]:
+        return await asyncio.to_thread(_run, home, arguments, "")
+
+    refusal = json.dumps({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"]}]}).encode()
+    async with Endpoint() as endpoint:
+        add = ("models", "add", "--id", "m", "--provider", "openai-compatible", "--model", "m")
+        assert (await do(*add, "--base-url", f"{endpoint.url}/v1"))[0] == 0
+        endpoint.answer(Reply(status=422, body=refusal), Reply(Say((Text(["Hello."]),))))
+        assert (await do("models", "test", "m"))[0] == 0
+        code, _, err = await do("models", "list")
+        assert code == 0
+        assert "m: Does not take stream_options; learned just now." in err
+        assert "pilothouse models forget ID" in err
+        code, out, _ = await do("models", "list", "--json")
+        told = next(one for one in json.loads(out)["models"] if one["id"] == "m")["learned"]
+        assert [one["text"] for one in told] == ["Does not take stream_options"]
+        assert (await do("models", "forget", "m"))[0] == 0
+        assert "stream_options" not in (await do("models", "list"))[2]
+        assert (await do("models", "forget", "nobody"))[0] == 2

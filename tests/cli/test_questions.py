@@ -1,4 +1,4 @@
-"""The agent's own questions in a terminal: answered by a number, by own words, and with leave by choice only."""
+"""The agent's own questions in a terminal: answered by a number, by own words, and with permission by choice only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_number_chooses_and_own_words_are_an_answer_too(home: Path, script: Sc
             assert screen.ended() == 0
 
 
-def test_leave_is_given_by_a_choice_and_never_by_words(home: Path, script: Script, tmp_path: Path) -> None:
+def test_permission_is_given_by_a_choice_and_never_by_words(home: Path, script: Script, tmp_path: Path) -> None:
     model = script(asking(authorize_operation="todo_operations.write"))
     with Screen(home, ["run", "Paint it", "--model", model]) as screen:
         screen.until("Approving allows every todo_operations.write for 5m in this conversation, in any folder.")

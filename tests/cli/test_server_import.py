@@ -65,7 +65,7 @@ def test_an_import_asks_in_the_terminal_and_switches_several_on(home: Path, echo
         screen.until(r"these 2 now.*\[y/N\]")
         screen.type("y\r")
         for _ in servers:
-            screen.until(r"Start it\? \[y/N\]")
+            screen.until(r"Start it\? \[y/N/")
             screen.type("y\r")
             screen.until(r"offers \d+ tools")
         assert screen.ended() == 0

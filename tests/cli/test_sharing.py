@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.runs.address import read_address
+from pilothouse.host.address import read_address
+from pilothouse.store.lock import FolderLock
 from tests.cli.conftest import Script
 from tests.support.commands import COMMAND, Screen, Started, environment, pilothouse, server
 from tests.support.waiting import until
@@ -171,6 +172,38 @@ def test_a_suspended_owner_is_named_with_what_to_do(home: Path) -> None:
         assert f"process {owner.pid}" in held.err
         assert "`fg`" in held.err
         assert pilothouse(home, "models", "list").code == 0
+
+
+def test_the_rest_of_an_answer_that_another_program_writes_is_shown_to_who_resumes_it(
+    home: Path, script: Script, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    with begun(home, script(f"- [{{text: 'Slow. '}}, {{wait: 60, until: {go}}}, {{text: 'Done.'}}]")) as writing:
+        (one,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+        # What is shown live is on record a moment later; until then it would be a part of the rest.
+        until(lambda: "Slow." in pilothouse(home, "conversations", "show", one["id"]).out, "the beginning on record")
+        with Screen(home, ["conversations", "resume", one["id"]]) as screen:
+            screen.until("Another program is writing this answer")
+            go.touch()
+            screen.until(r"Done\.")
+            assert screen.ended() == 0
+            assert "Slow." not in screen.text
+        assert writing.wait().code == 0
+
+
+def test_who_resumes_an_answer_is_told_for_whom_it_waits(home: Path) -> None:
+    home.mkdir(parents=True)
+    lock = FolderLock(home)
+    lock.acquire()
+    try:
+        with Screen(home, ["conversations", "resume", "c_1"]) as screen:
+            screen.until(rf"Another Pilothouse \(process {os.getpid()}\) is using")
+            screen.until(r"Waiting\s+until\s+it\s+answers\s+or\s+ends,\s+30\s+s\s+at\s+most")
+            lock.release()
+            screen.until("There is no such conversation")
+            assert screen.ended() != 0
+    finally:
+        lock.release()
 
 
 def test_the_page_of_a_command_asks_for_a_way_in_like_any_other(home: Path) -> None:

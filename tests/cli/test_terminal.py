@@ -63,6 +63,14 @@ def test_thinking_is_dim_and_the_answer_is_followed_by_what_it_took(home: Path, 
 
 
 @pytest.mark.slow
+def test_each_call_of_an_answer_that_is_only_calls_is_told_when_it_begins(home: Path, script: Script) -> None:
+    call = "{call: think, arguments: {thoughts: one}}"
+    with Screen(home, ["run", "hi", "--model", script(f"- [{call}]\n- [{{text: Done.}}]")]) as screen:
+        assert screen.ended() == 0
+        assert "· Thinking: one" in screen.text
+
+
+@pytest.mark.slow
 def test_control_c_cancels_the_run_and_says_so(home: Path, script: Script) -> None:
     with Screen(home, ["run", "hi", "--model", script("- [{text: 'Slow. '}, {wait: 60}]")]) as screen:
         screen.until("Slow")

@@ -59,6 +59,6 @@ def test_the_doctor_says_what_holds_commands(home: Path, tmp_path: Path) -> None
 
 def test_a_question_about_a_command_says_where_it_would_run(home: Path, tmp_path: Path, script: Script) -> None:
     call = "- [{call: terminal_operations, arguments: {operation: run_command, command: make all}}]"
-    asked = pilothouse(home, "run", "Make it", "--model", script(call), "--folder", str(tmp_path))
+    asked = pilothouse(home, "run", "Make it", "--model", script(call), "--folder", str(tmp_path), "--mode", "ask")
     assert asked.code == 3, asked
     assert "  $ make all\n  in a sandbox (bubblewrap)\n" in asked.err

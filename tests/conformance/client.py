@@ -10,23 +10,24 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from pilothouse import __version__
-from pilothouse.mcp.channel import Access, ChannelError
+from pilothouse.mcp.client.channel import Access, ChannelError
+from pilothouse.mcp.client.session import InputRequired, RpcError, Session, SessionOptions, connect
+from pilothouse.mcp.client.transports.detection import channel_to
+from pilothouse.mcp.client.transports.remote import Target
+from pilothouse.mcp.oauth import signing_in
 from pilothouse.mcp.oauth.access import OAuthAccess
-from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials
-from pilothouse.mcp.oauth.flows import Flows
-from pilothouse.mcp.oauth.grants import AssertionGrant, ClientGrant, Grant, IdentityProvider, SignIn, SignInGrant
+from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials, SecretCredentials
+from pilothouse.mcp.oauth.discovery import Place
+from pilothouse.mcp.oauth.grants import AssertionGrant, ClientGrant, Grant, IdentityProvider
 from pilothouse.mcp.oauth.registration import Identity
-from pilothouse.mcp.quarantine import reasons
-from pilothouse.mcp.session import InputRequired, RpcError, Session, SessionOptions, connect
-from pilothouse.mcp.transports.detection import channel_to
-from pilothouse.mcp.transports.target import Target
-from pilothouse.net.client import close_clients, fetch
+from pilothouse.mcp.servers.quarantine import reasons
+from pilothouse.net.client import fetch
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask
 
@@ -38,7 +39,7 @@ PATIENCE = 25.0
 ZERO = {"integer": 0, "number": 0, "boolean": False, "object": {}, "array": []}
 
 
-class Memory:
+class Memory(SecretCredentials):
     """Keeps credentials for as long as the program runs."""
 
     def __init__(self) -> None:
@@ -54,12 +55,16 @@ class Memory:
         self._kept.pop(server_url, None)
 
 
-class Browser:
-    """Follows the address as a browser would and keeps where it was sent back to."""
+class Person:
+    """Signs in at once: follows the address as a browser would, and takes what it is sent back with."""
 
-    async def authorize(self, sign_in: SignIn) -> Mapping[str, str]:
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+
+    async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
+        sign_in, pending = await signing_in.begin(place, self._identity, scopes, kept)
         reply = await fetch(sign_in.url, timeout=PATIENCE, limit=65536)
-        return dict(parse_qsl(urlsplit(reply.headers["location"]).query))
+        return await signing_in.finish(pending, dict(parse_qsl(urlsplit(reply.headers["location"]).query)))
 
 
 def grant() -> Grant:
@@ -77,7 +82,7 @@ def grant() -> Grant:
     if SCENARIO == "auth/wif-jwt-bearer":
         return AssertionGrant(known_client(), workload)
     client = known_client() if CONTEXT.get("client_id") else None
-    return SignInGrant(Identity(redirect_uri=REDIRECT, client=client, metadata_url=ABOUT_US), Browser(), Flows())
+    return Person(Identity(redirect_uri=REDIRECT, client=client, document_url=ABOUT_US))
 
 
 def known_client() -> Client:

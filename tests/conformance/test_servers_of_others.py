@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from pilothouse import __version__
-from pilothouse.mcp.channel import Channel
-from pilothouse.mcp.quarantine import reasons
-from pilothouse.mcp.session import InputRequired, RpcError, Session, SessionOptions, connect
-from pilothouse.mcp.transports.detection import channel_to
-from pilothouse.mcp.transports.stdio import Launch, Stdio
-from pilothouse.mcp.transports.target import Target
+from pilothouse.mcp.client.channel import Channel
+from pilothouse.mcp.client.session import InputRequired, RpcError, Session, SessionOptions, connect
+from pilothouse.mcp.client.transports.detection import channel_to
+from pilothouse.mcp.client.transports.remote import Target
+from pilothouse.mcp.client.transports.stdio import Launch, Stdio
+from pilothouse.mcp.servers.quarantine import reasons
 from pilothouse.types.json import JsonObject
 from pilothouse.types.servers import ServerInput
 from tests.support import real_servers

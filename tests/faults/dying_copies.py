@@ -95,4 +95,5 @@ def main() -> None:
         shutil.rmtree(home)
 
 
-main()
+if __name__ == "__main__":
+    main()

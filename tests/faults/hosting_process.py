@@ -6,13 +6,14 @@ import asyncio
 import sys
 from pathlib import Path
 
+from pilothouse.types.host import LOCAL_OWNER as ME
 from tests.support.mcp_hosting import hosting
 
 
 async def main(home: Path) -> None:
     async with hosting(home) as hosted:
-        for server in list((await hosted.admin.list()).servers):
-            tested = await hosted.admin.test(server.id)
+        for server in list((await hosted.admin.list(ME)).servers):
+            tested = await hosted.admin.test(ME, server.id)
             view = await hosted.view(server.id)
             assert tested.ok, tested
             assert view.process is not None

@@ -7,27 +7,23 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.runs.active import Parts
-from pilothouse.runs.engine import Executor
+from pilothouse.host.active_run import Parts
+from pilothouse.host.engine import Executor
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, ToolOutput, ToolRequest, ToolSet, ToolSource
+from pilothouse.types.ports import CallContext, ToolOutput, ToolSource
 from pilothouse.wiring.built_in import BuiltIns
-from tests.support.tools import ToolOf
+from tests.support.tools import Both, ToolOf
 
 FILE = "dug.txt"
 
 
-class Mine:
+class Mine(Both):
     """The tools of another source, and one more."""
 
     def __init__(self, others: ToolSource, file: Path) -> None:
-        self._others = others
         self._file = file
         self.tool = ToolOf("mine__dig", self._dig, server="Mine")
-
-    async def tools(self, wanted: ToolRequest) -> ToolSet:
-        others = await self._others.tools(wanted)
-        return ToolSet((*others.tools, self.tool), others.guide)
+        super().__init__(others, self.tool)
 
     async def _dig(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
         descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

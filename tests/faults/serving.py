@@ -7,7 +7,6 @@ import os
 import signal
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import Any
 
 import httpx2
 
-from tests.support.postgres import free_port
+from tests.support import forked
+from tests.support.ports import free_port
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ class Server:
         self.port = port or free_port()
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
         module = ["tests.faults.dying_server", dying[0], str(dying[1])] if dying else ["pilothouse"]
-        command = [sys.executable, "-m", *module, "serve", "--no-browser", "--port", str(self.port)]
+        command = [*module, "serve", "--no-browser", "--port", str(self.port)]
         if certificate is not None:
             command += ["--tls-cert", str(certificate), "--tls-key", str(certificate)]
         environment = dict(os.environ, PILOTHOUSE_HOME=str(home), PILOTHOUSE_TOKEN=TOKEN)
@@ -46,7 +46,7 @@ class Server:
             environment["PILOTHOUSE_DATABASE_URL"] = database_url
         self.log = home.parent / f"server-{self.port}.log"
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            self.process = forked.start(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         self.client = httpx2.Client(
             base_url=self.url,
             headers={"Authorization": f"Bearer {TOKEN}"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -143,6 +144,34 @@ async def test_a_restore_that_is_killed_leaves_the_old_data_or_the_new_and_never
         assert end["titles"] in (["Old words"], ["New words"])
         assert end["titles"] == ["Old words"] or end["aside"] == [["Old words"]]
     assert ends[-1] == {"died": False, "titles": ["New words"], "aside": [["Old words"]], "copies": []}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+async def test_a_restore_into_postgresql_that_is_killed_leaves_the_old_data_and_the_next_one_ends_it(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await a_home(tmp_path / "new", "New words")
+    monkeypatch.setenv("PILOTHOUSE_HOME", str(tmp_path / "new"))
+    file = Path((await asyncio.to_thread(back_up, tmp_path / "copy.jsonl.gz", replace=False)).file)
+    async with chatting(tmp_path / "old", ["Yes."], database_url=postgres_url) as chat:
+        await chat.say("Old words")
+    environment = {**os.environ, "PILOTHOUSE_HOME": str(tmp_path / "old"), "PILOTHOUSE_DATABASE_URL": postgres_url}
+    command = [sys.executable, "-m", "tests.faults.dying_restore", str(file)]
+    done = await asyncio.to_thread(
+        subprocess.run, command, cwd=ROOT, env=environment, capture_output=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    ends = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(ends) > 5
+    for end in ends:
+        assert end["titles"] in (["Old words"], ["New words"])
+        # Where the new data stands, the old is beside it; and no copy of it is half.
+        assert end["titles"] == ["Old words"] or end["aside"]
+        assert all(end["aside"])
+    assert ends[0]["titles"] == ["Old words"]
+    assert (ends[-1]["died"], ends[-1]["titles"]) == (False, ["New words"])
+    print(f"killed {len(ends) - 1} times, {sum(end['titles'] == ['Old words'] for end in ends)} times before the end")
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pilothouse.runs.feed import Feed
+from pilothouse.timeline.feed import Feed
 from pilothouse.types.api import NewConversation, NewMessage
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import RunUpdated, event_decoder
@@ -34,7 +34,10 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
 
 async def ended(host: OpenHost, conversation_id: str, run_id: str, within: float) -> Run:
     """Follow the feed until the run has ended."""
-    async with asyncio.timeout(within), aclosing(await host.api.events(OWNER, conversation_id, 0)) as feed:
+    async with (
+        asyncio.timeout(within),
+        aclosing(await host.api.conversations.events(OWNER, conversation_id, 0)) as feed,
+    ):
         async for batch in feed:
             for event in (event_decoder.decode(event.json) for event in batch):
                 if isinstance(event, RunUpdated) and event.run.id == run_id and event.run.status in ENDED:
@@ -56,7 +59,7 @@ class CancelAt:
             publish(feed, conversation_id, events)
             if self.pressed is None and self.run_id and any(event.seq >= self.number for event in events):
                 assert self.host is not None
-                self.pressed = asyncio.ensure_future(self.host.api.cancel_run(OWNER, self.run_id))
+                self.pressed = asyncio.ensure_future(self.host.api.runs.cancel(OWNER, self.run_id))
 
         monkeypatch.setattr(Feed, "publish", pressing)
 
@@ -86,9 +89,9 @@ async def test_stop_at_every_event_of_a_run_ends_it_and_the_next_message_works(
         open_mine(host, home)
         number, cancelled = 4, 0
         while True:
-            conversation = await host.api.create_conversation(OWNER, NewConversation())
+            conversation = await host.api.conversations.create(OWNER, NewConversation())
             stop.arm(host, "", 0)
-            accepted = await host.api.post_message(OWNER, conversation.id, going(model))
+            accepted = await host.api.runs.post_message(OWNER, conversation.id, going(model))
             stop.arm(host, accepted.run_id, number)
             run = await ended(host, conversation.id, accepted.run_id, 20)
             if stop.pressed is None:
@@ -98,7 +101,7 @@ async def test_stop_at_every_event_of_a_run_ends_it_and_the_next_message_works(
             cancelled += run.status == "cancelled"
             await everything_has_an_end(host, conversation.id)
             stop.arm(host, "", 0)
-            again = await host.api.post_message(OWNER, conversation.id, going(model))
+            again = await host.api.runs.post_message(OWNER, conversation.id, going(model))
             assert (await ended(host, conversation.id, again.run_id, 20)).status == "completed"
             await everything_has_an_end(host, conversation.id)
             number += 1
@@ -113,30 +116,30 @@ async def test_stop_at_any_moment_between_events_ends_the_run_in_time(home: Path
     async with open_host(home) as host:
         open_mine(host, home)
         for ticks in range(0, 600, 7):
-            conversation = await host.api.create_conversation(OWNER, NewConversation())
-            accepted = await host.api.post_message(OWNER, conversation.id, going(model))
+            conversation = await host.api.conversations.create(OWNER, NewConversation())
+            accepted = await host.api.runs.post_message(OWNER, conversation.id, going(model))
             for _ in range(ticks):
                 await asyncio.sleep(0)
-            await host.api.cancel_run(OWNER, accepted.run_id)
+            await host.api.runs.cancel(OWNER, accepted.run_id)
             run = await ended(host, conversation.id, accepted.run_id, VISIBLE)
             assert run.status in ("cancelled", "completed")
             await everything_has_an_end(host, conversation.id)
 
 
 async def everything_has_an_end(host: OpenHost, conversation_id: str) -> None:
-    snapshot = await host.api.snapshot(OWNER, conversation_id, limit=500)
+    snapshot = await host.api.conversations.get(OWNER, conversation_id, limit=500)
     assert [item for item in snapshot.items if item.status not in CLOSED] == []
-    calls = [item for item in snapshot.items if item.kind == "tool_call" and not item.data.get("cutOff")]
+    calls = [item for item in snapshot.items if item.kind == "tool_call" and not item.raw.get("cutOff")]
     assert all(item.text for item in calls), "a call without a result"
 
 
 async def test_a_run_that_has_ended_stays_as_it_ended(home: Path, tmp_path: Path) -> None:
     model = f"scripted:{write_script(tmp_path)}"
     async with open_host(home) as host:
-        conversation = await host.api.create_conversation(OWNER, NewConversation())
-        accepted = await host.api.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
+        conversation = await host.api.conversations.create(OWNER, NewConversation())
+        accepted = await host.api.runs.post_message(OWNER, conversation.id, NewMessage(text="Go", model_id=model))
         run = await ended(host, conversation.id, accepted.run_id, 20)
         assert run.status == "completed"
-        assert (await host.api.cancel_run(OWNER, accepted.run_id)).status == "completed"
+        assert (await host.api.runs.cancel(OWNER, accepted.run_id)).status == "completed"
         with pytest.raises(PilothouseError):
-            await host.api.resume_run(OWNER, accepted.run_id)
+            await host.api.runs.resume(OWNER, accepted.run_id)

@@ -36,11 +36,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.mark.case("F-48")
 async def test_items_stay_in_order_and_sessions_alive_when_the_clock_jumps(home: Path, clock: Clock) -> None:
     async with chatting(home, ["Fine."]) as chat:
-        session = await chat.api.create_session(ME)
+        session = await chat.api.sessions.create(ME)
         for number, shift in enumerate((0.0, DAY, -DAY, -DAY - 1, DAY + 3600)):
             clock.shift = shift
             assert (await chat.say(f"message {number}")).status == "completed"
-            assert await chat.api.session_owner(session) == LOCAL_OWNER
+            assert await chat.api.sessions.owner_of(session) == LOCAL_OWNER
         positions = [item.position for item in await chat.items()]
         assert positions == sorted(positions)
         assert await chat.texts("user_message") == [f"message {number}" for number in range(5)]
@@ -100,6 +100,6 @@ async def test_a_living_process_is_not_taken_for_dead_when_the_clock_jumps(
         await chat.until_streaming("w1")
         for shift in (DAY, -DAY, 0.0):
             clock.shift = shift
-            await asyncio.gather(*(chat.api.run(ME, sent.run_id) for _ in range(5)))
+            await asyncio.gather(*(chat.api.runs.get(ME, sent.run_id) for _ in range(5)))
         run = await chat.settled(sent.run_id)
         assert (run.status, run.epoch, run.recoveries) == ("completed", 1, 0)

@@ -10,45 +10,23 @@ from contextlib import aclosing, closing, suppress
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy import event as sa_event
 
-from pilothouse.server.run import ServerOptions
 from pilothouse.store import database, opening, upgrade
 from pilothouse.types import limits
 from pilothouse.types.api import NoticeFrame
 from pilothouse.types.errors import PilothouseError
+from pilothouse.web.run import ServerOptions
 from pilothouse.wiring import open_host
 from tests.faults.serving import serving
-from tests.server.running import BEARER, TOKEN, reach
 from tests.support import invariants
 from tests.support.chatting import ME, PATIENCE, Chat, chatting
+from tests.support.databases import Pages
 from tests.support.small_disks import mounted_small
 from tests.support.waiting import until
+from tests.web.running import BEARER, TOKEN, reach
 
 TEXT = " ".join(f"word{number}" for number in range(4_000))
 STREAM = [[{"text": TEXT, "pieces": 200, "every": 0.01}]]
-UNLIMITED = 4_294_967_294
-
-
-class Pages:
-    """A limit on the pages of the database, which SQLite itself keeps to."""
-
-    def __init__(self, chat: Chat) -> None:
-        self._engine = chat.api._records._database.engine  # type: ignore[attr-defined]
-        self._limit = UNLIMITED
-        sa_event.listen(self._engine, "begin", self._apply, insert=True)
-
-    def _apply(self, connection: sa.Connection) -> None:
-        connection.connection.cursor().execute(f"PRAGMA max_page_count={self._limit}")
-
-    def fill(self) -> None:
-        """Allow no more pages than there are."""
-        self._limit = 1
-
-    def free(self) -> None:
-        """Allow as many as there may be."""
-        self._limit = UNLIMITED
 
 
 async def notice(chat: Chat, level: str) -> NoticeFrame:
@@ -66,13 +44,13 @@ async def test_a_full_disk_pauses_the_run_and_freeing_space_lets_it_finish(
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
     async with chatting(home, STREAM) as chat:
-        pages = Pages(chat)
+        pages = Pages(monkeypatch)
         sent = await chat.send()
         await chat.until_streaming("word100")
         pages.fill()
         told = await notice(chat, "error")
         assert told.message.startswith("The disk is full, so nothing new can be saved. Everything is paused.")
-        assert (await chat.api.run(ME, sent.run_id)).status == "running"
+        assert (await chat.api.runs.get(ME, sent.run_id)).status == "running"
         assert (await chat.texts("user_message")) == ["Hello"]
         async with reach(chat.api, ServerOptions(token=TOKEN)) as server:
             path = f"/api/conversations/{chat.id}/messages"
@@ -100,11 +78,13 @@ async def test_a_run_that_waits_for_space_can_be_left_behind_and_is_taken_up_by_
 ) -> None:
     monkeypatch.setattr(limits, "STORE_RETRY", 0.05)
     monkeypatch.setattr(limits, "SHUTDOWN_GRACE", 0.2)
+    pages = Pages(monkeypatch)
     async with chatting(home, STREAM, at_rest=False) as chat:
         sent = await chat.send()
         await chat.until_streaming("word100")
-        Pages(chat).fill()
+        pages.fill()
         await notice(chat, "error")
+    pages.free()
     async with chatting(home, [["Whole."]]) as again:
         before = Chat(again.host, chat.id, chat.script)
         assert (await before.settled(sent.run_id)).status == "completed"
@@ -190,9 +170,9 @@ async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
         told = await notice(again, "error")
         assert told.message.startswith("The disk is full, so nothing new can be saved.")
         assert await again.texts("response") == ["Whole."]
-        assert (await host.api.search(ME, "whole", limit=5)).hits
-        token = await host.api.create_session(ME)
-        assert await host.api.session_owner(token) == ME
+        assert (await host.api.conversations.search(ME, "whole", limit=5)).hits
+        token = await host.api.sessions.create(ME)
+        assert await host.api.sessions.owner_of(token) == ME
         async with asyncio.TaskGroup() as many:
             for _ in range(20):
                 many.create_task(again.texts("response"))
@@ -202,7 +182,7 @@ async def test_without_room_at_the_start_people_read_and_sign_in_and_are_told(
         well = asyncio.ensure_future(notice(again, "info"))
         full.clear()
         assert (await well).message == "Saving works again."
-        assert await host.api.session_owner(token) == ME
+        assert await host.api.sessions.owner_of(token) == ME
         assert (await again.settled((await again.send("More")).run_id)).status == "completed"
 
 
@@ -240,7 +220,7 @@ async def test_an_upgrade_without_room_for_its_copy_leaves_the_room_there_is_and
             assert refused.value.message.startswith("The disk is full, and the database has to be brought up to date")
             assert not list((home / "backups").iterdir())
     async with open_host(home) as host:
-        assert len((await host.api.conversations(ME, limit=5, cursor=None)).conversations) == 1
+        assert len((await host.api.conversations.list(ME, limit=5, cursor=None)).conversations) == 1
 
 
 def fill(path: Path) -> None:

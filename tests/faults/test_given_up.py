@@ -55,19 +55,19 @@ async def given_up(tmp_path: Path) -> AsyncIterator[tuple[Chat, str]]:
 
 
 async def _standing(chat: Chat) -> list[str | None]:
-    return [item.run_id for item in await chat.items("response") if not item.data.get("cutOff")]
+    return [item.run_id for item in await chat.items("response") if not item.raw.get("cutOff")]
 
 
 @pytest.mark.timeout(120)
 async def test_it_waits_with_its_reason_and_holds_nobody_up(tmp_path: Path) -> None:
     async with given_up(tmp_path) as (chat, first):
-        waiting = await chat.api.run(ME, first)
+        waiting = await chat.api.runs.get(ME, first)
         assert (waiting.status, waiting.recoveries) == ("interrupted", limits.MAX_RECOVERIES)
         assert waiting.error is not None
         assert (waiting.error.message, bool(waiting.error.fix)) == (REASON, True)
         second = await chat.say("The second.")
         assert second.status == "completed"
-        assert (await chat.api.run(ME, first)) == waiting
+        assert (await chat.api.runs.get(ME, first)) == waiting
 
 
 @pytest.mark.timeout(120)
@@ -77,7 +77,7 @@ async def test_it_can_be_resumed_after_the_conversation_went_on_as_the_next_thin
         third = await chat.send("The third.")
         fourth = await chat.send("The fourth.")
         await chat.until_streaming("word1")
-        resumed = await chat.api.resume_run(ME, first)
+        resumed = await chat.api.runs.resume(ME, first)
         assert (resumed.status, resumed.error, resumed.recoveries) == ("queued", None, 0)
         for run_id in (third.run_id, first, fourth.run_id):
             assert (await chat.settled(run_id)).status == "completed"
@@ -94,7 +94,7 @@ async def test_it_can_be_resumed_after_the_conversation_went_on_as_the_next_thin
 @pytest.mark.timeout(120)
 async def test_it_can_be_resumed_at_once_and_is_said_anew(tmp_path: Path) -> None:
     async with given_up(tmp_path) as (chat, first):
-        await chat.api.resume_run(ME, first)
+        await chat.api.runs.resume(ME, first)
         assert (await chat.settled(first)).status == "completed"
         assert await _standing(chat) == [first]
         assert not await chat.items("reminder")
@@ -113,5 +113,5 @@ async def test_a_command_shows_why_it_waits_and_resumes_it(tmp_path: Path) -> No
     again = await asyncio.to_thread(pilothouse, home, "conversations", "resume", chat.id)
     assert (again.code, "No answer in this conversation waits to be resumed." in again.err) == (1, True)
     async with open_host(home, role="server") as host:
-        assert (await host.api.run(ME, first)).status == "completed"
+        assert (await host.api.runs.get(ME, first)).status == "completed"
     invariants.check(database_of(home))

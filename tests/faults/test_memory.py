@@ -16,18 +16,25 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pilothouse.runs.journal import RunJournal
 from pilothouse.store.database import READERS, Database, sqlite_url
+from pilothouse.store.opening import open_store
 from pilothouse.store.slow_reads import THREADS
+from pilothouse.store.sqlite_file import Bare
+from pilothouse.timeline.journal import RunJournal
 from pilothouse.types import limits
-from pilothouse.types.api import NewConversation
+from pilothouse.types.api import ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.events import ItemCreated
+from pilothouse.types.items import ItemKind
 from tests.support.chatting import ME, Chat, chatting
+from tests.support.records import a_conversation, an_item
 from tests.support.waiting import eventually
 
 CONVERSATIONS, TURNS = 4, 12
 # Bytes for each turn that is over; its text alone is twice that.
 MOST_EACH = 1_000
+# Bytes in memory for each of a history's text while a run is at work: the text, and what its items are beside it.
+MOST_HELD = 1.9
 ANSWER = "A few words of a longer answer. " * 60
 # All pages of the database that are in memory, in KB.
 MOST_PAGES = 32_000
@@ -35,7 +42,7 @@ MOST_PAGES = 32_000
 GIVING_BACK = """
 import asyncio, threading
 from pathlib import Path
-from pilothouse.server.memory import giving_back
+from pilothouse.wiring.housekeeping import giving_back
 from pilothouse.types import limits
 
 limits.GIVE_BACK_EVERY = float("{every}")
@@ -81,7 +88,7 @@ async def test_conversations_that_grow_leave_nothing_in_memory(home: Path) -> No
     async with chatting(home, [[{"text": ANSWER, "pieces": 400}]]) as first:
         settings = ConversationSettings(model_id=f"scripted:{first.script}")
         made = [
-            await first.api.create_conversation(ME, NewConversation(title="Grows", settings=settings))
+            await first.api.conversations.create(ME, NewConversation(title="Grows", settings=settings))
             for _ in range(CONVERSATIONS)
         ]
         chats = [Chat(first.host, one.id, first.script) for one in made]
@@ -111,6 +118,44 @@ async def test_a_run_that_is_over_leaves_its_history_at_once(home: Path) -> None
             gc.enable()
 
 
+async def test_a_run_at_work_holds_its_history_once(home: Path) -> None:
+    opened = open_store(_made(home), None, lambda _id, _events: None)
+    conversation = await opened.store.add_conversation(a_conversation())
+    kinds: tuple[ItemKind, ...] = ("user_message", "response") * 200
+    items = [an_item(conversation.id, kind, "completed", f"{n} {ANSWER}") for n, kind in enumerate(kinds)]
+    await opened.store.append(conversation.id, [ItemCreated(item=item) for item in items], None)
+    text = sum(len(item.text) for item in items)
+    del items
+    await opened.close()
+    async with chatting(home, [[{"text": ANSWER, "pieces": 20, "every": 0.05}]]) as first:
+        chat = Chat(first.host, conversation.id, first.script)
+        await chat.use(ModelInput(name="s", provider="scripted", model=str(first.script), context_window=1_000_000))
+        await chat.say()
+        gc.collect()
+        tracemalloc.start()
+        try:
+            run = (await chat.send()).run_id
+            await eventually(lambda: _is_said(chat), "the answer to begin")
+            gc.collect()
+            held = tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+        await chat.api.runs.cancel(ME, run)
+        await chat.settled(run)
+        print(f"{held / text:.2f} bytes for each of the history")
+        assert held < text * MOST_HELD
+
+
+async def _is_said(chat: Chat) -> bool:
+    page = await chat.api.conversations.items(ME, chat.id, before=None, limit=1)
+    return page.items[-1].kind == "response" and "words" in page.items[-1].text
+
+
+def _made(home: Path) -> Path:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return home
+
+
 def _journals() -> list[object]:
     return [one for one in gc.get_objects() if isinstance(one, RunJournal)]
 
@@ -120,7 +165,7 @@ async def test_the_pages_of_the_database_that_are_in_memory_are_bounded(tmp_path
     try:
         written = await database.write(_cache)
         with ExitStack() as stack:
-            others = [stack.enter_context(database.engine.connect()) for _ in range(READERS + THREADS + 1)]
+            others = [stack.enter_context(database.file.connection()) for _ in range(READERS + THREADS + 1)]
             kept = written + sum(map(_cache, others))
         print(f"{kept:,} KB on {len(others) + 1} connections")
         assert kept <= MOST_PAGES
@@ -128,7 +173,7 @@ async def test_the_pages_of_the_database_that_are_in_memory_are_bounded(tmp_path
         database.close()
 
 
-def _cache(connection: sa.Connection) -> int:
+def _cache(connection: sa.Connection | Bare) -> int:
     """Return how many KB a connection may keep."""
     return -int(connection.execute(sa.text("PRAGMA cache_size")).scalar_one())
 

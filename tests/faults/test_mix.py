@@ -86,10 +86,10 @@ class World:
     async def add_servers(self) -> None:
         """Add all servers as a person does."""
         for server in self.servers:
-            view = await self.api.add_server(ME, server.body)
+            view = await self.api.servers.add(ME, server.body)
             if view.consent is not None:
-                await self.api.consent_server(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
-            tested = await self.api.test_server(ME, view.id)
+                await self.api.servers.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+            tested = await self.api.servers.test(ME, view.id)
             assert tested.ok, tested.message
 
     def mark(self) -> str:
@@ -110,7 +110,7 @@ class World:
     async def talk(self, chance: random.Random, end: float) -> None:
         """Send message after message, and do what an impatient person does."""
         while time.monotonic() < end:
-            conversation = (await self.api.create_conversation(ME, NewConversation())).id
+            conversation = (await self.api.conversations.create(ME, NewConversation())).id
             self.conversations.append(conversation)
             for _ in range(MESSAGES):
                 if time.monotonic() < end:
@@ -121,13 +121,13 @@ class World:
         word = self.mark()
         allow = tuple(f"{name}.*" for name in self.by_name if chance.random() < 0.8)
         body = NewMessage(text=f"Do {word}", model_id=f"scripted:{self._script(chance, word)}", allow=allow)
-        run_id = (await self.api.post_message(ME, conversation, body)).run_id
+        run_id = (await self.api.runs.post_message(ME, conversation, body)).run_id
         self.runs.append(run_id)
         stop_at = time.monotonic() + chance.uniform(0, 3) if chance.random() < 0.15 else end
-        while (run := await self.api.run(ME, run_id)).status not in ENDED and time.monotonic() < end:
+        while (run := await self.api.runs.get(ME, run_id)).status not in ENDED and time.monotonic() < end:
             await self._meddle(chance, conversation, run)
             if time.monotonic() > stop_at:
-                await self.api.cancel_run(ME, run_id)
+                await self.api.runs.cancel(ME, run_id)
                 stop_at = end
             await asyncio.sleep(chance.uniform(0.02, 0.2))
 
@@ -155,21 +155,21 @@ class World:
             # What was open a moment ago may have ended meanwhile; then it is too late, and that is said.
             with suppress(PilothouseError):
                 if item.kind == "question" and chance.random() < 0.3:
-                    await self.api.answer(ME, item.id, answer_to(item, chance))
+                    await self.api.questions.answer(ME, item.id, answer_to(item, chance))
                 elif item.kind == "tool_call" and chance.random() < 0.03:
-                    act = chance.choice((self.api.cancel_call, self.api.keep_waiting))
+                    act = chance.choice((self.api.runs.cancel_call, self.api.runs.keep_waiting))
                     await act(ME, item.id)
 
     async def items(self, conversation: str) -> list[Item]:
         """Return all items of a conversation."""
-        return list((await self.api.snapshot(ME, conversation, limit=500)).items)
+        return list((await self.api.conversations.get(ME, conversation, limit=500)).items)
 
     # --- torment ---
 
     async def torment(self, chance: random.Random, end: float) -> None:
         """Spoil one thing after the other."""
         while time.monotonic() < end:
-            view = chance.choice((await self.api.servers(ME)).servers)
+            view = chance.choice((await self.api.servers.list(ME)).servers)
             # What changes at the same moment may be refused; that is said.
             with suppress(PilothouseError):
                 await self._spoil(view, chance)
@@ -177,13 +177,13 @@ class World:
 
     async def _spoil(self, view: ServerView, chance: random.Random) -> None:
         if not view.enabled:
-            await self.api.patch_server(ME, view.id, ServerPatch(enabled=True))
+            await self.api.servers.patch(ME, view.id, ServerPatch(enabled=True))
         elif chance.random() < 0.9:
             self.by_name[view.name].harm(chance, view)
         elif chance.random() < 0.5:
-            await self.api.patch_server(ME, view.id, ServerPatch(enabled=False))
+            await self.api.servers.patch(ME, view.id, ServerPatch(enabled=False))
         else:
-            await self.api.retry_server(ME, view.id)
+            await self.api.servers.retry(ME, view.id)
             await self._edit(chance)
 
     async def _edit(self, chance: random.Random) -> None:
@@ -215,28 +215,28 @@ class World:
             if isinstance(server, Process):
                 server.define("")
         await eventually(self._all_ended, "every run to end", CALM)
-        for view in (await self.api.servers(ME)).servers:
-            await self.api.patch_server(ME, view.id, ServerPatch(enabled=True))
+        for view in (await self.api.servers.list(ME)).servers:
+            await self.api.servers.patch(ME, view.id, ServerPatch(enabled=True))
             await eventually(lambda view=view: self._works(view.id), f"{view.name} to work again", CALM)  # type: ignore[misc]
         await self._accept_changes()
 
     async def _all_ended(self) -> bool:
-        going = [run for run_id in self.runs if (run := await self.api.run(ME, run_id)).status not in ENDED]
+        going = [run for run_id in self.runs if (run := await self.api.runs.get(ME, run_id)).status not in ENDED]
         for run in going:
             for item in await self.items(run.conversation_id):
                 if item.kind == "question" and item.status == "waiting":
                     with suppress(PilothouseError):
-                        await self.api.answer(ME, item.id, last_answer_to(item))
+                        await self.api.questions.answer(ME, item.id, last_answer_to(item))
         return not going
 
     async def _works(self, server_id: str) -> bool:
-        return (await self.api.test_server(ME, server_id)).ok
+        return (await self.api.servers.test(ME, server_id)).ok
 
     async def _accept_changes(self) -> None:
-        for tool in (await self.api.server_tools(ME, None)).tools:
+        for tool in (await self.api.servers.all_tools(ME)).tools:
             if tool.state == "changed":
                 accepted = ToolConfirmed(name=tool.name, fingerprint=tool.fingerprint)
-                await self.api.confirm_tool(ME, tool.server_id, accepted)
+                await self.api.servers.confirm_tool(ME, tool.server_id, accepted)
 
     async def final_round(self) -> None:
         """A call on every server, in one turn, brings every result."""
@@ -244,14 +244,14 @@ class World:
         script = self.folder / "final.json"
         steps = [{"call": f"{name}__echo", "arguments": {"text": mark}} for name, mark in marks.items()]
         script.write_text(json.dumps({"turns": [steps, "All well."]}))
-        conversation = (await self.api.create_conversation(ME, NewConversation())).id
+        conversation = (await self.api.conversations.create(ME, NewConversation())).id
         self.conversations.append(conversation)
         every = Selection(servers=tuple(ServerChoice(name=name) for name in marks))
         allow = tuple(f"{name}.*" for name in marks)
         body = NewMessage(text="Go", model_id=f"scripted:{script}", allow=allow, selection=every)
-        self.runs.append((await self.api.post_message(ME, conversation, body)).run_id)
+        self.runs.append((await self.api.runs.post_message(ME, conversation, body)).run_id)
         await eventually(self._all_ended, "the last run to end", CALM)
-        results = {item.data["server"]: item for item in await self.items(conversation) if item.kind == "tool_call"}
+        results = {item.raw["server"]: item for item in await self.items(conversation) if item.kind == "tool_call"}
         for name, mark in marks.items():
             assert results[name].status == "completed", results[name]
             assert mark in results[name].text
@@ -264,32 +264,32 @@ class World:
         carried: Counter[str] = Counter()
         for server in self.servers:
             carried += server.carried()
-        broken = [run.id for run_id in self.runs if (run := await self.api.run(ME, run_id)).status == "failed"]
+        broken = [run.id for run_id in self.runs if (run := await self.api.runs.get(ME, run_id)).status == "failed"]
         assert not broken, f"runs failed by themselves: {broken}"
         calls: dict[str, list[Item]] = {}
         for conversation in self.conversations:
             for item in await self.items(conversation):
-                if item.kind == "tool_call" and item.data.get("arguments"):
-                    calls.setdefault(item.data["arguments"]["text"], []).append(item)
+                if item.kind == "tool_call" and item.raw.get("arguments"):
+                    calls.setdefault(item.raw["arguments"]["text"], []).append(item)
         for mark, items in calls.items():
             check_calls(mark, items, carried[mark])
         return Counter(
-            (item.data.get("error") or {}).get("code") or item.status for one in calls.values() for item in one
+            (item.raw.get("error") or {}).get("code") or item.status for one in calls.values() for item in one
         )
 
 
 def end_of(call: Item) -> str:
     """Return how a call ended: its status, or the code of its failure."""
-    return str((call.data.get("error") or {}).get("code") or call.status)
+    return str((call.raw.get("error") or {}).get("code") or call.status)
 
 
 def answer_to(question: Item, chance: random.Random) -> Answer:
     """Return what a person might say to a question."""
-    if question.data["kind"] == "approval":
-        offered = {choice["id"] for choice in question.data["choices"]}
+    if question.raw["kind"] == "approval":
+        offered = {choice["id"] for choice in question.raw["choices"]}
         wanted = [choice for choice in ("allow", "allow", "conversation", "deny") if choice in offered]
         return Answer(choice=chance.choice(wanted))
-    if question.data["kind"] == "limit":
+    if question.raw["kind"] == "limit":
         return Answer(choice=chance.choice(("continue", "stop")))
     choice = chance.choice(("accept", "decline", "cancel"))
     return Answer(choice=choice, content={"name": "Ada"} if choice == "accept" else None)
@@ -297,7 +297,7 @@ def answer_to(question: Item, chance: random.Random) -> Answer:
 
 def last_answer_to(question: Item) -> Answer:
     """Return what somebody says who wants to see the end."""
-    return Answer(choice=LAST_WORDS.get(question.data["kind"], "decline"))
+    return Answer(choice=LAST_WORDS.get(question.raw["kind"], "decline"))
 
 
 def check_calls(mark: str, calls: list[Item], carried: int) -> None:

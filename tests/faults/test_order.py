@@ -17,13 +17,13 @@ import pytest
 import sqlalchemy as sa
 
 from pilothouse.store import schema
-from pilothouse.store.database import make_engine
 from pilothouse.types import limits
 from pilothouse.wiring.host import open_host
 from tests.faults import chance
 from tests.faults.serving import Server
 from tests.support import invariants
 from tests.support.chatting import chatting, database_of
+from tests.support.databases import connected
 from tests.support.waiting import until
 
 CONVERSATIONS = max(4, round(chance.SECONDS / 30))
@@ -79,14 +79,8 @@ class Pile:
 
 
 def _runs(url: str) -> list[tuple[str, str]]:
-    engine = make_engine(url)
-    try:
-        with engine.connect() as connection:
-            return [
-                (row.id, row.status) for row in connection.execute(sa.select(schema.runs.c.id, schema.runs.c.status))
-            ]
-    finally:
-        engine.dispose()
+    with connected(url) as connection:
+        return [(row.id, row.status) for row in connection.execute(sa.select(schema.runs.c.id, schema.runs.c.status))]
 
 
 def _count(pile: Pile, url: str) -> Sequence[int]:

@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sa
 
 from pilothouse.store import schema
-from pilothouse.store.database import make_engine
 from tests.faults.serving import Server, serving
 from tests.support import invariants
 from tests.support.chatting import database_of
+from tests.support.databases import connected
 from tests.support.pictures import a_png
 
 PICTURES = [a_png(2_000_000, number=number) for number in range(3)]
@@ -29,12 +29,8 @@ def message(script: Path) -> dict[str, Any]:
 
 
 def rows(url: str) -> int:
-    engine = make_engine(url)
-    try:
-        with engine.connect() as connection:
-            return int(connection.execute(sa.select(sa.func.count()).select_from(schema.parts)).scalar() or 0)
-    finally:
-        engine.dispose()
+    with connected(url) as connection:
+        return int(connection.execute(sa.select(sa.func.count()).select_from(schema.parts)).scalar() or 0)
 
 
 @pytest.mark.case("F-36")

@@ -124,7 +124,7 @@ def test_an_answer_to_a_question_is_not_asked_for_again(place: Place) -> None:
     model = place.model([{"call": "terminal_operations", "arguments": arguments}], "Done.")
     place.folder.joinpath("work").mkdir()
     with place.cut_after() as server:
-        settings = {"workingDirectory": str(place.folder / "work")}
+        settings = {"workingDirectory": str(place.folder / "work"), "mode": "ask"}
         path = f"/api/conversations/{server.post('/api/conversations', {'settings': settings}, 201)['id']}"
         run = server.post(f"{path}/messages", {"text": "Go", "modelId": model}, 202)["runId"]
         server.wait_for_run(run, "waiting")

@@ -98,6 +98,8 @@ def _answered(client: httpx2.Client, conversation_id: str, script: Path) -> None
 
 def _read_on(one: socket.socket, last: int) -> tuple[list[int], str]:
     """Read a stream up to the event with this number; return the numbers that came, and the text they make."""
+    # With so little room the system itself may wait minutes before it sends more to someone who reads again.
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1_000_000)
     numbers: list[int] = []
     pieces, have, rest = [], 0, b""
     with one.makefile("rb") as stream:

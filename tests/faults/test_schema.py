@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from pilothouse.store import database, upgrade
+from pilothouse.store import upgrade
 from pilothouse.types.errors import PilothouseError
 from pilothouse.wiring import open_host
 from tests.support.chatting import ME, chatting
+from tests.support.databases import connected
 
 ROOT = Path(__file__).parents[2]
 NEXT = '''
@@ -108,13 +109,9 @@ def extras(connection: sa.Connection) -> object:
 
 
 def shapes(url: str, make: Callable[[sa.Connection], None]) -> object:
-    engine = database.make_engine(url)
-    try:
-        with engine.execution_options(writes=True).begin() as connection:
-            make(connection)
-            return shape(connection), extras(connection), upgrade.current_version(connection)
-    finally:
-        engine.dispose()
+    with connected(url) as connection:
+        make(connection)
+        return shape(connection), extras(connection), upgrade.current_version(connection)
 
 
 @pytest.mark.case("F-45")
@@ -128,11 +125,9 @@ def test_migrating_from_nothing_gives_the_same_on_postgresql(postgres_url: str) 
     made = []
     for make in (upgrade.create, upgrade.migrate):
         made.append(shapes(postgres_url, make))
-        engine = database.make_engine(postgres_url)
-        with engine.begin() as connection:
+        with connected(postgres_url) as connection:
             connection.exec_driver_sql("DROP SCHEMA public CASCADE")
             connection.exec_driver_sql("CREATE SCHEMA public")
-        engine.dispose()
     assert made[0] == made[1]
 
 
@@ -165,7 +160,7 @@ async def test_a_newer_database_is_refused_with_advice_and_not_touched(home: Pat
     assert "Upgrade Pilothouse" in refused.fix
     change_version(home, "9999", upgrade.HEAD)
     async with open_host(home) as host:
-        assert (await host.api.snapshot(ME, conversation, limit=5)).items
+        assert (await host.api.conversations.get(ME, conversation, limit=5)).items
 
 
 def change_version(home: Path, before: str, after: str) -> None:
@@ -190,12 +185,12 @@ async def test_an_older_database_is_backed_up_and_upgraded_with_all_it_holds(
 ) -> None:
     conversation = await a_home(home, [{"call": "think", "arguments": {"thoughts": "Hm."}}])
     async with open_host(home) as host:
-        held = (await host.api.snapshot(ME, conversation, limit=5)).items
+        held = (await host.api.conversations.get(ME, conversation, limit=5)).items
     assert [item.kind for item in held] == ["user_message", "tool_call", "response", "response"]
     before = upgrade.HEAD
     request.getfixturevalue("newer")
     async with open_host(home) as host:
-        assert (await host.api.snapshot(ME, conversation, limit=5)).items == held
+        assert (await host.api.conversations.get(ME, conversation, limit=5)).items == held
     assert {"colour", "colours"} <= columns(home / "pilothouse.db")
     [backup] = (home / "backups").iterdir()
     assert backup.name.startswith(f"pilothouse-{before}-")
@@ -240,7 +235,7 @@ async def test_a_migration_that_dies_half_way_leaves_the_old_schema_and_can_be_d
     assert done.returncode == (-signal.SIGKILL if "kill" in death else 1), done.stderr.decode()
     assert not {"colour", "colours"} & columns(home / "pilothouse.db")
     async with open_host(home) as host:
-        assert (await host.api.conversations(ME, limit=5, cursor=None)).conversations
+        assert (await host.api.conversations.list(ME, limit=5, cursor=None)).conversations
     command[-1] = str(migrations(tmp_path, "pass"))
     assert (await asyncio.to_thread(opened, command)).returncode == 0
     assert {"colour", "colours"} <= columns(home / "pilothouse.db")

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pilothouse.mcp.consent import look
-from pilothouse.mcp.entries import written
-from pilothouse.mcp.forms import drafted
+from pilothouse.mcp.servers.consent import look
+from pilothouse.mcp.servers.entries import written
+from pilothouse.mcp.servers.forms import drafted
 from pilothouse.types import limits
+from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.ports import ToolOutput
 from pilothouse.types.servers import ServerInput
 from pilothouse.wiring import open_host
@@ -78,10 +79,10 @@ async def test_two_hundred_servers_half_of_them_broken_delay_nothing(home: Path,
     (home / "config.json").write_text(json.dumps(config))
     for entry in entries:
         if not entry.name.startswith("missing"):
-            hosted.supervisor.around.consents.give(entry.id, look(entry))
+            hosted.supervisor.parts.consents().give(entry.id, look(entry))
     began = time.monotonic()
     async with open_host(home, role="server") as host:
-        state = await host.api.page_state("local", None)
+        state = await host.api.conversations.page_state("local", None)
         assert time.monotonic() - began < 3
         assert len(state.servers.servers) == 200
         most = 0
@@ -89,11 +90,11 @@ async def test_two_hundred_servers_half_of_them_broken_delay_nothing(home: Path,
         async def settled() -> bool:
             nonlocal most
             most = max(most, len(children()))
-            states = [view.state for view in (await host.api.servers("local")).servers]
+            states = [view.state for view in (await host.api.servers.list("local")).servers]
             return "connecting" not in states and "reconnecting" not in states and states.count("error") == 100
 
         await eventually(settled, "all servers to be seen once", 100)
-        views = (await host.api.servers("local")).servers
+        views = (await host.api.servers.list("local")).servers
         assert sum(view.tool_count == 16 for view in views) == 100
         assert all(view.last_error for view in views if view.state == "error")
         # Whoever gives its place to another has ended before that one starts.
@@ -141,7 +142,7 @@ async def test_servers_that_outlived_their_host_are_ended_at_the_next_start(
 @pytest.mark.case("F-49")
 async def test_without_descriptors_a_start_is_refused_clearly_and_what_runs_goes_on(hosted: Hosted) -> None:
     await hosted.add(scripted("first"))
-    assert (await hosted.admin.test("first")).ok
+    assert (await hosted.admin.test(ME, "first")).ok
     await hosted.add(scripted("second"), agree=False)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     consent = (await hosted.view("second")).consent
@@ -151,7 +152,7 @@ async def test_without_descriptors_a_start_is_refused_clearly_and_what_runs_goes
     top = max(held)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (top + 1, hard))
-        tested = await hosted.admin.test("second")
+        tested = await hosted.admin.test(ME, "second")
         assert not tested.ok
         assert tested.message == "What you agreed to cannot be read: too many open files."
         assert (await hosted.view("second")).state == "error"
@@ -162,4 +163,4 @@ async def test_without_descriptors_a_start_is_refused_clearly_and_what_runs_goes
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         for descriptor in held:
             os.close(descriptor)
-    assert (await hosted.admin.test("second")).ok
+    assert (await hosted.admin.test(ME, "second")).ok

@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from tests.faults.serving import Server, serving
+from tests.faults.serving import Server, serving, wait_for_death
 from tests.support import invariants
 from tests.support.chatting import database_of
+from tests.support.commands import pilothouse
 from tests.support.waiting import until
 
 ANSWER = "".join(f"word{n} " for n in range(60))
@@ -25,13 +27,21 @@ def _begin(server: Server, script: Path) -> tuple[str, list[str]]:
     return conversation, runs
 
 
-def _finished(server: Server, conversation: str, runs: list[str]) -> None:
+def _finished(server: Server, conversation: str, runs: list[str], *, crashes: int = 0) -> None:
     for run in runs:
         server.wait_for_run(run, "completed", within=30)
-        assert server.get(f"/api/runs/{run}")["recoveries"] == 0, "it was no crash"
+    assert sum(server.get(f"/api/runs/{run}")["recoveries"] for run in runs) == crashes
     items = server.get(f"/api/conversations/{conversation}?limit=100")["items"]
     standing = [item for item in items if item["kind"] == "response" and not item["data"].get("cutOff")]
     assert [(item["runId"], item["text"]) for item in standing] == [(run, ANSWER) for run in runs]
+
+
+def _killed(home: Path, script: Path) -> tuple[str, list[str]]:
+    """Kill a server in the middle of a long answer; return the conversation and its runs."""
+    with serving(home) as server:
+        begun = _begin(server, script)
+        server.kill()
+    return begun
 
 
 @pytest.fixture
@@ -69,3 +79,48 @@ def test_what_a_stopped_server_was_doing_another_one_goes_on_with(
         a.wait_for_run(runs[0], "running", within=GIVEN_BACK_WITHIN)
         _finished(a, conversation, runs)
     invariants.check(postgres_url)
+
+
+@pytest.mark.timeout(120)
+def test_a_command_that_comes_first_after_a_crash_leaves_the_runs_to_the_next_server(
+    tmp_path: Path, script: Path
+) -> None:
+    home = tmp_path / "home"
+    conversation, runs = _killed(home, script)
+    assert pilothouse(home, "audit", "verify").code == 0
+    invariants.check(database_of(home))
+    with serving(home) as again:
+        _finished(again, conversation, runs, crashes=1)
+    invariants.check(database_of(home))
+
+
+@pytest.mark.timeout(120)
+def test_what_a_server_left_in_the_queue_a_command_can_go_on_with_where_there_is_none(
+    tmp_path: Path, script: Path
+) -> None:
+    home = tmp_path / "home"
+    conversation, runs = _killed(home, script)
+    resumed = pilothouse(home, "conversations", "resume", conversation)
+    assert (resumed.code, resumed.out.strip()) == (0, ANSWER.strip())
+    with serving(home) as again:
+        _finished(again, conversation, runs, crashes=1)
+    invariants.check(database_of(home))
+
+
+# The message is kept, its run is queued, and nobody has begun it.
+QUEUED = 3
+
+
+@pytest.mark.timeout(120)
+def test_a_message_that_a_server_kept_and_never_began_a_command_can_go_on_with(tmp_path: Path, script: Path) -> None:
+    home = tmp_path / "home"
+    with serving(home, dying=("after", QUEUED)) as server:
+        conversation = server.post("/api/conversations", {"title": f"kill {QUEUED}"}, 201)["id"]
+        with pytest.raises(httpx2.TransportError):
+            server.post(f"/api/conversations/{conversation}/messages", {"text": "Go", "modelId": f"scripted:{script}"})
+        assert wait_for_death(server, None)
+    resumed = pilothouse(home, "conversations", "resume", conversation)
+    assert (resumed.code, resumed.out.strip()) == (0, ANSWER.strip())
+    again = pilothouse(home, "conversations", "resume", conversation)
+    assert again.err.strip() == "No answer in this conversation waits to be resumed."
+    invariants.check(database_of(home))

@@ -34,7 +34,7 @@ async def accepted(chat: Chat) -> MessageAccepted:
 async def is_completed(chat: Chat, run_id: str) -> bool:
     """Return whether the run has completed, if that can be read at the moment."""
     try:
-        return (await chat.api.run(ME, run_id)).status == "completed"
+        return (await chat.api.runs.get(ME, run_id)).status == "completed"
     except PilothouseError:
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -9,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
+from pilothouse.store.opening import open_store
+from pilothouse.types.host import LOCAL_OWNER
+from pilothouse.wiring.host import open_host
 from tests.faults.serving import TOKEN, Server, serving
 from tests.support import invariants
+from tests.support.commands import pilothouse
 from tests.support.waiting import until
 
 TAKEN_OVER_WITHIN = 15.0
@@ -97,6 +103,66 @@ def test_another_server_takes_over_when_one_dies_in_the_middle_of_an_answer(tmp_
         assert standing == [ANSWER]
         assert len(cut_off) == 1
         assert ANSWER.startswith(cut_off[0])
+    invariants.check(postgres_url)
+
+
+def _killed(home: Path, postgres_url: str) -> tuple[str, str]:
+    """Kill the only server in the middle of an answer; return the conversation and the run."""
+    script = home.parent / "slow.yaml"
+    script.write_text(f'turns:\n  - - text: "{ANSWER}"\n      pieces: 8\n      every: 0.01\n', encoding="utf-8")
+    with serving(home, database_url=postgres_url) as server:
+        body = {"settings": {"modelId": f"scripted:{script}"}}
+        conversation = server.post("/api/conversations", body, 201)["id"]
+        run = server.post(f"/api/conversations/{conversation}/messages", {"text": "Go"}, 202)["runId"]
+        until(lambda: "word3" in str(server.get(f"/api/conversations/{conversation}?limit=20")), "the answer to begin")
+        server.kill()
+    return conversation, run
+
+
+async def _moved(home: Path, postgres_url: str, run_id: str) -> None:
+    """Let a run be held by a process of which nobody here can say whether it lives."""
+    opened = open_store(home, postgres_url, lambda _id, _events: None)
+    await opened.store.change_run(run_id, lambda run: msgspec.structs.replace(run, process="p_elsewhere"))
+    await opened.close()
+
+
+@pytest.mark.timeout(120)
+async def test_what_a_process_of_this_machine_held_is_free_as_soon_as_it_is_dead(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    _, run = await asyncio.to_thread(_killed, tmp_path / "home", postgres_url)
+    async with open_host(tmp_path / "home", postgres_url) as host:
+        assert (await host.api.runs.get(LOCAL_OWNER, run)).status == "queued"
+
+
+@pytest.mark.timeout(120)
+def test_a_command_goes_on_with_an_answer_whose_server_was_killed(tmp_path: Path, postgres_url: str) -> None:
+    home = tmp_path / "home"
+    conversation, _ = _killed(home, postgres_url)
+    resumed = pilothouse(home, "conversations", "resume", conversation, PILOTHOUSE_DATABASE_URL=postgres_url)
+    assert (resumed.code, resumed.out) == (0, f"{ANSWER}\n")
+    invariants.check(postgres_url)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("command", ["resume", "run"])
+def test_what_a_process_of_another_machine_held_goes_on_when_that_is_taken_for_dead(
+    tmp_path: Path, postgres_url: str, command: str
+) -> None:
+    home = tmp_path / "home"
+    conversation, run = _killed(home, postgres_url)
+    asyncio.run(_moved(home, postgres_url, run))
+    arguments = (
+        ("conversations", "resume", conversation) if command == "resume" else ("run", "More.", "-c", conversation)
+    )
+    told = pilothouse(home, *arguments, PILOTHOUSE_DATABASE_URL=postgres_url)
+    assert (told.code, told.out) == (0, f"{ANSWER}\n")
+    if command == "resume":
+        said = " ".join(told.err.split())
+        assert said.startswith("Another program is writing this answer; what it writes from now on is shown here."), (
+            told.err
+        )
+        assert "If nothing is heard of that program for 6 s, the answer goes on here." in said
     invariants.check(postgres_url)
 
 

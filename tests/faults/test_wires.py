@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import pytest
 
-from pilothouse.mcp.channel import ChannelError
-from pilothouse.mcp.session import BadAnswer, Session, SessionOptions, connect
-from pilothouse.mcp.transports.detection import channel_to
-from pilothouse.mcp.transports.target import Target
+from pilothouse.mcp.client.channel import ChannelError
+from pilothouse.mcp.client.session import BadAnswer, Session, SessionOptions, connect
+from pilothouse.mcp.client.transports.detection import channel_to
+from pilothouse.mcp.client.transports.remote import Target
 from tests.faults.chance import SEED, seeded
 from tests.support.mcp_gateway import Brain, FaultProxy, OldGateway, Socket, Streamable, serving
 from tests.support.tiny_http import TinyHttp

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest_asyncio
 
 from pilothouse.models.factory import make_model
-from pilothouse.net.client import close_clients
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.messages import Message, ModelRequest, TextBlock, ToolSpec
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Model

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from pilothouse.models.views import context_label
-from pilothouse.net.client import close_clients
+from pilothouse.models.views import context_label, price_label
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
+from pilothouse.types.prices import Prices
 from pilothouse.types.stream import TextDelta
 from tests.support.catalogue import Parts, open_catalogue
 from tests.support.scripted_endpoint import Endpoint
@@ -52,7 +53,7 @@ async def ask(opened: OpenModel) -> str:
         return "".join([event.text async for event in events if isinstance(event, TextDelta)])
 
 
-@pytest.mark.case("MOD-01", "MOD-06", "MOD-08")
+@pytest.mark.case("MOD-01", "MOD-06", "MOD-08", "MOD-15")
 async def test_an_added_model_is_in_the_list_and_in_the_file(home: Path, parts: Parts) -> None:
     view = await parts.models.add(form("My Claude", api_key_source="env:MY_KEY", context_window=128_000))
     assert (view.id, view.host, view.context_label) == ("my-claude", "api.example.com", "128K context")
@@ -64,7 +65,7 @@ async def test_an_added_model_is_in_the_list_and_in_the_file(home: Path, parts: 
         "apiKeySource": "env:MY_KEY",
         "model": "m",
         "contextWindow": 128_000,
-        "supportsThinking": False,
+        "supportsThinking": None,
     }
     assert [model.id for model in (await parts.models.list()).models] == ["embedded", "my-claude"]
 
@@ -81,7 +82,7 @@ async def test_a_typed_key_becomes_a_secret_and_is_shown_nowhere(home: Path, par
     assert parts.redactor.redact(f"x {CANARY}") == "x [redacted]"
 
 
-@pytest.mark.case("MOD-02")
+@pytest.mark.case("MOD-02", "MOD-15")
 async def test_an_update_changes_what_the_form_says_and_keeps_what_it_cannot_say(home: Path, parts: Parts) -> None:
     await parts.models.add(form(api_key=CANARY, context_window=1000))
     raw = read(home)
@@ -97,7 +98,7 @@ async def test_an_update_changes_what_the_form_says_and_keeps_what_it_cannot_say
     assert written["models"]["test"]["colour"] == "red"
 
 
-@pytest.mark.case("MOD-03", "MOD-19")
+@pytest.mark.case("MOD-03", "MOD-19", "MOD-15")
 async def test_a_deleted_model_takes_its_secret_with_it_but_the_default_stays(home: Path, parts: Parts) -> None:
     await parts.models.add(form(api_key=CANARY))
     assert (home / "secrets" / "model-test.secret").exists()
@@ -114,17 +115,17 @@ async def test_a_deleted_model_takes_its_secret_with_it_but_the_default_stays(ho
 
 @pytest.mark.case("MOD-01", "MOD-04")
 async def test_the_first_model_that_is_added_becomes_the_default_and_the_second_does_not(parts: Parts) -> None:
-    assert await parts.models.default_id() == "embedded"
+    assert (await parts.models.list()).default_model_id == "embedded"
     assert (await parts.models.add(form("First"))).is_default
     assert not (await parts.models.add(form("Second"))).is_default
     # Who goes back to the built-in one has chosen it.
     await parts.models.set_default("embedded")
     assert not (await parts.models.add(form("Third"))).is_default
     await parts.models.update("third", form("Changed"))
-    assert await parts.models.default_id() == "embedded"
+    assert (await parts.models.list()).default_model_id == "embedded"
 
 
-@pytest.mark.case("MOD-04", "MOD-05", "MOD-09")
+@pytest.mark.case("MOD-04", "MOD-05", "MOD-09", "MOD-15")
 async def test_the_default_is_switched_and_survives_a_restart(home: Path, parts: Parts) -> None:
     await parts.models.add(form("Other"))
     await parts.models.add(form())
@@ -132,7 +133,7 @@ async def test_the_default_is_switched_and_survives_a_restart(home: Path, parts:
     assert models.default_model_id == "test"
     assert [model.is_default for model in models.models] == [False, False, True]
     again = open_catalogue(home, {}).models
-    assert await again.default_id() == "test"
+    assert (await again.list()).default_model_id == "test"
     default = await again.default()
     assert default is not None
     assert default.name == "Test"
@@ -158,6 +159,8 @@ async def test_a_cancelled_change_leaves_a_whole_file(home: Path, parts: Parts) 
         ({"name": "  "}, "needs a name"),
         ({"context_window": 0}, "at least 1"),
         ({"max_tokens": -1}, "at least 1"),
+        ({"max_tokens": 10**21}, "more than 1,000,000,000 tokens"),
+        ({"context_window": 10**21}, "more than 1,000,000,000 tokens"),
         ({"id": "no/slash"}, "cannot be a model's id"),
         ({"id": "embedded"}, "There is a model “embedded” already"),
     ],
@@ -200,7 +203,7 @@ async def test_an_unknown_model_is_named_with_those_that_there_are(parts: Parts)
     assert caught.value.code == "unknown_model"
 
 
-@pytest.mark.case("MOD-22")
+@pytest.mark.case("MOD-22", "CHT-10")
 async def test_a_switched_or_changed_model_is_rebuilt_with_its_address_key_and_name(parts: Parts) -> None:
     async with Endpoint() as one, Endpoint() as two:
         await parts.models.add(form("One", base_url=one.url, model="first", api_key="key-number-one"))
@@ -318,3 +321,20 @@ async def test_whether_a_model_sees_images_is_guessed_until_it_is_said(
 )
 def test_a_context_window_is_told_in_round_words(tokens: int, label: str) -> None:
     assert context_label(tokens) == label
+
+
+@pytest.mark.case("MOD-20")
+@pytest.mark.parametrize(
+    ("prices", "label"),
+    [
+        (Prices(input=3, output=15), "$3 in, $15 out per 1M tokens"),
+        (Prices(input=0.075, output=1.25, cache_read=0.01), "$0.075 in, $1.25 out per 1M tokens"),
+        (Prices(input=0, output=0), "free of charge"),
+        (
+            Prices(input=2.5, output=15, above=272_000, beyond=Prices(input=5, output=22.5)),
+            "$2.5 in, $15 out per 1M tokens, more above 272K",
+        ),
+    ],
+)
+def test_prices_are_told_in_a_few_words(prices: Prices, label: str) -> None:
+    assert price_label(prices) == label

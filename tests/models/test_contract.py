@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pilothouse.models.embedded import close_embedded
+from pilothouse.models.embedded import EmbeddedModel
 from pilothouse.models.factory import make_model
-from pilothouse.net.client import close_clients
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Model
@@ -242,7 +242,7 @@ async def cancelled(work: Callable[[], Awaitable[None]], until: Callable[[], Awa
 def embedded() -> Iterator[Model]:
     """The model in this process."""
     yield make_model(ModelConfig(name="e", provider="embedded"))
-    close_embedded()
+    EmbeddedModel.close()
 
 
 @pytest.mark.leaky

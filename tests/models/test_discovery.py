@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pilothouse.models.discovery import LocalServer, find_models
+from pilothouse.models.discovery import find_models
 from pilothouse.models.refresh import Offers, no_offers, parse_offers
-from pilothouse.net.client import close_clients
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.types.api import Catalogue, ModelInput
 from pilothouse.types.models import ModelConfig
@@ -39,10 +39,10 @@ async def no_connection_left() -> AsyncIterator[None]:
     await close_clients()
 
 
-def local(listener: Listener) -> tuple[LocalServer, ...]:
+def local(listener: Listener) -> tuple[ModelConfig, ...]:
     return (
-        LocalServer("Ollama", "ollama", listener.url),
-        LocalServer("LM Studio", "openai-compatible", f"{listener.url}/v1"),
+        ModelConfig(name="Ollama", provider="ollama", base_url=listener.url),
+        ModelConfig(name="LM Studio", provider="openai-compatible", base_url=f"{listener.url}/v1"),
     )
 
 

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 
-from pilothouse.models.discovery import LocalServer
-from pilothouse.models.host_discovery import SERVERS, find_at, servers_at
-from pilothouse.net.client import close_clients
+from pilothouse.models.discovery import LOCAL_SERVERS
+from pilothouse.models.host_discovery import find_at, servers_at
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import ModelConfig
 from tests.support.listener import Listener, listening
@@ -30,11 +30,11 @@ def port(listener: Listener) -> int:
     return urlsplit(listener.url).port or 0
 
 
-def usual(listener: Listener) -> tuple[LocalServer, ...]:
+def usual(listener: Listener) -> tuple[ModelConfig, ...]:
     """One known server whose usual port is where someone listens, and one whose port nobody has."""
     return (
-        LocalServer("Ollama", "ollama", "http://127.0.0.1:9"),
-        LocalServer("vLLM", "openai-compatible", f"http://127.0.0.1:{port(listener)}/v1"),
+        ModelConfig(name="Ollama", provider="ollama", base_url="http://127.0.0.1:9"),
+        ModelConfig(name="vLLM", provider="openai-compatible", base_url=f"http://127.0.0.1:{port(listener)}/v1"),
     )
 
 
@@ -61,7 +61,7 @@ async def test_at_a_given_port_each_way_of_speaking_is_tried_and_one_place_is_on
 
 
 async def test_every_known_kind_of_server_is_asked_for_where_it_usually_listens() -> None:
-    assert {server.name: urlsplit(server.base_url).port for server in SERVERS} == {
+    assert {server.name: urlsplit(server.base_url).port for server in LOCAL_SERVERS} == {
         "Ollama": 11434,
         "LM Studio": 1234,
         "llama.cpp": 8080,
@@ -124,4 +124,4 @@ async def test_what_is_no_host_is_refused_with_what_would_be_one(host: str) -> N
     ],
 )
 async def test_names_and_addresses_of_both_kinds_are_understood(host: str, asked: str) -> None:
-    assert servers_at(host, SERVERS)[0].base_url == asked
+    assert servers_at(host, LOCAL_SERVERS)[0].base_url == asked

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from pilothouse.models.keys import read_source
-from pilothouse.net.client import close_clients
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text

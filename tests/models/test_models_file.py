@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from pilothouse.models.models_file import slug
-from pilothouse.models.providers import NAMES
-from pilothouse.types.models import ModelConfig
+from pilothouse.models.wire_table import adapter_of, media_of
+from pilothouse.types.models import PROVIDERS, ModelConfig
 from tests.support.catalogue import open_catalogue
 
 DEEPSEEK = {
@@ -97,7 +97,7 @@ async def test_after_the_first_start_the_legacy_settings_are_never_read_or_writt
 )
 async def test_legacy_settings_that_make_no_sense_do_not_stop_the_start(home: Path, content: str) -> None:
     write(home, content, "appsettings.json")
-    assert await open_catalogue(home, {}).models.default_id() == "embedded"
+    assert (await open_catalogue(home, {}).models.list()).default_model_id == "embedded"
 
 
 @pytest.mark.case("F-55", "MOD-08")
@@ -107,6 +107,7 @@ async def test_legacy_settings_that_make_no_sense_do_not_stop_the_start(home: Pa
         ("contextWindow", "many", "“contextWindow” must be a whole number, not text."),
         ("contextWindow", 0, "at least 1"),
         ("provider", "skynet", "The provider “skynet” is not known"),
+        ("provider", "groq", "write it as “service”, and as “provider” its wire, openai-compatible"),
         ("baseUrl", "api.example.com", "is not a web address"),
         ("model", "", "which of the provider's models"),
         ("supportsThinking", "yes", "must be true or false"),
@@ -198,6 +199,12 @@ async def test_the_example_in_the_guide_is_a_good_file(home: Path) -> None:
 @pytest.mark.case("MOD-07", "MOD-25")
 def test_the_guide_names_every_provider_and_every_field() -> None:
     guide = Path(__file__).parents[2].joinpath("docs/guide/models.md").read_text(encoding="utf-8")
-    assert [provider for provider in NAMES if f"| `{provider}` |" not in guide] == []
+    assert [provider for provider in PROVIDERS if f"| `{provider}` |" not in guide] == []
     fields = {field.encode_name for field in msgspec.structs.fields(ModelConfig)} - {"id"}
     assert [field for field in fields if f"`{field}`" not in guide] == []
+
+
+def test_every_wire_that_http_reaches_has_an_adapter_of_its_name() -> None:
+    without = [provider for provider in PROVIDERS if adapter_of(provider) is None]
+    assert without == ["embedded", "scripted", "plugin"]
+    assert all(media_of(provider).image_bytes for provider in PROVIDERS)

@@ -23,7 +23,11 @@ FORMS: dict[Wire, list[dict[str, Any]]] = {
         {"type": "code_execution_20250825", "name": "code_execution"},
         {"type": "web_fetch_20250910", "name": "web_fetch"},
     ],
-    "openai-responses": [{"type": "web_search"}, {"type": "code_interpreter", "container": {"type": "auto"}}],
+    "openai-responses": [
+        {"type": "web_search"},
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+        {"type": "image_generation"},
+    ],
     "gemini": [{"googleSearch": {}}, {"codeExecution": {}}, {"urlContext": {}}],
 }
 
@@ -40,7 +44,8 @@ def body(wire: Wire, request: ModelRequest, url: str = "http://127.0.0.1:1", **f
 @pytest.mark.case("NAT-01", "NAT-03")
 @pytest.mark.parametrize("wire", list(FORMS))
 def test_tools_that_are_on_are_declared_as_the_provider_wants_them(wire: Wire) -> None:
-    sent = body(wire, with_tools(ALL_ON))["tools"]
+    drawing = NativeTools(**{**msgspec.structs.asdict(ALL_ON), "image_generation": wire == "openai-responses"})
+    sent = body(wire, with_tools(drawing))["tools"]
     assert sent[: len(FORMS[wire])] == FORMS[wire]
     assert len(sent) == len(FORMS[wire]) + 1
     alone = body(wire, with_tools(NativeTools(web_search=True), own=False))["tools"]
@@ -70,6 +75,16 @@ def test_hosts_of_chat_completions_take_a_field_each_their_own() -> None:
     search = with_tools(NativeTools(web_search=True))
     assert body("openai-compatible", search, "https://openrouter.ai/api/v1")["plugins"] == [{"id": "web"}]
     assert body("openai-compatible", search, "https://api.openai.com/v1")["web_search_options"] == {}
+
+
+def test_pictures_are_asked_for_as_each_provider_wants_it() -> None:
+    drawing = with_tools(NativeTools(image_generation=True))
+    assert body("openai-compatible", drawing, "https://openrouter.ai/api/v1")["modalities"] == ["image", "text"]
+    gemini = body("gemini", drawing, model="gemini-2.5-flash-image")
+    assert gemini["generationConfig"]["responseModalities"] == ["TEXT", "IMAGE"]
+    # That is no tool, and no flag is needed for it.
+    assert "toolConfig" not in gemini
+    assert [next(iter(tool)) for tool in gemini["tools"]] == ["functionDeclarations"]
 
 
 @pytest.mark.parametrize("wire", ["openai-compatible", "ollama"])

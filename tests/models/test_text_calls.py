@@ -9,7 +9,7 @@ import pytest
 from pilothouse.models.answer import Answer
 from pilothouse.models.text_calls import TextCalls
 from pilothouse.models.tool_names import ToolNames
-from pilothouse.types.messages import ToolSpec
+from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.stream import CallArguments, CallEnd, CallStart, StreamEvent
 from tests.models.asking import calls_of, of, text_of
 
@@ -17,6 +17,7 @@ READ = ToolSpec("fs__read_file", "Reads a file.", {"type": "object", "properties
 LIST = ToolSpec("fs__list", "Lists a folder.", {"type": "object"})
 THINK = ToolSpec("think", "Thinks.", {"type": "object"})
 TOOLS = (READ, LIST, THINK)
+REQUEST = ModelRequest(messages=(), tools=TOOLS)
 CALL = 'TOOL_CALL: {"server": "fs", "name": "read_file", "args": {"path": "a.txt"}}'
 READING = ("fs__read_file", {"path": "a.txt"})
 
@@ -26,7 +27,7 @@ Found = tuple[str, list[tuple[str, object]], bool]
 def found_in(text: str, size: int, *, only_first: bool = False, cut: bool = False) -> Found:
     """Return the text, the calls, and whether the model was stopped, when a text arrives in pieces of a size."""
     answer = Answer()
-    reader = TextCalls(answer, ToolNames(TOOLS), only_first=only_first)
+    reader = TextCalls(answer, ToolNames(REQUEST), only_first=only_first)
     events: list[StreamEvent] = []
     for at in range(0, len(text), size):
         reader.feed(text[at : at + size])
@@ -137,7 +138,7 @@ def test_a_call_that_the_length_limit_cut_is_not_completed_by_guess() -> None:
 @pytest.mark.case("TCL-03")
 def test_a_call_is_announced_while_its_arguments_still_arrive() -> None:
     answer = Answer()
-    reader = TextCalls(answer, ToolNames(TOOLS))
+    reader = TextCalls(answer, ToolNames(REQUEST))
     reader.feed('TOOL_CALL: {"server": "fs", "name": "read_file", "args": {"path": "a')
     started, *pieces = answer.take()
     assert isinstance(started, CallStart)
@@ -174,7 +175,7 @@ def test_odd_text_is_read_in_linear_time(text: str) -> None:
 
 
 def test_names_are_found_in_every_usual_form_and_never_guessed() -> None:
-    names = ToolNames((READ, LIST, THINK, ToolSpec("other__list", "", {})))
+    names = ToolNames(ModelRequest(messages=(), tools=TOOLS, on_demand=("other__list",)))
     assert names.resolve("fs", "read_file") == "fs__read_file"
     assert names.resolve("FS", "Read_File") == "fs__read_file"
     assert names.resolve("", "fs__read_file") == "fs__read_file"

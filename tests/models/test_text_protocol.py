@@ -9,11 +9,11 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from pilothouse.models.embedded import close_embedded
+from pilothouse.models.embedded import EmbeddedModel
 from pilothouse.models.factory import make_model
-from pilothouse.models.lowering import in_text
+from pilothouse.models.text_protocol import in_text
 from pilothouse.models.tool_calling import ToolCalling
-from pilothouse.net.client import close_clients
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
     CallBlock,
@@ -35,6 +35,7 @@ from pilothouse.types.stream import (
     Stopped,
     StreamEvent,
     TextDelta,
+    TextEnd,
     ThinkingDelta,
     Usage,
 )
@@ -226,6 +227,34 @@ async def test_native_calls_after_a_rescued_one_stay_apart() -> None:
     assert [(call.index, call.name) for call in of(CallEnd, events)] == [(0, "fs__list"), (1, "think")]
 
 
+SEALED = TextEnd({"wire": "w", "home": "h"})
+
+
+@pytest.mark.parametrize("first", ["Plain words.", "\n", '{"name": "Bob"}', "TOOL"])
+async def test_where_a_block_of_text_ends_is_told_right_after_it(first: str) -> None:
+    events = await answer_of(calling(Talking(first, SEALED, "More.", TextEnd())), request(style="native"))
+    ends = [number for number, event in enumerate(events) if isinstance(event, TextEnd)]
+    assert [events[number] for number in ends] == [SEALED, TextEnd()]
+    assert (text_of(events[: ends[0]]), text_of(events[ends[0] :])) == (first, "More.")
+
+
+@pytest.mark.parametrize("first", ["Plain words.", "\n", "TOOL"])
+async def test_an_empty_block_after_it_does_not_take_its_end(first: str) -> None:
+    events = await answer_of(calling(Talking(first, SEALED, TextEnd())), request(style="native"))
+    assert (text_of(events), of(TextEnd, events)) == (first, [SEALED, TextEnd()])
+
+
+@pytest.mark.parametrize("written", ['{"name": "list", "arguments": {}}', '{"name": "list", "arguments": {}'])
+async def test_a_block_that_was_a_call_is_no_block_of_text(written: str) -> None:
+    events = await answer_of(calling(Talking(written, SEALED)), request(style="native"))
+    assert (calls_of(events), of(TextEnd, events)) == ([("fs__list", {})], [])
+
+
+async def test_where_blocks_end_says_nothing_to_calls_by_text() -> None:
+    events = await answer_of(calling(Talking("Words.", SEALED)), request())
+    assert (text_of(events), of(TextEnd, events)) == ("Words.", [])
+
+
 async def test_without_tools_the_model_itself_is_asked() -> None:
     inner = Talking(CALL)
     events = await answer_of(calling(inner), request(style="native", tools=()))
@@ -327,17 +356,20 @@ async def test_a_server_that_enforces_no_schema_is_asked_by_text() -> None:
                     yield event
 
     inner = Unable(CALL)
-    events = await answer_of(calling(inner), request(style="constrained"))
-    assert calls_of(events) == [READING]
-    assert of(Failed, events) == []
-    assert [asked.answer_schema is None for asked in inner.requests] == [False, True]
+    model = calling(inner)
+    for _ in range(2):
+        events = await answer_of(model, request(style="constrained"))
+        assert calls_of(events) == [READING]
+        assert of(Failed, events) == []
+    # From then on it is not asked for what it cannot do.
+    assert [asked.answer_schema is None for asked in inner.requests] == [False, True, True]
 
 
 @pytest.fixture(scope="module")
 def embedded() -> Iterator[Model]:
     """The model in this process."""
     yield make_model(ModelConfig(name="e", provider="embedded"))
-    close_embedded()
+    EmbeddedModel.close()
 
 
 ECHO = ToolSpec(

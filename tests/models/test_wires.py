@@ -88,7 +88,7 @@ def test_an_image_goes_out_as_this_wire_wants_it(wire: Wire) -> None:
     expected: dict[Wire, object] = {
         "anthropic-compatible": {"type": "image", "source": source, "cache_control": {"type": "ephemeral"}},
         "openai-compatible": {"type": "image_url", "image_url": {"url": url}},
-        "openai-responses": {"type": "input_image", "image_url": url},
+        "openai-responses": {"type": "input_image", "image_url": url, "detail": "auto"},
         "gemini": {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
     }
     match wire:
@@ -143,8 +143,12 @@ def test_thinking_leaves_room_for_the_answer_and_takes_no_temperature() -> None:
     ("host", "field"),
     [
         ("https://api.deepseek.com", {"thinking": {"type": "enabled"}}),
+        ("https://api.moonshot.ai/v1", {"thinking": {"type": "enabled"}}),
+        ("https://api.z.ai/api/paas/v4", {"thinking": {"type": "enabled"}}),
         ("https://openrouter.ai/api/v1", {"reasoning": {"enabled": True}}),
         ("https://api.openai.com/v1", {"reasoning_effort": "medium"}),
+        ("https://api.mistral.ai/v1", {"reasoning_effort": "medium"}),
+        ("https://api.groq.com/openai/v1", {"reasoning_effort": "medium"}),
     ],
 )
 def test_thinking_is_switched_as_the_host_wants_it(host: str, field: dict[str, object]) -> None:

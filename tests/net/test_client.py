@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from pilothouse.net.client import close_clients, fetch, send
-from pilothouse.net.compression import unpacking
+from pilothouse.net.client import fetch, send
+from pilothouse.net.compression import decompressor
 from pilothouse.net.errors import NetError
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.types import limits
 from pilothouse.types.origins import is_loopback_host
 from tests.net.answers import CHUNKED, OK, whole
@@ -185,6 +186,9 @@ def packed(coding: bytes, body: bytes) -> bytes:
         (b"gzip", gzip.compress(b"hello", mtime=0)),
         (b"X-GZIP", gzip.compress(b"hello", mtime=0)),
         (b"deflate", zlib.compress(b"hello")),
+        # As the standard does not mean it, and many servers do.
+        (b"deflate", zlib.compress(b"hello", wbits=-15)),
+        (b"deflate", gzip.compress(b"hello", mtime=0)),
     ],
 )
 async def test_a_compressed_answer_is_unpacked_however_it_is_cut(coding: bytes, body: bytes) -> None:
@@ -220,7 +224,7 @@ async def test_an_unknown_compression_is_refused_again_and_again() -> None:
 
 def test_the_name_of_a_compression_cannot_paint_the_terminal() -> None:
     with pytest.raises(NetError) as caught:
-        unpacking("\x1b[31mred\x07")
+        decompressor("\x1b[31mred\x07")
     assert caught.value.why.startswith("it compresses its answer as “[31mred” although")
 
 

@@ -340,21 +340,6 @@ async def test_a_connection_that_ended_before_the_request_is_told_at_once() -> N
                 await connection.ask(REQUEST)
 
 
-async def test_an_answer_to_half_a_request_is_read_and_the_connection_not_used_again() -> None:
-    refusal = b"HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 5\r\n\r\nlarge"
-
-    async def talk(peer: Peer) -> None:
-        await peer.reader.readuntil(b"\r\n\r\n")
-        await peer.send(refusal)
-        await peer.gone()
-
-    async with RawServer(talk) as server, connected(server) as connection:
-        await connection.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 33554432\r\n\r\n" + b"x" * (32 << 20))
-        assert connection.status == 413
-        assert await connection.chunk() == b"large"
-        assert not connection.is_spare
-
-
 # --- closed on this side ---
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from pilothouse.net import addresses, guarded
 from pilothouse.net.errors import NetError
-from pilothouse.net.link import Link, keep_alive_options
+from pilothouse.net.server_client import ServerClient, keep_alive_options
 from pilothouse.types import limits
 from tests.support.tiny_http import Answer, TinyHttp
 
@@ -43,8 +43,8 @@ def unknown() -> list[str]:
     raise socket.gaierror(socket.EAI_NONAME, "try again")
 
 
-async def status(link: Link, url: str) -> int:
-    reply = await link.send("GET", url, headers={})
+async def status(client: ServerClient, url: str) -> int:
+    reply = await client.send("GET", url, headers={})
     await reply.read(100, 5)
     await reply.aclose()
     return reply.status
@@ -55,13 +55,13 @@ async def test_a_name_that_fails_is_named_and_works_again_later(resolver: list[L
     resolver += [unknown, lambda: ["127.0.0.1"]]
     async with TinyHttp(lambda request: Answer(204)) as server:
         url = f"http://{NAME}:{server.port}/"
-        link = Link(url)
+        client = ServerClient(url)
         with pytest.raises(NetError, match=r"the name mcp\.example is not known") as caught:
-            await status(link, url)
+            await status(client, url)
         assert caught.value.problem == "unknown"
-        assert await status(link, url) == 204
+        assert await status(client, url) == 204
         assert server.requests[0].headers["host"] == f"{NAME}:{server.port}"
-        await link.aclose()
+        await client.aclose()
 
 
 @pytest.mark.case("F-23")
@@ -69,12 +69,12 @@ async def test_a_name_that_changes_is_followed(resolver: list[Look]) -> None:
     async with TinyHttp(lambda request: Answer(200, b"", {"Connection": "close"})) as server:
         url = f"http://{NAME}:{server.port}/"
         resolver += [lambda: ["127.0.0.1"], lambda: ["127.0.0.2"]]
-        link = Link(url)
-        assert await status(link, url) == 200
+        client = ServerClient(url)
+        assert await status(client, url) == 200
         with pytest.raises(NetError) as caught:
-            await status(link, url)
+            await status(client, url)
         assert caught.value.problem == "unreachable"
-        await link.aclose()
+        await client.aclose()
 
 
 @pytest.mark.case("F-23")
@@ -87,16 +87,16 @@ async def test_a_name_that_takes_its_time_is_given_up(resolver: list[Look], monk
         return ["127.0.0.1"]
 
     resolver.append(slowly)
-    link = Link(f"http://{NAME}/")
+    client = ServerClient(f"http://{NAME}/")
     try:
         with pytest.raises(NetError) as caught:
-            await link.send("GET", f"http://{NAME}/", headers={})
+            await client.send("GET", f"http://{NAME}/", headers={})
         assert caught.value.problem == "unreachable"
         with pytest.raises(NetError, match=r"looking up mcp\.example took too long"):
             await addresses.resolve(NAME, 80)
     finally:
         end.set()
-        await link.aclose()
+        await client.aclose()
         await asyncio.get_running_loop().shutdown_default_executor()
 
 

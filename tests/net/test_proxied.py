@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pilothouse.net import proxied
-from pilothouse.net.client import close_clients, fetch, send
+from pilothouse.net import httpx_client
+from pilothouse.net.client import fetch, send
 from pilothouse.net.errors import NetError
 from pilothouse.net.guarded import request
-from pilothouse.net.link import Link
+from pilothouse.net.loop_clients import close_clients
 from pilothouse.net.proxies import proxy_for
+from pilothouse.net.server_client import ServerClient
 from tests.net.answers import CHUNKED, OK, whole
 from tests.support.certificates import SelfSigned
 from tests.support.raw_server import Peer, RawServer, answering, cut
@@ -93,7 +94,7 @@ async def test_a_password_in_an_address_goes_to_the_server_as_ever(monkeypatch: 
 
 async def test_what_is_encrypted_stays_so_through_the_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own = SelfSigned(tmp_path)
-    monkeypatch.setattr(proxied, "roots", lambda: ssl.create_default_context(cafile=own.path))
+    monkeypatch.setattr(httpx_client, "roots", lambda: ssl.create_default_context(cafile=own.path))
     seen = []
 
     async def talk(peer: Peer) -> None:
@@ -193,7 +194,7 @@ async def test_a_proxy_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPat
     assert error.problem == "unreachable"
     assert error.why.startswith("the proxy that the environment names is n")
     with pytest.raises(NetError, match="the proxy that the environment names"):
-        Link(MODEL)
+        ServerClient(MODEL)
     with pytest.raises(NetError, match="the proxy that the environment names"):
         await request("GET", "http://1.1.1.1/", near=MODEL)
 
@@ -207,7 +208,7 @@ def test_a_proxy_for_everything_is_the_last_that_is_asked(monkeypatch: pytest.Mo
 # --- what is not written down ---
 
 
-@pytest.mark.parametrize("module", ["link", "guarded", "proxied"])
+@pytest.mark.parametrize("module", ["server_client", "guarded", "httpx_client"])
 @pytest.mark.slow
 def test_whatever_sends_with_a_library_keeps_it_from_writing_addresses(module: str) -> None:
     program = f"""

@@ -30,7 +30,6 @@ GREETER = """
         async def access(self, arguments, context): return Access(operation="greet")
         def times_for(self, arguments): return CallTimes(5.0, 5.0)
         def shown(self, arguments): return Shown(action="greet", action_display_name="Greeting", summary="Greeting")
-        def display(self, arguments): return "Greeting"
         async def execute(self, arguments, context, feedback):
             return ToolOutput(text=f"Hello {arguments['name']}, your number is 12345-67")
 
@@ -116,7 +115,7 @@ async def test_a_package_that_breaks_is_named_and_switched_off_and_the_host_work
     async with open_host(home) as host:
         found = await host.executor._parts.toolbox.tools(ToolRequest("c", context_window=100_000))
         assert "greet" in [tool.spec.name for tool in found.tools], "the others go on"
-        views = {view.name.split("_")[0]: view for view in (await host.api.config("local")).plugins}
+        views = {view.name.split("_")[0]: view for view in (await host.api.settings.get("local")).plugins}
         assert said in views["broken"].problem
         assert (views["fine"].problem, views["fine"].hooks) == ("", ("tools", "models", "maskers"))
         assert (views["fine"].version, views["fine"].package[:5]) == ("1.2.3", "fine_")
@@ -139,6 +138,36 @@ async def test_a_tool_that_raises_fails_its_call_with_the_packages_name(home: Pa
         assert (await chat.say("Greet Ada")).status == "completed"
         call = next(item for item in await chat.items() if item.kind == "tool_call")
         assert (call.status, call.text) == ("failed", "The plugin “raiser” failed: KeyError.")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("'Be kind.'", ["Be kind."]),
+        ("['Be kind.', 'Be brief.']", ["Be kind.", "Be brief."]),
+        ("(Reminder('kindness', 'Be kind.'),)", ["Be kind."]),
+        ("None", []),
+        ("[7]", []),
+    ],
+)
+async def test_a_reminder_may_be_plain_text_and_one_that_is_none_ends_no_run(
+    home: Path, packages: Path, given: str, told: list[str]
+) -> None:
+    source = f"""
+        from pilothouse.types.todos import Reminder
+        class Kind:
+            async def current(self, conversation_id): return {given}
+        def pilothouse_reminders(context): return [Kind()]
+    """
+    install(packages, f"kind_{abs(hash(given))}", source)
+    enable(home)
+    async with chatting(home, ["Yes."]) as chat:
+        assert (await chat.say("Hi")).status == "completed"
+        reminders = await chat.texts("reminder")
+        assert [words for words in told if not any(words in text for text in reminders)] == []
+        assert len(reminders) == len(told)
+        (view,) = (await chat.api.settings.get("local")).plugins
+        assert ("a reminder is text or a Reminder, not int" in view.problem) == (given == "[7]")
 
 
 @pytest.mark.case("F-56")

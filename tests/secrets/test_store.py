@@ -56,7 +56,7 @@ def reopened(tmp_path: Path, **environ: str) -> SecretStore:
     return SecretStore(tmp_path / "secrets", find=lambda: None, environ=environ)
 
 
-@pytest.mark.case("SECRET-07")
+@pytest.mark.case("SECRET-07", "AUT-07", "AUT-15")
 def test_without_a_keyring_a_secret_is_an_encrypted_file_that_only_we_can_read(
     tmp_path: Path, store: SecretStore
 ) -> None:
@@ -183,7 +183,7 @@ def test_two_processes_that_begin_together_share_one_master_key(tmp_path: Path) 
     assert [file.name for file in tmp_path.iterdir()] == ["master.key"]
 
 
-@pytest.mark.case("SECRET-07")
+@pytest.mark.case("SECRET-07", "AUT-15")
 def test_a_keyring_that_works_keeps_the_value_and_no_file_does(tmp_path: Path) -> None:
     backend = MemoryKeyring()
     store = SecretStore(tmp_path / "secrets", find=lambda: usable(backend), environ={})

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pilothouse import __version__
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import open_home
-from pilothouse.settings.watch import watch
-from pilothouse.types.api import ConfigPatch, Profile
+from pilothouse.settings.json_file import watch
+from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
+from pilothouse.types.json import JsonObject
+from pilothouse.types.settings import Profile, Settings
+from pilothouse.types.timeouts import ToolTimeouts
 
 
 @pytest.fixture
@@ -23,11 +28,16 @@ def service(home: Path) -> ConfigService:
     return ConfigService(open_home().path, "sqlite")
 
 
-def profile(name: str, **settings: str) -> Profile:
+def said(changes: JsonObject) -> ConfigPatch:
+    """Return changes as the API takes them."""
+    return msgspec.convert(changes, ConfigPatch)
+
+
+def profile(name: str, **settings: str | float) -> Profile:
     return Profile(id=name.lower(), name=name, settings=ConversationSettings(**settings))  # type: ignore[arg-type]
 
 
-@pytest.mark.case("SRV-11")
+@pytest.mark.case("SRV-11", "CHT-09")
 def test_the_first_start_writes_the_whole_layout(home: Path, service: ConfigService) -> None:
     written = json.loads((home / "config.json").read_text())
     assert written["version"] == "1.0"
@@ -66,6 +76,8 @@ async def test_profiles_are_added_edited_activated_and_removed(home: Path, servi
         (ConfigPatch(profiles=(profile("A"), profile("A"))), "Two profiles have the id “a”"),
         (ConfigPatch(profiles=(Profile(id="x", name=" "),)), "needs an id and a name"),
         (ConfigPatch(profiles=(Profile(id="x", name="n" * 81),)), "at most 80 characters"),
+        (ConfigPatch(profiles=(profile("A", max_tokens=99_999_999_999_999),)), "between 1 and 1,000,000,000"),
+        (ConfigPatch(profiles=(profile("A", temperature=3),)), "The temperature must be between 0 and 2."),
     ],
 )
 async def test_a_patch_that_does_not_fit_is_refused_in_one_sentence(
@@ -176,16 +188,63 @@ def test_times_of_tools_are_read_and_a_wrong_one_is_told(home: Path, service: Co
 
 @pytest.mark.case("TMO-01", "CON-31")
 async def test_times_and_the_room_for_servers_are_changed_one_by_one(service: ConfigService) -> None:
-    await service.patch(ConfigPatch(tool_timeouts=ToolTimeoutsPatch(tools={"think": 7.0, "todo_operations": 9.0})))
-    await service.patch(ConfigPatch(tool_timeouts=ToolTimeoutsPatch(default=90.0)))
-    await service.patch(ConfigPatch(tool_timeouts=ToolTimeoutsPatch(align_with_model=False, tools={"think": None})))
-    view = await service.patch(ConfigPatch(local_servers=3))
+    await service.patch(said({"toolTimeouts": {"tools": {"think": 7.0, "todo_operations": 9.0}}}))
+    await service.patch(said({"toolTimeouts": {"default": 90.0}}))
+    await service.patch(said({"toolTimeouts": {"alignWithModel": False, "tools": {"think": None}}}))
+    view = await service.patch(said({"localServers": 3}))
     assert view.tool_timeouts == ToolTimeouts(align_with_model=False, default=90.0, tools={"todo_operations": 9.0})
     assert (view.local_servers, service.local_servers()) == (3, 3)
-    view = await service.patch(ConfigPatch(local_servers=None, tool_timeouts=ToolTimeoutsPatch(default=None)))
+    view = await service.patch(said({"localServers": None, "toolTimeouts": {"default": None}}))
     assert view.tool_timeouts.default is None
     assert service.local_servers() == view.usual_local_servers >= 4
-    for wrong in (ConfigPatch(local_servers=0), ConfigPatch(tool_timeouts=ToolTimeoutsPatch(default=-1.0))):
+    for wrong in ({"localServers": 0}, {"toolTimeouts": {"default": -1.0}}):
         with pytest.raises(PilothouseError) as refused:
-            await service.patch(wrong)
+            await service.patch(said(wrong))
         assert refused.value.code == "bad_request"
+
+
+async def test_null_gives_a_setting_its_default_again(home: Path, service: ConfigService) -> None:
+    usual = service.view()
+    await service.patch(
+        said({"runsAtOnce": 3, "enterSends": False, "retention": {"days": 9}, "terminal": {"timeout": 5}})
+    )
+    assert (service.config.runs_at_once, service.config.retention.days) == (3, 9)
+    nothing = {"runsAtOnce": None, "enterSends": None, "retention": None, "terminal": {"timeout": None}}
+    assert await service.patch(said(nothing)) == usual
+    assert "runs_at_once" not in json.loads((home / "config.json").read_text())
+
+
+async def test_every_setting_that_is_kept_is_shown_and_can_be_changed(service: ConfigService) -> None:
+    kept = {info.encode_name for info in msgspec.structs.fields(Settings)}
+    assert kept <= {info.encode_name for info in msgspec.structs.fields(ConfigView)}
+    assert kept <= {info.encode_name for info in msgspec.structs.fields(ConfigPatch)}
+    view = msgspec.to_builtins(service.view())
+    for place, about in view["about"].items():
+        value = reduce(getitem, place.split("."), view)
+        assert about["label"], place
+        assert about["part"], place
+        # What has an end below has one above.
+        assert (about["least"] is None) == (about["most"] is None), place
+        # What it is now fits its own bounds and choices.
+        assert about["least"] is None or value is None or value >= about["least"], place
+        assert not about["choices"] or value in about["choices"], place
+        same = reduce(lambda inner, name: {name: inner}, reversed(place.split(".")), value)
+        assert msgspec.to_builtins(await service.patch(said(same))) == view
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"runsAtOnce": 0}, "How many answers are got at once is a number from 1 to 1,000."),
+        ({"mostAddedIterations": -1}, "How many rounds may be added is a number from 0 to 10,000."),
+        ({"mostAddedIterations": 10**20}, "How many rounds may be added is a number from 0 to 10,000."),
+        ({"terminal": {"timeout": 86_401}}, "A command's time is from 1 second to 24 hours."),
+        ({"terminal": {"shell": "csh"}}, "The shell is one of: bash, zsh, fish, sh."),
+    ],
+)
+async def test_what_is_beyond_the_bounds_of_a_setting_is_refused_in_its_words(
+    service: ConfigService, changes: JsonObject, words: str
+) -> None:
+    with pytest.raises(PilothouseError) as refused:
+        await service.patch(said(changes))
+    assert refused.value.message == words

@@ -25,7 +25,6 @@ def test_a_new_data_folder_is_closed_to_other_accounts(home: Path) -> None:
     assert opened.path == home
     assert {mode(folder) for folder in (home, opened.secrets, opened.logs, opened.cache)} == {0o700}
     assert opened.notices == ()
-    assert opened.config_file == home / "config.json"
     assert opened.secrets == home / "secrets"
     assert opened.models_file == home / "models.json"
 
@@ -108,3 +107,15 @@ def test_with_the_variable_platformdirs_is_not_even_imported() -> None:
         "home_path({'PILOTHOUSE_HOME': '/x'}); assert 'platformdirs' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
+
+
+def test_what_another_process_makes_and_takes_away_meanwhile_is_no_matter(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_home()
+    kept, gone = home / "kept.db", home / "gone.db-journal"
+    kept.touch(0o644)
+    home.chmod(0o755)
+    monkeypatch.setattr("pilothouse.settings.home._files", lambda _path: iter((gone, kept)))
+    assert [str(kept) in notice for notice in open_home().notices] == [False, True]
+    assert mode(kept) == 0o600

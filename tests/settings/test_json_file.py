@@ -66,6 +66,8 @@ def test_an_edit_is_taken_up_while_running(tmp_path: Path) -> None:
         ('{\n  "name": "no end\n}', 2, "not closed"),
         ("[1]", 1, "one object in braces"),
         ('{"numbers": NaN}', None, "NaN"),
+        ('{"numbers": {}, "mine": -1e999}', None, "-1e999 is too large a number"),
+        ('{\n  "numbers": {},\n  "mine": ["\\uD83D\\uDE00", "\\ud800"]\n}', 3, "half of a character"),
         ("", None, "The file is empty."),
     ],
 )
@@ -196,6 +198,14 @@ def test_a_disk_that_refuses_is_told_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.json").mkdir()
     with pytest.raises(PilothouseError, match=r"could not be written: is a directory\."):
         file.update(lambda raw: raw["numbers"].update(x=1))
+
+
+def test_a_file_that_is_a_link_to_itself_is_told_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to(tmp_path / "a.json")
+    file = open_file(tmp_path)
+    with pytest.raises(PilothouseError, match=r"could not be written: too many levels of symbolic links\."):
+        file.update(lambda raw: raw["numbers"].update(x=1))
+    assert (tmp_path / "a.json").is_symlink()
 
 
 def test_looking_costs_no_reading(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.settings.machine import memory, usual_local_servers
+from pilothouse.settings.config import memory, usual_local_servers
 
 GB = 1024**3
 

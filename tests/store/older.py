@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+# To 0007, before a permission could be for one run.
+BEFORE_TASKS = (
+    "ALTER TABLE grants DROP COLUMN run_id",
+    "UPDATE alembic_version SET version_num = '0007'",
+)
+# To 0006, before the list had an index in its own order.
+BEFORE_LISTED = (
+    *BEFORE_TASKS,
+    "DROP INDEX conversations_listed",
+    "CREATE INDEX conversations_recent ON conversations (owner, updated_at)",
+    "UPDATE alembic_version SET version_num = '0006'",
+)
 # To 0005, before attachments were kept with the results of calls.
 BEFORE_PARTS = (
+    *BEFORE_LISTED,
     "DROP INDEX parts_of_conversation",
     "ALTER TABLE parts RENAME TO results",
     "CREATE INDEX results_of_conversation ON results (conversation_id)",

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
-from pilothouse.runs.exchange_commands import stopped
+from pilothouse.host.exchange import stopped
 from pilothouse.store import exchange, schema
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.store.store import Store
@@ -124,7 +124,7 @@ async def test_what_an_imported_conversation_was_allowed_is_not_taken_over_and_n
     await a_conversation_with_everything(source)
     await taken(opened.store, await exported(source, None))
     snapshot = await opened.store.snapshot(OWNER, conversation.id, 50)
-    assert snapshot.conversation.settings == ConversationSettings(system_prompt="Hi")
+    assert snapshot.conversation.settings == ConversationSettings(system_prompt="Hi", mode="ask")
     assert {run.status for run in snapshot.runs} == {"cancelled"}
     assert {run.options for run in snapshot.runs} == {RunOptions()}
     assert [item.status for item in snapshot.items if item.kind == "question"] == ["cancelled"]

@@ -16,7 +16,8 @@ from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
-from tests.support.records import OWNER, a_conversation
+from pilothouse.types.runs import RunStatus
+from tests.support.records import OWNER, a_conversation, a_posting
 
 
 def a_grant(conversation_id: str, *, owner: str = OWNER, seconds: float = 300.0, single_use: bool = True) -> Grant:
@@ -43,6 +44,26 @@ async def test_a_grant_comes_back_as_it_was_given(store: Store) -> None:
     await store.add_grant(grant)
     assert list(await store.grants(OWNER, conversation.id)) == [grant]
     assert list(await store.grants(OWNER, None)) == [grant]
+
+
+@pytest.mark.parametrize(("end", "stands"), [("waiting", 1), ("interrupted", 1), ("completed", 0), ("failed", 0)])
+async def test_a_permission_for_a_run_ends_when_that_run_does_and_is_not_revived(
+    store: Store, end: RunStatus, stands: int
+) -> None:
+    conversation = await talk(store)
+    await store.post_message(a_posting(conversation.id))
+    run = await store.claim_next(conversation.id, "p_one")
+    assert run is not None
+    grant = msgspec.structs.replace(
+        a_grant(conversation.id, single_use=False), expires_at=None, run_id=run.id, created_at=time.time() - 1e6
+    )
+    await store.add_grant(grant)
+    assert await store.use_grant(grant.id, time.time())
+    await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status=end, process=None))
+    assert len(await store.grants(OWNER, conversation.id)) == stands
+    await store.change_run(run.id, lambda now: msgspec.structs.replace(now, status="queued"))
+    assert len(await store.grants(OWNER, conversation.id)) == stands
+    assert await store.use_grant(grant.id, time.time()) is bool(stands)
 
 
 @pytest.mark.case("ATZ-08", "AUTHZ-02")

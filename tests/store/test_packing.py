@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as some
 
-from pilothouse.store import chain, packed_range, packing
+from pilothouse.store import hash_chain, packed_range, packing
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.store.packed_range import Kept
 from pilothouse.store.store import Store
@@ -20,6 +21,7 @@ from pilothouse.types.authority import AuditCheck
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta, RunUpdated, utf16_length
 from pilothouse.types.feed import FeedEvent
+from pilothouse.types.items import ItemKind
 from pilothouse.types.json import encode
 from tests.store.conftest import Published
 from tests.store.older import BEFORE_PACKING
@@ -199,8 +201,7 @@ async def test_of_two_that_pack_the_same_events_one_does_and_nothing_is_doubled(
     conversation = await store.add_conversation(a_conversation())
     await a_turn(store, conversation.id)
     before = await store.events(conversation.id, 0, ALL)
-    planned = await opened.database.read(packing.plan)
-    assert planned is not None
+    (planned,) = await opened.database.read(packing.plans)
     await opened.database.write(lambda c: packing.carry_out(c, planned))
     with pytest.raises(packing.Overtaken):
         await opened.database.write(lambda c: packing.carry_out(c, planned))
@@ -211,12 +212,40 @@ async def test_a_run_that_ends_while_its_conversation_is_packed_is_packed_next(o
     store = opened.store
     conversation = await store.add_conversation(a_conversation())
     await a_turn(store, conversation.id)
-    planned = await opened.database.read(packing.plan)
-    assert planned is not None
+    (planned,) = await opened.database.read(packing.plans)
     await a_turn(store, conversation.id)
     await opened.database.write(lambda c: packing.carry_out(c, planned))
     await packed(store)
     assert await kinds(opened, conversation.id) == ["packed", "packed"]
+
+
+async def test_many_short_conversations_are_packed_in_few_steps_each_of_a_bounded_size(
+    opened: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [await opened.store.add_conversation(a_conversation()) for _ in range(30)]
+    for conversation in made:
+        await a_turn(opened.store, conversation.id)
+    (*_, planned) = await opened.database.read(packing.plans)
+    monkeypatch.setattr(limits, "PACKED_BYTES", 10 * planned.size)
+    # Ten in each, and one that finds nothing more to pack.
+    assert 3 <= await packed(opened.store) <= 5
+    assert {tuple(await kinds(opened, conversation.id)) for conversation in made} == {("packed",)}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_items_that_become_smaller_leave_no_half_empty_pages(opened: OpenStore) -> None:
+    chance = random.Random(1)
+    for _ in range(60):
+        conversation = await opened.store.add_conversation(a_conversation())
+        run = await a_turn(opened.store, conversation.id)
+        said = " ".join(f"word{chance.randrange(400)}" for _ in range(200))
+        kinds: tuple[ItemKind, ...] = ("response", "user_message", "response")
+        items = [an_item(conversation.id, kind, "completed", said, run) for kind in kinds]
+        await opened.store.append(conversation.id, [ItemCreated(item=item) for item in items], None)
+    await packed(opened.store)
+    query = sa.text("SELECT sum(unused) * 1.0 / sum(pgsize) FROM dbstat WHERE name = 'items'")
+    unused = await opened.database.read(lambda c: float(c.execute(query).scalar_one()))
+    assert unused < 0.4
 
 
 async def test_what_an_earlier_version_kept_is_packed_after_an_upgrade_and_the_start_does_not_wait(
@@ -274,7 +303,7 @@ def test_whatever_events_there_are_each_is_rebuilt_byte_for_byte(
     rows: list[tuple[str, tuple[str | None, bytes]]], first: int
 ) -> None:
     events = [Kept(first + at, kind, item, body) for at, (kind, (item, body)) in enumerate(rows)]
-    before = chain.beginning("c")
+    before = hash_chain.beginning("c")
     assert packed_range.unpacked(packed_range.packed(events, before)) == (before, events)
 
 

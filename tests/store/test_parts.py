@@ -18,8 +18,8 @@ from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.items import Item
 from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.parts import content
-from pilothouse.types.ports import KeptResult, Part
-from pilothouse.types.records import Posting
+from pilothouse.types.ports import Part
+from pilothouse.types.records import KeptResult, Posting
 from tests.store.conftest import Published
 from tests.support.pictures import a_png
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
@@ -30,7 +30,7 @@ PICTURES = [a_png(1_000_000, number=number) for number in range(3)]
 def with_pictures(conversation_id: str, pictures: Sequence[bytes], key: str | None = None) -> Posting:
     parts = tuple(Part(kind="image", data=data, media_type="image/png", name="a.png") for data in pictures)
     posting = a_posting(conversation_id, key=key)
-    item = msgspec.structs.replace(posting.item, data={"content": content(parts, are_apart=True)})
+    item = msgspec.structs.replace(posting.item, raw={"content": content(parts, are_apart=True)})
     return msgspec.structs.replace(posting, item=item, parts=parts)
 
 
@@ -59,7 +59,7 @@ async def test_a_messages_pictures_are_no_part_of_its_rows_and_are_fetched_one_b
     events = await store.events(item.conversation_id, 0, 100)
     sent = [encode(snapshot), *(event.json for event in events), *(event.json for _, event in published)]
     assert sum(map(len, sent)) < 20_000
-    told = item.data["content"]
+    told = item.raw["content"]
     assert [(part["index"], part["mediaType"], part["bytes"], part["name"]) for part in told] == [
         (index, "image/png", len(data), "a.png") for index, data in enumerate(PICTURES)
     ]
@@ -156,7 +156,7 @@ async def of_before(store: Store, *pictures: bytes) -> Item:
     conversation = await store.add_conversation(a_conversation())
     images = [{"mediaType": "image/png", "data": base64.b64encode(data).decode()} for data in pictures]
     posting = a_posting(conversation.id)
-    old = msgspec.structs.replace(posting.item, data={"images": images, "more": 1})
+    old = msgspec.structs.replace(posting.item, raw={"images": images, "more": 1})
     accepted = await store.post_message(msgspec.structs.replace(posting, item=old))
     return await store.item(OWNER, accepted.item_id)
 
@@ -172,8 +172,8 @@ async def test_a_message_of_before_is_opened_without_its_pictures_which_are_fetc
     assert sum(map(len, (encode(page), *(event.json for event in events), encode(history), encode(snapshot)))) < 20_000
     assert page.items == tuple(history) == snapshot.items == (item,)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert item.data["more"] == 1
-    assert [(part["kind"], part["mediaType"], part["bytes"], part["width"]) for part in item.data["content"]] == [
+    assert item.raw["more"] == 1
+    assert [(part["kind"], part["mediaType"], part["bytes"], part["width"]) for part in item.raw["content"]] == [
         ("image", "image/png", len(data), 64) for data in PICTURES
     ]
     for index, data in enumerate(PICTURES):
@@ -188,7 +188,7 @@ async def test_a_message_of_before_is_opened_without_its_pictures_which_are_fetc
 
 async def test_what_a_row_of_before_calls_a_picture_is_looked_at_first(store: Store) -> None:
     item = await of_before(store, b"<svg xmlns='http://www.w3.org/2000/svg'/>")
-    assert item.data["content"][0]["mediaType"] == "application/octet-stream"
+    assert item.raw["content"][0]["mediaType"] == "application/octet-stream"
     part = await store.part(OWNER, item.id, 0)
     assert part is not None
     assert part.media_type == "application/octet-stream"

@@ -11,8 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from pilothouse.store import postgres
+from pilothouse.store.connections import Connections
 from pilothouse.store.database import Database
-from pilothouse.store.lines import Lines
 from pilothouse.types import limits
 from pilothouse.types.errors import PASSING, PilothouseError
 
@@ -121,8 +121,8 @@ def test_what_a_limit_ended_is_told_as_something_that_passes(
 async def test_who_waits_when_the_connections_are_cut_is_told_at_once_and_nobody_begins_to_wait(
     postgres_url: str,
 ) -> None:
-    lines = Lines()
-    database = Database(postgres_url, lines)
+    connections = Connections()
+    database = Database(postgres_url, connections)
     begun = threading.Event()
 
     def wait(connection: sa.Connection) -> None:
@@ -132,14 +132,14 @@ async def test_who_waits_when_the_connections_are_cut_is_told_at_once_and_nobody
     try:
         waiting = asyncio.ensure_future(database.read(wait))
         await asyncio.to_thread(begun.wait, 10)
-        lines.silent = True
+        connections.silent = True
         while not waiting.done():
-            lines.cut()
+            connections.cut()
             await asyncio.wait([waiting], timeout=0.05)
         for asked in (waiting, database.read(shown), database.write(shown)):
             with pytest.raises(PilothouseError, match="The database does not answer"):
                 await asked
-        lines.silent = False
+        connections.silent = False
         assert await database.read(shown) == ["10s", "30s", "5s"]
     finally:
         database.close()

@@ -85,7 +85,7 @@ async def test_a_new_connection_reads_while_another_program_holds_the_database(
     other = sqlite3.connect(tmp_path / "pilothouse.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        opened.database.engine.dispose()
+        opened.database.file.close()
         assert opened.database.read_now(waits) == FULL
     finally:
         other.close()

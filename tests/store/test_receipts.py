@@ -63,6 +63,6 @@ async def test_a_receipt_of_an_earlier_version_is_still_one(store: Store, opened
     conversation = await store.add_conversation(a_conversation())
     accepted = MessageAccepted(conversation_id=conversation.id, item_id="i_1", run_id="r_1")
     row = {"owner": OWNER, "key": "k", "body": encode(accepted), "created_at": 1.0}
-    with opened.database.engine.execution_options(writes=True).begin() as connection:
+    with opened.database.writing() as connection:
         connection.execute(sa.insert(schema.receipts).values(**row))
     assert await store.post_message(a_posting(conversation.id, key="k")) == accepted

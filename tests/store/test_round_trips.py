@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
-from tests.support.records import OWNER, a_conversation, a_posting
+from tests.support.records import a_conversation, a_posting
 from tests.support.stalling import stalling
 
 MESSAGES = 10
@@ -17,9 +17,9 @@ MOST = 12
 
 async def accept(store: Store, conversation_id: str) -> None:
     """Ask the store what accepting a message asks of it."""
-    await store.conversation(OWNER, conversation_id)
-    await store.runs_in(("waiting", "interrupted"), conversation_id)
-    await store.post_message(a_posting(conversation_id))
+    posting = a_posting(conversation_id)
+    await store.admit(posting)
+    await store.post_message(posting)
 
 
 async def test_accepting_a_message_takes_few_round_trips(tmp_path: Path, postgres_url: str) -> None:

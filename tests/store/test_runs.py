@@ -10,7 +10,6 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from pilothouse.store.database import make_engine
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
 from pilothouse.types.errors import PilothouseError
@@ -118,7 +117,7 @@ async def test_a_writer_that_waits_while_its_run_is_taken_over_is_refused(
     tmp_path: Path, postgres_url: str, published: Published
 ) -> None:
     opened = open_store(tmp_path, postgres_url, published.take)
-    engine = make_engine(postgres_url)
+    engine = opened.database.engine
     try:
         run = await a_running(opened.store)
         with engine.begin() as other:
@@ -134,7 +133,6 @@ async def test_a_writer_that_waits_while_its_run_is_taken_over_is_refused(
             await late
         assert refused.value.code == "stale_run"
     finally:
-        engine.dispose()
         await opened.close()
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from pilothouse.store import backlog
+from pilothouse.store import search_backlog
 from pilothouse.store.excerpts import SNIPPET_CHARS, excerpt, plain
 from pilothouse.store.opening import OpenStore, open_store
 from pilothouse.store.store import Store
@@ -113,7 +113,7 @@ async def test_calls_of_before_an_upgrade_are_found_after_it_and_the_start_does_
     for number in range(limits.CATCH_UP_ITEMS + 5):
         await called(store, old[0], {"n": number}, "lowtide")
     await called(store, old[1], {}, "lowtide")
-    with opened.database.engine.execution_options(writes=True).begin() as connection:
+    with opened.database.writing() as connection:
         for statement in (
             "DELETE FROM search_texts",
             *BEFORE_PACKING,
@@ -144,7 +144,7 @@ async def test_texts_of_before_an_upgrade_are_packed_after_it_and_found_as_befor
     old = [await opened.store.add_conversation(a_conversation()) for _ in range(3)]
     for number in range(limits.CATCH_UP_ITEMS):
         await said(opened.store, old[number % 3], f"The lighthouse {number} " + "and its keeper " * 20)
-    with opened.database.engine.execution_options(writes=True).begin() as connection:
+    with opened.database.writing() as connection:
         for statement in (*BEFORE_PACKED_TEXTS, *BEFORE_PACKING):
             connection.execute(sa.text(statement))
     await opened.close()
@@ -184,10 +184,10 @@ async def delete(store: Store, conversation: Conversation) -> None:
 async def test_what_is_found_already_is_not_found_twice_after_catching_up(opened: OpenStore) -> None:
     conversation = await opened.store.add_conversation(a_conversation())
     await called(opened.store, conversation, {}, "lowtide")
-    with opened.database.engine.execution_options(writes=True).begin() as connection:
+    with opened.database.writing() as connection:
         values = {"id": conversation.id}
         connection.execute(sa.text("INSERT INTO search_backlog (conversation_id, position) VALUES (:id, -1)"), values)
-        assert backlog.catch_up(connection)
+        assert search_backlog.catch_up(connection)
     [hit] = await found(opened.store, "lowtide")
     assert hit.found_here == 1
 

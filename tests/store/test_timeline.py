@@ -46,7 +46,7 @@ async def test_a_streaming_item_reads_as_the_text_so_far_and_then_as_the_whole(s
     done = ItemCompleted(item_id=item.id, status="completed", data={"usage": {"output": 2}})
     await store.append(conversation.id, [ItemDelta(item_id=item.id, offset=4, text="lo 🚀"), done], None)
     whole = await store.item(OWNER, item.id)
-    assert (whole.text, whole.status, whole.data) == ("Hel\x00lo 🚀", "completed", {"usage": {"output": 2}})
+    assert (whole.text, whole.status, whole.raw) == ("Hel\x00lo 🚀", "completed", {"usage": {"output": 2}})
 
 
 async def test_completing_an_item_keeps_the_data_it_had(store: Store) -> None:
@@ -56,7 +56,7 @@ async def test_completing_an_item_keeps_the_data_it_had(store: Store) -> None:
     await store.append(conversation.id, [ItemUpdated(item_id=item.id, data={"phase": "executing"})], None)
     await store.append(conversation.id, [ItemCompleted(item_id=item.id, status="failed", data={"isError": True})], None)
     kept = await store.item(OWNER, item.id)
-    assert kept.data == {"arguments": {"path": "a"}, "phase": "executing", "isError": True}
+    assert kept.raw == {"arguments": {"path": "a"}, "phase": "executing", "isError": True}
 
 
 async def test_an_item_ends_once(store: Store) -> None:
@@ -100,6 +100,14 @@ async def test_the_same_key_gives_the_first_acceptance_again(store: Store) -> No
     assert len({outcome.run_id for outcome in outcomes}) == 1
     page = await store.items(OWNER, conversation.id, None, 10)
     assert len(page.items) == 1
+
+
+async def test_items_before_a_position_beyond_every_column_are_the_newest(store: Store) -> None:
+    conversation = await store.add_conversation(a_conversation())
+    await store.post_message(a_posting(conversation.id))
+    newest = await store.items(OWNER, conversation.id, None, 10)
+    assert newest.items
+    assert await store.items(OWNER, conversation.id, 10**20, 10) == newest
 
 
 async def test_another_owner_finds_nothing(store: Store) -> None:

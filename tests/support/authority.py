@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pilothouse.authz.matching import Subject, covers_all
+from pilothouse.permissions.matching import Subject, covers_all
 from pilothouse.types.access import Access, CommandUse, PathUse
 from pilothouse.types.authority import Pattern, Rule, Verdict
 

@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import ipaddress
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -15,14 +16,19 @@ from cryptography.x509.oid import NameOID
 
 
 class SelfSigned:
-    """A certificate for 127.0.0.1 and localhost, and the server's side of TLS with it."""
+    """A certificate for 127.0.0.1, localhost and other names, and the server's side of TLS with it."""
 
-    def __init__(self, folder: Path, *, days: int = 2, key: rsa.RSAPrivateKey | None = None) -> None:
-        self._make(folder, days, key or ec.generate_private_key(ec.SECP256R1()))
+    def __init__(
+        self, folder: Path, *, days: int = 2, key: rsa.RSAPrivateKey | None = None, more: Sequence[str] = ()
+    ) -> None:
+        self._make(folder, days, key or ec.generate_private_key(ec.SECP256R1()), more)
 
-    def _make(self, folder: Path, days: int, key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
+    def _make(
+        self, folder: Path, days: int, key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, more: Sequence[str]
+    ) -> None:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
         names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        names += map(x509.DNSName, more)
         end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
         certificate = (
             x509.CertificateBuilder()

@@ -47,14 +47,14 @@ class Chat:
 
     async def use(self, model: ModelInput) -> ModelView:
         """Add a model, and have it answer from now on."""
-        added = await self.api.add_model(ME, model)
+        added = await self.api.models.add(ME, model)
         now = (await self.snapshot()).conversation.settings
         chosen = msgspec.structs.replace(now, model_id=added.id)
-        await self.api.update_conversation(ME, self.id, ConversationPatch(settings=chosen))
+        await self.api.conversations.update(ME, self.id, ConversationPatch(settings=chosen))
         return added
 
     async def send(self, text: str = "Hello", **fields: Any) -> MessageAccepted:
-        return await self.api.post_message(ME, self.id, NewMessage(text=text, **fields))
+        return await self.api.runs.post_message(ME, self.id, NewMessage(text=text, **fields))
 
     async def say(self, text: str = "Hello", **fields: Any) -> Run:
         """Send a message and wait until its run ends or asks something."""
@@ -63,12 +63,12 @@ class Chat:
     async def settled(self, run_id: str) -> Run:
         """Wait for a run to end or to ask something."""
         await self.follow(run_id)
-        return await self.api.run(ME, run_id)
+        return await self.api.runs.get(ME, run_id)
 
     async def follow(self, run_id: str, after: int = 0, folded: Folded | None = None) -> Folded:
         """Read the conversation's events until the run ends or asks something."""
         folded = folded or Folded()
-        async with asyncio.timeout(PATIENCE), aclosing(await self.api.events(ME, self.id, after)) as feed:
+        async with asyncio.timeout(PATIENCE), aclosing(await self.api.conversations.events(ME, self.id, after)) as feed:
             async for batch in feed:
                 folded.take(batch)
                 if folded.ended(run_id):
@@ -78,7 +78,7 @@ class Chat:
     async def until_streaming(self, text: str = "") -> None:
         """Wait until an answer is on its way and has this text."""
         folded = Folded()
-        async with asyncio.timeout(PATIENCE), aclosing(await self.api.events(ME, self.id, 0)) as feed:
+        async with asyncio.timeout(PATIENCE), aclosing(await self.api.conversations.events(ME, self.id, 0)) as feed:
             async for batch in feed:
                 folded.take(batch)
                 open_ = [item for item in folded.list() if item.kind == "response" and item.status == "streaming"]
@@ -86,7 +86,7 @@ class Chat:
                     return
 
     async def snapshot(self) -> ConversationSnapshot:
-        return await self.api.snapshot(ME, self.id, limit=500)
+        return await self.api.conversations.get(ME, self.id, limit=500)
 
     async def items(self, *kinds: ItemKind) -> list[Item]:
         return [item for item in (await self.snapshot()).items if not kinds or item.kind in kinds]
@@ -115,8 +115,9 @@ async def chatting(
     script = home.parent / "script.json"
     script.write_text(json.dumps({"turns": list(turns)}))
     async with open_host(home, database_url, role=role) as host:
-        chosen = ConversationSettings(**{"model_id": f"scripted:{script}", **(settings or {})})
-        conversation = await host.api.create_conversation(ME, NewConversation(settings=chosen))
+        # Asking about everything, unless a test is about something else.
+        chosen = ConversationSettings(**{"model_id": f"scripted:{script}", "mode": "ask", **(settings or {})})
+        conversation = await host.api.conversations.create(ME, NewConversation(settings=chosen))
         yield Chat(host, conversation.id, script)
     invariants.check(database_url or database_of(home), at_rest=at_rest)
 

@@ -18,6 +18,25 @@ APPLICATIONS = (
 # Where Playwright puts its own, by platform, and what the program in there is called.
 PLAYWRIGHT_FOLDERS = ("~/.cache/ms-playwright", "~/Library/Caches/ms-playwright")
 PLAYWRIGHT_PROGRAMS = ("chromium-*/chrome-linux*/chrome", "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium")
+# A third of the processor's time of a test went into a page of Chromium's own, the list under the address bar, which
+# each new window loads unseen; and some into a process that waits for a page that never comes.
+NOT_WANTED = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
+# What Playwright switches off by the same argument. The last one counts, so it is said again.
+NOT_WANTED_BY_PLAYWRIGHT = (
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+)
 # No sandbox: tests may run as root, and open only pages of our own. The rest keeps it quiet and on loopback.
 ARGUMENTS = (
     "--no-sandbox",
@@ -27,6 +46,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-quic",
     "--no-first-run",
+    f"--disable-features={','.join((*NOT_WANTED_BY_PLAYWRIGHT, *NOT_WANTED))}",
 )
 MISSING = (
     "The browser tests need Chromium and none was found: install it (Debian: apt-get install chromium), "

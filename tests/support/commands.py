@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tests.support.waiting import until
+from tests.support import forked
 
 PATIENCE = 20.0
 COMMAND = (sys.executable, "-m", "pilothouse")
@@ -44,23 +44,16 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 def pilothouse(home: Path, *arguments: str, stdin: str | bytes = b"", **more: str) -> Outcome:
     """Run a command to its end."""
     given = stdin.encode() if isinstance(stdin, str) else stdin
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        input=given,
-        capture_output=True,
-        timeout=PATIENCE,
-        env=environment(home, **more),
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+    code, out, err = forked.run(["pilothouse", *arguments], given, env=environment(home, **more), timeout=PATIENCE)
+    return Outcome(code, out.decode(), err.decode())
 
 
 class Started:
     """A command on its way, without a terminal."""
 
     def __init__(self, home: Path, *arguments: str, **more: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, *arguments],
+        self.process = forked.start(
+            ["pilothouse", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -118,9 +111,12 @@ class Screen:
     """A command in a terminal of its own."""
 
     def __init__(self, home: Path, arguments: Sequence[str], **more: str) -> None:
-        self.pid, self._terminal = pty.fork()
-        if self.pid == 0:
-            os.execve(COMMAND[0], [*COMMAND, *arguments], environment(home, **more))
+        self._terminal, inside = pty.openpty()
+        streams = {"stdin": inside, "stdout": inside, "stderr": inside}
+        variables = environment(home, **more)
+        self._process = forked.start(["pilothouse", *arguments], env=variables, terminal=True, **streams)
+        os.close(inside)
+        self.pid = self._process.pid
         self.raw = ""
         self._seen = 0
         self.code: int | None = None
@@ -141,15 +137,7 @@ class Screen:
         """Wait for the end and return the exit code."""
         while self._read(PATIENCE):
             pass
-
-        def gone() -> bool:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.code = os.waitstatus_to_exitcode(status)
-            return bool(pid)
-
-        until(gone, "the command to end")
-        assert self.code is not None
+        self.code = self._process.wait(PATIENCE)
         return self.code
 
     @property
@@ -174,9 +162,8 @@ class Screen:
 
     def __exit__(self, *exc: object) -> None:
         if self.code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            self._process.kill()
+            self._process.wait()
         os.close(self._terminal)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.authz.authorizer import PersonAuthorizer
-from pilothouse.authz.case import within
-from pilothouse.authz.policy import Policy, RuleSet
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.authorizer import PersonAuthorizer
+from pilothouse.permissions.case import within
+from pilothouse.permissions.grants import PersonPermissions
+from pilothouse.permissions.policy import Policy, RuleSet
+from pilothouse.permissions.protected import Protected
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse
 from pilothouse.types.authority import Grant, Mode, Pattern, Rule, Verdict
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import FileProblem
-from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused
+from pilothouse.types.ports import CallContext, Permit, PermitNeeded, PermitRefused, Tool
 from tests.support.tools import ToolOf
 
 NOWHERE = Path("/nonexistent/pilothouse")
@@ -30,6 +32,9 @@ class HeldRules:
         self.value = RuleSet(rules)
         self.problem: FileProblem | None = None
 
+    def look(self) -> tuple[RuleSet, FileProblem | None]:
+        return self.value, self.problem
+
     def refresh(self) -> bool:
         return False
 
@@ -41,29 +46,29 @@ class HeldRules:
         self.value = RuleSet(rules)
 
 
-class HeldGrants:
-    """Passing permissions in memory; implements the port `Grants`."""
+class HeldGrants(PersonPermissions):
+    """Passing permissions in memory."""
 
     def __init__(self, *grants: Grant) -> None:
-        self.grants = {grant.id: grant for grant in grants}
+        self.held = {grant.id: grant for grant in grants}
 
     async def standing_grants(self, owner: str, conversation_id: str) -> Sequence[Grant]:
-        return [grant for grant in self.grants.values() if grant.conversation_id == conversation_id and _stands(grant)]
+        return [grant for grant in self.held.values() if grant.conversation_id == conversation_id and _stands(grant)]
 
     async def use_grant(self, grant_id: str, at: float) -> bool:
-        grant = self.grants[grant_id]
+        grant = self.held[grant_id]
         if not _stands(grant):
             return False
-        self.grants[grant_id] = msgspec.structs.replace(grant, uses=grant.uses + 1, last_used_at=at)
+        self.held[grant_id] = msgspec.structs.replace(grant, uses=grant.uses + 1, last_used_at=at)
         return True
 
     def revoke(self, grant_id: str) -> None:
-        self.grants[grant_id] = msgspec.structs.replace(self.grants[grant_id], revoked_at=time.time())
+        self.held[grant_id] = msgspec.structs.replace(self.held[grant_id], revoked_at=time.time())
 
 
 def _stands(grant: Grant) -> bool:
     used_up = grant.single_use and grant.uses > 0
-    return grant.revoked_at is None and not used_up and time.time() < grant.expires_at
+    return grant.revoked_at is None and not used_up and time.time() < (grant.expires_at or math.inf)
 
 
 def a_rule(verdict: Verdict, pattern: Pattern, rule_id: str = "rule", note: str = "") -> Rule:
@@ -88,7 +93,7 @@ def an_authorizer(
     *grants: Grant, rules: HeldRules | None = None, held: HeldGrants | None = None, guard: Protected | None = None
 ) -> PersonAuthorizer:
     return PersonAuthorizer(
-        Policy(rules or HeldRules()), held or HeldGrants(*grants), guard or Protected(NOWHERE, NOWHERE)
+        Policy(rules or HeldRules()), held or HeldGrants(*grants), guard or Protected(NOWHERE, NOWHERE), lambda: 30
     )
 
 
@@ -132,10 +137,12 @@ async def decide(
     mode: Mode = "ask",
     *,
     by: PersonAuthorizer | None = None,
-    tool: ToolOf = FILES,
+    tool: Tool = FILES,
+    arguments: JsonObject | None = None,
     **more: object,
 ) -> Decided:
-    return await (by or an_authorizer()).decide(tool, {}, about(access, mode, **more), None)
+    given = {"text": "words of the model"} if arguments is None else arguments
+    return await (by or an_authorizer()).decide(tool, given, about(access, mode, **more), None)
 
 
 def verdict(found: Decided) -> tuple[str, str, str]:
@@ -143,7 +150,7 @@ def verdict(found: Decided) -> tuple[str, str, str]:
     return found.decision.verdict, found.decision.authority, found.decision.rule
 
 
-async def leave(by: PersonAuthorizer, context: CallContext) -> Permit:
+async def permit_for(by: PersonAuthorizer, context: CallContext) -> Permit:
     found = await by.decide(FILES, {}, context, None)
     assert not isinstance(found, PermitNeeded | PermitRefused)
     return found

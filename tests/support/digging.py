@@ -65,7 +65,7 @@ async def the_call(chat: Chat) -> Item:
 
 async def heard(chat: Chat, wanted: Callable[[Event], bool], after: int = 0) -> Event:
     """Read the feed until an event is the wanted one."""
-    async with asyncio.timeout(PATIENCE), aclosing(await chat.api.events(ME, chat.id, after)) as feed:
+    async with asyncio.timeout(PATIENCE), aclosing(await chat.api.conversations.events(ME, chat.id, after)) as feed:
         async for batch in feed:
             for sent in batch:
                 event: Event = event_decoder.decode(sent.json)

@@ -14,7 +14,8 @@ from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.changes import FileChange, KeptChange
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
 from pilothouse.types.ids import new_id
-from pilothouse.types.ports import KeptResult, Part
+from pilothouse.types.ports import Part
+from pilothouse.types.records import KeptResult
 from pilothouse.types.todos import Todo, TodoList
 from tests.support.records import OWNER, a_conversation, a_posting, an_item
 

@@ -6,13 +6,13 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy import event as sa_event
 
-from pilothouse.store import database
+from pilothouse.store import sqlite_file
 
 
 class Failures:
@@ -75,16 +75,11 @@ def failing_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failures]:
             failures.operation()
             super().commit()
 
-    def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, object]) -> None:
-        options["factory"] = Connection
+    def connect(path: Path, **options: Any) -> sqlite3.Connection:
+        return original(path, **options, factory=Connection)
 
-    original = database.make_engine
-
-    def make_engine(url: str, *, alone: bool = False) -> sa.Engine:
-        engine = original(url, alone=alone)
-        sa_event.listen(engine, "do_connect", connect)
-        return engine
-
+    original = sqlite3.connect
+    ours = SimpleNamespace(connect=connect, Error=sqlite3.Error, Connection=sqlite3.Connection)
     with monkeypatch.context() as patch:
-        patch.setattr(database, "make_engine", make_engine)
+        patch.setattr(sqlite_file, "sqlite3", ours)
         yield failures

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 
@@ -54,6 +54,8 @@ class _Server:
         self.asked: list[Asked] = []
         # By path; stands before the usual answer.
         self.instead: dict[str, Answer | Callable[[Asked], Answer]] = {}
+        # By path: told when a request is there, and what it waits for then.
+        self.before: dict[str, tuple[asyncio.Future[None], asyncio.Event]] = {}
         self.url = ""
 
     def answer(self, asked: Asked) -> Answer:
@@ -72,6 +74,10 @@ class _Server:
             parts = urlsplit(target)
             asked = Asked(method, parts.path, dict(parse_qsl(parts.query)), headers, body)
             self.asked.append(asked)
+            if parts.path in self.before:
+                there, go_on = self.before.pop(parts.path)
+                there.set_result(None)
+                await go_on.wait()
             special = self.instead.get(parts.path)
             reply = special(asked) if callable(special) else special or self.answer(asked)
             if not reply.lost:
@@ -85,11 +91,26 @@ class _Server:
             writer.close()
 
 
+# Where an issuer describes itself; its own path stands behind the first two, and before the last.
+PLACES = {
+    "oauth": "/.well-known/oauth-authorization-server{}",
+    "openid": "/.well-known/openid-configuration{}",
+    "appended": "{}/.well-known/openid-configuration",
+}
+
+
 class Issuer(_Server):
-    """Registers, lets people in at once, gives tokens; rotates refresh tokens."""
+    """Registers, lets people in at once, gives tokens; rotates refresh tokens, and is strict about who uses what."""
 
     def __init__(self) -> None:
         super().__init__()
+        # Below which path it is, and where it describes itself.
+        self.path = ""
+        self.place = PLACES["oauth"]
+        # The clients that it knows, and where each may be sent back to; None for anywhere.
+        self.clients: dict[str, list[str] | None] = {"known": None, "mine": None, "robot": None}
+        # What it finds at the addresses that are taken for clients, where it says that it takes some.
+        self.documents: dict[str, Any] = {}
         # Changes to the document about itself; None takes a field out.
         self.about: dict[str, object] = {}
         self.expires_in: float | None = 3600
@@ -100,12 +121,18 @@ class Issuer(_Server):
         self.refreshable: dict[str, str] = {}
         self.revoked: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
+        # Codes and refresh tokens that were used already.
+        self._spent: set[str] = set()
         self._count = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.url}{self.path}"
 
     @property
     def document(self) -> dict[str, object]:
         usual: dict[str, object] = {
-            "issuer": self.url,
+            "issuer": self.name,
             "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
             "registration_endpoint": f"{self.url}/register",
@@ -117,15 +144,17 @@ class Issuer(_Server):
         return {name: value for name, value in {**usual, **self.about}.items() if value is not None}
 
     def answer(self, asked: Asked) -> Answer:
+        if asked.path == self.place.format(self.path):
+            return document(self.document)
         match asked.path:
-            case "/.well-known/oauth-authorization-server":
-                return document(self.document)
             case "/register":
-                return document({"client_id": self._next("client"), **asked.json}, 201)
+                made = self._next("client")
+                self.clients[made] = asked.json["redirect_uris"]
+                return document({"client_id": made, **asked.json}, 201)
             case "/authorize":
                 return self._authorize(asked)
             case "/token":
-                return self._token(asked.form)
+                return self._token(asked)
             case "/revoke":
                 self.revoked.append(asked.form["token"])
                 self.valid.discard(asked.form["token"])
@@ -133,26 +162,68 @@ class Issuer(_Server):
             case _:
                 return Answer(404)
 
+    def _knows(self, client: str, back: str) -> bool:
+        """Return whether a client may be sent back there."""
+        if client in self.clients:
+            allowed = self.clients[client]
+        elif client in self.documents and self.document.get("client_id_metadata_document_supported"):
+            about = self.documents[client]
+            allowed = about["redirect_uris"] if about["client_id"] == client else []
+        else:
+            return False
+        # On this machine every port will do (RFC 8252).
+        parts = urlsplit(back)
+        portless = f"http://{parts.hostname}{parts.path}" if parts.scheme == "http" else back
+        return allowed is None or back in allowed or portless in allowed
+
     def _authorize(self, asked: Asked) -> Answer:
+        if not self._knows(asked.query["client_id"], asked.query["redirect_uri"]):
+            return Answer(400, b"unknown client")
         code = self._next("code")
         self._codes[code] = asked.query
         back = {"code": code, "state": asked.query["state"], **self.redirect_extra}
         return Answer(302, b"", {"location": f"{asked.query['redirect_uri']}?{urlencode(back)}"})
 
-    def _token(self, form: Mapping[str, str]) -> Answer:
-        scope = form.get("scope", "")
+    def _token(self, asked: Asked) -> Answer:
+        form, client = asked.form, _client(asked)
+        if client not in self.clients and client not in self.documents:
+            return document({"error": "invalid_client"}, 401)
+        if not form.get("resource"):
+            return document({"error": "invalid_target"}, 400)
+        scope: str | None = form.get("scope", "")
         if form["grant_type"] == "authorization_code":
-            asked = self._codes.pop(form["code"], None)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest())
-            if asked is None or asked["code_challenge"] != digest.rstrip(b"=").decode():
-                return document({"error": "invalid_grant"}, 400)
-            scope = asked.get("scope", "")
+            scope = self._exchanged(form, client)
         elif form["grant_type"] == "refresh_token":
-            found = self.refreshable.pop(form["refresh_token"], None)
-            if found is None:
-                return document({"error": "invalid_grant", "error_description": "Refresh token is spent"}, 400)
-            scope = found
+            scope = self._renewed(form["refresh_token"])
+        if scope is None:
+            return document({"error": "invalid_grant", "error_description": "It is spent, or was never good"}, 400)
         return document(self.tokens(scope))
+
+    def _exchanged(self, form: Mapping[str, str], client: str) -> str | None:
+        """Return the rights of a code that is shown for the first time, by who was given it."""
+        if form["code"] in self._spent:
+            self.forget_all()
+            return None
+        self._spent.add(form["code"])
+        asked = self._codes.pop(form["code"], None)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest())
+        if asked is None or asked["code_challenge"] != digest.rstrip(b"=").decode():
+            return None
+        same = all(asked[name] == form[name] for name in ("redirect_uri", "resource")) and asked["client_id"] == client
+        return asked.get("scope", "") if same else None
+
+    def _renewed(self, refresh: str) -> str | None:
+        """Return the rights of a refresh token; one that is used a second time was stolen, and costs all of them."""
+        if refresh in self._spent:
+            self.forget_all()
+            return None
+        self._spent.add(refresh)
+        return self.refreshable.pop(refresh, None)
+
+    def forget_all(self) -> None:
+        """Make every token worthless."""
+        self.valid.clear()
+        self.refreshable.clear()
 
     def tokens(self, scope: str) -> dict[str, object]:
         """Make new tokens that are good."""
@@ -169,6 +240,14 @@ class Issuer(_Server):
         return f"{what}-{self._count}-of-{self.url.rpartition(':')[2]}"
 
 
+def _client(asked: Asked) -> str:
+    """Return who a request to the token endpoint says that it comes from."""
+    kind, _, pair = asked.headers.get("authorization", "").partition(" ")
+    if kind == "Basic":
+        return unquote(base64.b64decode(pair).decode().partition(":")[0])
+    return asked.form.get("client_id", "")
+
+
 class Resource(_Server):
     """An MCP server at `/mcp` as far as tokens matter: answers only requests with a good one."""
 
@@ -177,6 +256,8 @@ class Resource(_Server):
         self.issuer = issuer
         self.about: dict[str, object] = {}
         self.challenge = 'Bearer error="invalid_token"'
+        # Where it describes itself; a challenge may name it.
+        self.described_at = "/.well-known/oauth-protected-resource/mcp"
         # What a request must be allowed; more than the token has is a 403.
         self.needs: set[str] = set()
         self.scopes: dict[str, set[str]] = {}
@@ -186,8 +267,8 @@ class Resource(_Server):
         return f"{self.url}/mcp"
 
     def answer(self, asked: Asked) -> Answer:
-        if asked.path == "/.well-known/oauth-protected-resource/mcp":
-            usual = {"resource": self.mcp, "authorization_servers": [self.issuer.url], "scopes_supported": ["read"]}
+        if asked.path == self.described_at:
+            usual = {"resource": self.mcp, "authorization_servers": [self.issuer.name], "scopes_supported": ["read"]}
             return document({**usual, **self.about})
         if asked.path != "/mcp":
             return Answer(404)

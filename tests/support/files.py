@@ -10,14 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.protected import Protected
 from pilothouse.settings.home import open_home
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
 from pilothouse.tools.consolidated import Consolidated
-from pilothouse.tools.files.desk import Desk
-from pilothouse.tools.files.tool import file_operations
-from pilothouse.tools.files.undo import FileUndo
+from pilothouse.tools.file_operations import file_operations
+from pilothouse.tools.files.restoring import undo
+from pilothouse.tools.files.workspace import Workspace
 from pilothouse.types.access import Access
 from pilothouse.types.changes import UndoReport
 from pilothouse.types.ids import new_id
@@ -42,7 +42,7 @@ def deep_tree(folder: Path, levels: int) -> Iterator[None]:
         subprocess.run(["rm", "-rf", folder / "d"], check=True)
 
 
-class Hands:
+class FileCalls:
     """Calls of one run in one folder, carried out as a person who allows everything would have them."""
 
     def __init__(self, tool: Consolidated, store: Store, folder: Path, run: tuple[str, str]) -> None:
@@ -107,20 +107,20 @@ class Hands:
         """Undo the run, or one call."""
         kept = await self.store.changes(OWNER, run_id=self.run_id)
         chosen = [each for each in kept if call in (None, each.change.item_id)]
-        report, ids = await FileUndo().undo(chosen)
+        report, ids = await undo(chosen)
         await self.store.mark_undone(ids, 1.0)
         return report
 
 
 @asynccontextmanager
-async def hands(home: Path, folder: Path, person: Path | None = None) -> AsyncIterator[Hands]:
+async def file_calls(home: Path, folder: Path, person: Path | None = None) -> AsyncIterator[FileCalls]:
     """Open a store with a conversation and a run in it, and the tool on a folder."""
     opened = open_store(open_home(home).path, None, lambda *_told: None)
     try:
         conversation = await opened.store.add_conversation(a_conversation())
         posting = a_posting(conversation.id)
         await opened.store.post_message(posting)
-        tool = file_operations(Desk(Protected(home, person), opened.store))
-        yield Hands(tool, opened.store, folder, (conversation.id, posting.run.id))
+        tool = file_operations(Workspace(Protected(home, person), opened.store))
+        yield FileCalls(tool, opened.store, folder, (conversation.id, posting.run.id))
     finally:
         await opened.close()

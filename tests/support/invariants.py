@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from pilothouse.agent.history import history
 from pilothouse.store import audit, packing, rows, schema
-from pilothouse.store.database import make_engine
 from pilothouse.types.api import MessageAccepted
+from pilothouse.types.authority import LASTING
 from pilothouse.types.events import (
     Event,
     ItemCompleted,
@@ -26,22 +26,19 @@ from pilothouse.types.folding import changed
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.messages import CallBlock, Message, ResultBlock
 from pilothouse.types.runs import ENDED, Run
+from tests.support.databases import connected
 
 
-def check(engine_or_url: str, *, at_rest: bool = True) -> None:
+def check(url: str, *, at_rest: bool = True) -> None:
     """Fail if the database breaks a rule; `at_rest` means that no process is working on it."""
-    engine = make_engine(engine_or_url)
-    try:
-        with engine.begin() as connection:
-            if connection.dialect.name == "sqlite":
-                assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
-            for row in connection.execute(sa.select(schema.conversations)).all():
-                check_conversation(connection, row.id, row.last_seq, at_rest=at_rest)
-                _, sealed = audit.report(connection, row.owner, row.id)
-                assert sealed.sound, f"the record of {row.id} is broken at {sealed.first_bad}"
-            check_receipts(connection)
-    finally:
-        engine.dispose()
+    with connected(url) as connection:
+        if connection.dialect.name == "sqlite":
+            assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+        for row in connection.execute(sa.select(schema.conversations)).all():
+            check_conversation(connection, row.id, row.last_seq, at_rest=at_rest)
+            _, sealed = audit.report(connection, row.owner, row.id)
+            assert sealed.sound, f"the record of {row.id} is broken at {sealed.first_bad}"
+        check_receipts(connection)
 
 
 def check_conversation(connection: sa.Connection, conversation_id: str, last_seq: int, *, at_rest: bool) -> None:
@@ -133,9 +130,9 @@ def check_run(run: Run, mine: Sequence[Item], runs: Sequence[Run], *, at_rest: b
         assert not left, f"{run.id} is {run.status} and left open: {left}"
     assert [item.id for item in mine if item.kind == "user_message"] == [run.message_item_id]
     standing = Counter(
-        str(item.data.get("turn")).partition(".")[0]
+        str(item.raw.get("turn")).partition(".")[0]
         for item in mine
-        if item.kind == "response" and item.status == "completed" and not item.data.get("cutOff")
+        if item.kind == "response" and item.status == "completed" and not item.raw.get("cutOff")
     )
     twice = [turn for turn, count in standing.items() if count > 1]
     assert not twice, f"{run.id} has two answers that stand for turn {twice}"
@@ -143,13 +140,13 @@ def check_run(run: Run, mine: Sequence[Item], runs: Sequence[Run], *, at_rest: b
 
 def _may_stay_open(run: Run, item: Item) -> bool:
     """Return whether an interrupted run may keep this for when it is resumed."""
-    resting = item.data.get("phase") in ("args_received", "waiting_approval", "input_required")
+    resting = item.raw.get("phase") in ("args_received", "waiting_approval", "input_required", "summarising")
     waits = item.kind == "question" or (item.kind == "tool_call" and resting)
     return run.status == "interrupted" and waits
 
 
 def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
-    """R3 to R5: one result per call, none begun twice, none begun without the leave it asked for."""
+    """R3 to R5: one result per call, none begun twice, none begun without the permission it asked for."""
     begun, paused = _came_to("executing", events), _came_to("input_required", events)
     # A call that paused to ask something goes on with the answers.
     repeated = [item_id for item_id, times in begun.items() if times > 1 + paused[item_id]]
@@ -157,27 +154,26 @@ def check_calls(items: Sequence[Item], events: Sequence[Event]) -> None:
     calls = [item for item in items if item.kind == "tool_call"]
     # A summary stands for the calls before it: no model is sent them again.
     summed = [item.position for item in items if item.kind == "compaction" and item.status == "completed"]
-    ids = Counter((sum(item.position > end for end in summed), item.data["callId"]) for item in calls)
+    ids = Counter((sum(item.position > end for end in summed), item.raw["callId"]) for item in calls)
     assert all(count == 1 for count in ids.values()), f"call ids are used twice: {ids}"
     for call in calls:
-        if call.status in CLOSED and not call.data.get("cutOff"):
+        if call.status in CLOSED and not call.raw.get("cutOff"):
             assert call.text or call.status == "completed", f"{call.id} has no result"
     for call in calls:
         if begun[call.id]:
-            assert call.data["decision"]["verdict"] == "allow", f"{call.id} ran and nobody decided so"
+            assert call.raw["decision"]["verdict"] == "allow", f"{call.id} ran and nobody decided so"
     for question in items:
-        call_id = question.data.get("callItemId") if question.data.get("kind") == "approval" else None
+        call_id = question.raw.get("callItemId") if question.raw.get("kind") == "approval" else None
         if call_id in begun:
-            choice = question.data.get("answer", {}).get("choice")
-            assert choice in ("allow", "conversation", "always"), f"{call_id} ran without leave"
+            choice = question.raw.get("answer", {}).get("choice")
+            assert choice in LASTING | {"allow"}, f"{call_id} ran without permission"
 
 
 def _came_to(phase: str, events: Sequence[Event]) -> Counter[str]:
-    return Counter(
-        event.item_id
-        for event in events
-        if isinstance(event, ItemUpdated) and event.seq and event.data.get("phase") == phase
-    )
+    """Return how often each call came to a phase; one may begin with it."""
+    told = [(event.item.id, event.item.raw) for event in events if isinstance(event, ItemCreated)]
+    told += [(event.item_id, event.data) for event in events if isinstance(event, ItemUpdated) and event.seq]
+    return Counter(item_id for item_id, data in told if data.get("phase") == phase)
 
 
 def check_messages(messages: Sequence[Message]) -> None:
@@ -206,7 +202,7 @@ def _kept_items(connection: sa.Connection, conversation_id: str) -> list[Item]:
     table = schema.items
     query = sa.select(table.c.body, table.c.status).where(table.c.conversation_id == conversation_id)
     found = connection.execute(query.order_by(table.c.position)).all()
-    items = [rows.item_decoder.decode(body) for body, _ in found]
+    items = [rows.kept_item(body) for body, _ in found]
     assert [item.status for item in items] == [status for _, status in found]
     return items
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import psutil
 
+from tests.support import forked
+
 # A closed socket or a stopped child may need a moment to be gone; a leak stays for ever.
 GRACE = 2.0
 TASKS_OF_LINUX = Path("/proc/self/task")
@@ -30,11 +32,13 @@ def children() -> frozenset[int]:
     """Return the ids of this process's children, dead ones that nobody waited for included."""
     if TASKS_OF_LINUX.is_dir():
         found: set[int] = set()
-        for path in TASKS_OF_LINUX.glob("*/children"):
+        ours = (TASKS_OF_LINUX, *(Path(f"/proc/{pid}/task") for pid in forked.origins()))
+        for path in (path for tasks in ours for path in tasks.glob("*/children")):
             # A thread may end while it is looked at.
             with suppress(OSError):
                 found |= {int(pid) for pid in path.read_text().split()}
-        return frozenset(found)
+        # What they are forked from is there all along.
+        return frozenset(found.difference(forked.origins()))
     return frozenset(child.pid for child in psutil.Process().children())
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 from playwright.async_api import Page
 
+from tests.support import forked
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -69,11 +70,15 @@ def live_server(
     if models is not None:
         (home / "models.json").write_text(json.dumps(models, indent=2), encoding="utf-8")
     log = home.parent / "serve.log"
-    limited = ["prlimit", f"--nofile={files[0]}:{files[1]}"] if files is not None else []
-    command = [*limited, sys.executable, "-m", "pilothouse", "serve", "--no-browser", "--port", "0"]
+    command = ["pilothouse", "serve", "--no-browser", "--port", "0"]
     environment = {**os.environ, "PILOTHOUSE_HOME": str(home), "PILOTHOUSE_TOKEN": TOKEN, **(environ or {})}
     with log.open("wb") as sink:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)
+        options: dict[str, Any] = {"cwd": ROOT, "env": environment, "stdout": sink, "stderr": sink}
+        if files is None:
+            process = forked.start(command, **options)
+        else:
+            limited = ["prlimit", f"--nofile={files[0]}:{files[1]}", sys.executable, "-m", *command]
+            process = subprocess.Popen(limited, **options)
     try:
         yield LiveServer(home, process, log)
     finally:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pilothouse.helper.client import Helper
-from pilothouse.mcp.admin import McpAdmin
-from pilothouse.mcp.assembly import Sharing, supervise
-from pilothouse.mcp.server import Server
-from pilothouse.mcp.supervisor import Supervisor
-from pilothouse.mcp.toolbox import Toolbox
+from pilothouse.mcp.servers.admin import McpAdmin
+from pilothouse.mcp.servers.assembly import HostParts, supervise
+from pilothouse.mcp.servers.server import Server
+from pilothouse.mcp.servers.servers_file import ServersFile
+from pilothouse.mcp.servers.supervisor import Supervisor
+from pilothouse.mcp.servers.toolbox import server_tools
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import open_home
-from pilothouse.settings.servers_file import ServersFile
-from pilothouse.tools.sandbox.enclosing import SandboxEncloser
+from pilothouse.tools.offering import offered
 from pilothouse.tools.sandbox.sandbox import Sandbox
+from pilothouse.tools.sandbox.server_sandbox import LocalServerSandbox
 from pilothouse.tools.think import Think
-from pilothouse.types.enclosing import Encloser
+from pilothouse.types.host import LOCAL_OWNER as ME
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused, ToolRequest
+from pilothouse.types.lazy import Lazy
+from pilothouse.types.ports import CallContext, Resumed, Tool, ToolOutput, ToolPaused, ToolRequest, ToolSet
 from pilothouse.types.selection import Selection
+from pilothouse.types.server_sandbox import ServerSandbox
 from pilothouse.types.servers import ConsentGiven, ServerInput, ServerView
 from tests.support.tools import Silent
 from tests.support.waiting import eventually
@@ -50,43 +53,50 @@ class Progress(Silent):
 class Hosted:
     """A supervisor with everything around it, for tests to look at."""
 
-    def __init__(self, home: Path, secrets: SecretStore, redactor: Redactor, encloser: Encloser | None = None) -> None:
+    def __init__(
+        self, home: Path, secrets: SecretStore, redactor: Redactor, server_sandbox: Lazy[ServerSandbox] | None = None
+    ) -> None:
         self.home = home
         self.secrets = secrets
         self.redactor = redactor
         self.notices: list[tuple[str, str]] = []
+        self.signed_in: list[str] = []
         # How many local servers may run side by side.
         self.most = 50
-        self.file = ServersFile(ConfigService(home, "sqlite"))
+        config = ConfigService(home, "sqlite")
+        self.file = ServersFile(config.file, lambda: config.config.mcps)
         self.supervisor: Supervisor = supervise(
             self.file,
-            Sharing(
+            HostParts(
                 home=home,
                 secrets=secrets,
                 redact=redactor.redact,
                 learn=redactor.learn,
                 changed=lambda: None,
                 notice=lambda level, _code, text: self.notices.append((level, text)),
-                encloser=encloser,
+                signed_in=self._signed_in,
+                server_sandbox=server_sandbox,
                 most=lambda: self.most,
             ),
         )
         self.helper = Helper()
         self.admin = McpAdmin(self.supervisor, self.helper)
-        self.toolbox = Toolbox(lambda _wanted: [Think()], self.supervisor)
+
+    async def _signed_in(self, server: str) -> None:
+        self.signed_in.append(server)
 
     async def add(self, body: ServerInput, *, agree: bool = True) -> ServerView:
         """Add a server as a person does, consent included."""
-        view = await self.admin.add(body)
+        view = await self.admin.add(ME, body)
         if agree and view.consent is not None:
-            view = await self.admin.consent(view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
+            view = await self.admin.consent(ME, view.id, ConsentGiven(fingerprint=view.consent.fingerprint))
         return view
 
     def server(self, name: str) -> Server:
         return self.supervisor.find(name)
 
     async def view(self, name: str) -> ServerView:
-        servers = (await self.admin.list()).servers
+        servers = (await self.admin.list(ME)).servers
         return next(view for view in servers if name in (view.name, view.id))
 
     async def until(self, name: str, *states: str, timeout: float = 15) -> ServerView:
@@ -102,8 +112,12 @@ class Hosted:
             view = await self.view(name)
             raise AssertionError(f"{error}; it is {view.state}: {view.last_error}") from None
 
+    async def offered(self, wanted: ToolRequest, own: Sequence[Tool] = (Think(),)) -> ToolSet:
+        """Return the tools of a run."""
+        return offered(wanted, own, *await server_tools(wanted.selection, self.supervisor))
+
     async def tools(self, selection: Selection | None = None) -> dict[str, Tool]:
-        found = await self.toolbox.tools(ToolRequest("c1", selection))
+        found = await self.offered(ToolRequest("c1", selection))
         return {tool.qualified_name: tool for tool in found.tools}
 
     async def tools_when_known(self, name: str) -> dict[str, Tool]:
@@ -153,8 +167,8 @@ async def hosting(home: Path, *, begin: bool = False, sandbox: Sandbox | None = 
     """Open the servers of a data folder, and stop them all."""
     folder = open_home(home)
     redactor = Redactor()
-    encloser = SandboxEncloser(sandbox) if sandbox is not None else None
-    hosted = Hosted(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor, encloser)
+    server_sandbox = Lazy(lambda: LocalServerSandbox(sandbox)) if sandbox is not None else None
+    hosted = Hosted(folder.path, SecretStore(folder.secrets, learn=redactor.learn), redactor, server_sandbox)
     if begin:
         hosted.supervisor.begin()
     try:

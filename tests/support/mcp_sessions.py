@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.mcp.session import Session, SessionOptions, connect
-from pilothouse.mcp.transports.stdio import Launch, Stdio
+from pilothouse.mcp.client.session import Session, SessionOptions, connect
+from pilothouse.mcp.client.transports.stdio import Launch, Stdio
 from tests.support.mcp_servers import scripted
 
 

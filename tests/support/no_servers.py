@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.paging import FIRST, Page
+from pilothouse.types.server_traffic import TrafficPage, TrafficSwitch
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -23,8 +24,6 @@ from pilothouse.types.servers import (
     ToolList,
     ToolTrial,
     ToolTry,
-    TrafficPage,
-    TrafficSwitch,
 )
 
 

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import uuid
@@ -15,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+
+from tests.support.ports import free_port
 
 START_TIMEOUT = 60.0
 # A test's server is thrown away: nothing of it needs to survive a power cut.
@@ -165,11 +166,3 @@ def reachable(binaries: Path, folder: Path, user: str | None) -> Path:
         shutil.copytree(libraries, target.with_name(libraries.name), symlinks=True)
     subprocess.run(["chmod", "-R", "a+rX", folder / "programs"], check=True)
     return target / binaries.relative_to(package)
-
-
-def free_port() -> int:
-    """Return a loopback port that nothing uses right now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

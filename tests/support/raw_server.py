@@ -52,7 +52,11 @@ class RawServer(Listening):
     """`async with RawServer(talk) as server:` listens on loopback; a talk that returns ends its connection."""
 
     def __init__(
-        self, talk: Callable[[Peer], Awaitable[object]], *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+        self,
+        talk: Callable[[Peer], Awaitable[object]],
+        *,
+        tls: ssl.SSLContext | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         super().__init__(tls, host)
         self._talk = talk

@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from tests.support.ports import free_port
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "servers"
 PYTHON = ROOT / ".cache" / "servers"
+PROGRAMS = Path(__file__).parent / "mcp_servers"
 MISSING = "is not installed; scripts/test does that, or scripts/foreign.py"
-# Node takes about half a second when nothing else runs.
-START = 30.0
+# Node takes about half a second when nothing else runs, and FastMCP several.
+START = 60.0
 STOP = 10.0
 
 
@@ -89,23 +91,30 @@ def fetch() -> list[str]:
 def everything_over(wire: Literal["streamable", "sse"]) -> Iterator[str]:
     """The first of them as a server of its own; yields its address."""
     transport, path = {"streamable": ("streamableHttp", "/mcp"), "sse": ("sse", "/sse")}[wire]
-    port = _free_port()
-    command = [*everything()[:-1], transport]
+    port = free_port()
+    with _listening([*everything()[:-1], transport], port):
+        yield f"http://127.0.0.1:{port}{path}"
+
+
+@contextmanager
+def wanting_sign_in(kind: Literal["sdk", "fastmcp"], *arguments: str) -> Iterator[str]:
+    """A server that lets in who signed in, with the OAuth of the SDK or of FastMCP; yields its origin."""
+    port = free_port()
+    with _listening(_python("python", str(PROGRAMS / f"{kind}_sign_in.py"), str(port), *arguments), port):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def _listening(command: list[str], port: int) -> Iterator[None]:
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, stdout=quiet, stderr=quiet)
     try:
         until(lambda: process.poll() is not None or _listens(port), "the server", START)
         assert process.poll() is None, f"{command} ended with {process.returncode}"
-        yield f"http://127.0.0.1:{port}{path}"
+        yield
     finally:
         process.kill()
         process.wait(STOP)
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def _listens(port: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.ids import new_id
-from pilothouse.types.items import Item, ItemKind, ItemStatus
+from pilothouse.types.items import Item, ItemKind, ItemStatus, new_item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Posting
 from pilothouse.types.runs import Run, RunOptions
@@ -33,18 +33,7 @@ def an_item(
     run_id: str | None = None,
     data: JsonObject | None = None,
 ) -> Item:
-    return Item(
-        id=new_id("i"),
-        conversation_id=conversation_id,
-        run_id=run_id,
-        kind=kind,
-        status=status,
-        position=0,
-        text=text,
-        data=data or {},
-        created_at=0.0,
-        updated_at=0.0,
-    )
+    return new_item(conversation_id, kind, run_id=run_id, status=status, text=text, data=data)
 
 
 def a_posting(conversation_id: str, text: str = "Hello", key: str | None = None, owner: str = OWNER) -> Posting:

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
-from pilothouse.authz.protected import Protected
 from pilothouse.helper.client import Helper
-from pilothouse.tools.builds.tool import build_and_version_control
-from pilothouse.tools.files.desk import Desk
+from pilothouse.permissions.protected import Protected
+from pilothouse.tools.build_and_version_control import build_and_version_control
+from pilothouse.tools.files.workspace import Workspace
 from pilothouse.types.terminals import SandboxKind
 from tests.support.terminals import AtTerminal, at_terminal
 
@@ -44,5 +44,5 @@ async def building(home: Path, folder: Path, kind: SandboxKind | None = None) ->
     """Open `build_and_version_control` on a folder, held by what is strongest here."""
     async with at_terminal(home, folder, kind) as hands:
         with closing(Helper()) as helper:
-            hands.tool = build_and_version_control(hands.terminals, Desk(Protected(home), hands.store), helper)
+            hands.tool = build_and_version_control(hands.terminals, Workspace(Protected(home), hands.store), helper)
             yield hands

@@ -52,7 +52,7 @@ class Reply:
     say: Say = field(default_factory=Say)
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
-    # The body of an error status; made up when empty.
+    # The body, as it is: of an error status, made up when empty; or in place of what the model says.
     body: bytes = b""
     fault: Fault | None = None
     every: float = 0.0
@@ -153,7 +153,7 @@ class Endpoint:
         self.requests.append(received)
         await self._tell()
         reply = self._reply(received)
-        if reply.status != 200:
+        if reply.status != 200 or reply.body:
             await _write_error(writer, reply)
             return True
         stream = asyncio.ensure_future(_Stream(writer, wire, reply).send())

@@ -7,22 +7,22 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.protected import Protected
 from pilothouse.store.opening import open_store
-from pilothouse.tools.files.desk import Desk
-from pilothouse.tools.files.tool import file_operations
+from pilothouse.tools.file_operations import file_operations
+from pilothouse.tools.files.workspace import Workspace
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.search.indexes import Indexes
-from pilothouse.tools.search.last import LastSearches, Recall, recall_nothing
+from pilothouse.tools.search.last_search import LastSearches, Recall, recall_nothing
 from pilothouse.tools.search.operation import Searching
 from pilothouse.tools.search.operations import search_operations
 from pilothouse.types.json import JsonObject
-from tests.support.files import Hands
+from tests.support.files import FileCalls
 from tests.support.records import a_conversation, a_posting
 from tests.support.terminals import sandbox
 
 
-class Searcher(Hands):
+class Searcher(FileCalls):
     """Searches of one conversation."""
 
     indexes: Indexes
@@ -55,9 +55,9 @@ async def searcher(
         conversation = await opened.store.add_conversation(a_conversation())
         posting = a_posting(conversation.id)
         await opened.store.post_message(posting)
-        desk = Desk(guard, opened.store)
-        searching = Searching(desk=desk, guard=guard, indexes=indexes, last=LastSearches(), recall=recall)
-        tool = file_operations(desk, search_operations(searching, SandboxRunner(held), indexes.grammars.helper))
+        workspace = Workspace(guard, opened.store)
+        searching = Searching(workspace=workspace, guard=guard, indexes=indexes, last=LastSearches(), recall=recall)
+        tool = file_operations(workspace, search_operations(searching, SandboxRunner(held), indexes.grammars.helper))
         found = Searcher(tool, opened.store, folder, (conversation.id, posting.run.id))
         found.indexes = indexes
         yield found

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qsl, urlsplit
 
-from pilothouse.mcp.channel import Access, Refusal
+from pilothouse.mcp.client.channel import Access, Refusal
+from pilothouse.mcp.oauth import signing_in as oauth
 from pilothouse.mcp.oauth.access import OAuthAccess
-from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials
-from pilothouse.mcp.oauth.flows import Flows
-from pilothouse.mcp.oauth.grants import Grant, NobodyThere, SignIn, SignInGrant
+from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials, SecretCredentials
+from pilothouse.mcp.oauth.discovery import Place
+from pilothouse.mcp.oauth.grants import Grant
 from pilothouse.mcp.oauth.registration import Identity
-from pilothouse.net.client import close_clients, fetch
+from pilothouse.mcp.oauth.signing_in import SignIn
+from pilothouse.net.client import fetch
+from pilothouse.net.loop_clients import close_clients
 from tests.support.fake_issuer import Issuer, Resource, protected
 
 PATIENCE = 10.0
@@ -21,7 +24,7 @@ REDIRECT = "http://127.0.0.1:41999/callback"
 Query = dict[str, str]
 
 
-class Memory:
+class Memory(SecretCredentials):
     """A store that outlives a `Credentials`, as a disk would."""
 
     def __init__(self) -> None:
@@ -52,6 +55,18 @@ class Guest:
         return self.change(self.redirects[-1])
 
 
+class Person:
+    """Signs in while a request waits: both halves of a sign-in, with a browser in between."""
+
+    def __init__(self, identity: Identity, authorize: Callable[[SignIn], Awaitable[Mapping[str, str]]]) -> None:
+        self._identity = identity
+        self._authorize = authorize
+
+    async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
+        sign_in, pending = await oauth.begin(place, self._identity, scopes, kept)
+        return await oauth.finish(pending, await self._authorize(sign_in))
+
+
 async def ask(access: Access, url: str) -> int:
     """Send a request as a connection does, and return the status it ends with."""
     async with asyncio.timeout(PATIENCE):
@@ -75,19 +90,17 @@ class Setting:
         self.issuer = issuer
         self.memory = Memory()
         self.guest = Guest()
-        self.flows = Flows()
         self.learnt: list[str] = []
         self.credentials = Credentials(self.memory, learn=self.learnt.append)
 
     def access(self, grant: Grant | None = None, *, person: bool = True, **identity: object) -> OAuthAccess:
         who = Identity(redirect_uri=REDIRECT, **identity)  # type: ignore[arg-type]
-        usual = SignInGrant(who, self.guest, self.flows) if person else NobodyThere()
+        usual = Person(who, self.guest.authorize) if person else None
         return OAuthAccess(self.resource.mcp, grant or usual, self.credentials)
 
     def restart(self) -> None:
         """Forget what only the process knew."""
         self.credentials = Credentials(self.memory, learn=self.learnt.append)
-        self.flows = Flows()
 
     @property
     def kept(self) -> Credential:

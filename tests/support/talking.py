@@ -10,7 +10,16 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.mcp.channel import Channel, ChannelError, Garbage, Incoming, Message, Outgoing, RequestId, Undeliverable
+from pilothouse.mcp.client.channel import (
+    Channel,
+    ChannelError,
+    Garbage,
+    Incoming,
+    Message,
+    Outgoing,
+    RequestId,
+    Undeliverable,
+)
 
 PATIENCE = 20.0
 

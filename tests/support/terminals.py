@@ -11,18 +11,18 @@ from pathlib import Path
 
 import psutil
 
-from pilothouse.authz.protected import Protected
+from pilothouse.permissions.protected import Protected
 from pilothouse.settings.home import open_home
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
 from pilothouse.tools.consolidated import Consolidated
-from pilothouse.tools.files.desk import Desk
-from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.files.workspace import Workspace
+from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.tools.sandbox.sandbox import Sandbox
 from pilothouse.tools.terminal.terminals import Terminals
-from pilothouse.tools.terminal.tool import terminal_operations
+from pilothouse.tools.terminal_operations import terminal_operations
 from pilothouse.types.terminals import SandboxKind, TerminalSettings
-from tests.support.files import Hands
+from tests.support.files import FileCalls
 from tests.support.records import a_conversation, a_posting
 from tests.support.waiting import eventually
 
@@ -32,7 +32,7 @@ HOLDING: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
 MOMENT = 10.0
 
 
-class AtTerminal(Hands):
+class AtTerminal(FileCalls):
     """Calls of the terminal tool, and the terminals behind them."""
 
     def __init__(
@@ -80,7 +80,7 @@ async def at_terminal(
         conversation = await opened.store.add_conversation(a_conversation())
         posting = a_posting(conversation.id)
         await opened.store.post_message(posting)
-        tool = terminal_operations(terminals, Desk(Protected(home), opened.store))
+        tool = terminal_operations(terminals, Workspace(Protected(home), opened.store))
         holder.append(AtTerminal(tool, opened.store, folder, (conversation.id, posting.run.id), terminals))
         yield holder[0]
     finally:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from pilothouse.tools.offering import offered
 from pilothouse.types.access import Access, Effect, Shown
 from pilothouse.types.admin import OwnTools
 from pilothouse.types.json import JsonObject
@@ -23,6 +24,7 @@ from pilothouse.types.ports import (
     ToolSource,
 )
 from pilothouse.types.selection import Selection
+from pilothouse.types.tool_names import ServerTools
 from pilothouse.wiring import OpenHost
 
 Action = Callable[[JsonObject, CallContext], Awaitable[ToolOutput | ToolPaused]]
@@ -102,10 +104,7 @@ class ToolOf:
         return self.times
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
-        return Shown(action=self.name, action_display_name=self.name, summary=self.display(arguments))
-
-    def display(self, arguments: Mapping[str, object]) -> str:
-        return f"Using {self.name}"
+        return Shown(action=self.name, action_display_name=self.name, summary=f"Using {self.name}")
 
     async def execute(
         self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
@@ -117,15 +116,18 @@ class ToolOf:
 
 
 class Box:
-    """A source that always has the same tools; it remembers what was selected."""
+    """A source that always has the same tools, of which a run is offered what fits; it remembers what was selected."""
 
     def __init__(self, *tools: Tool, guide: str = "") -> None:
-        self.set = ToolSet(tools, guide)
+        self.own = [tool for tool in tools if not tool.server]
+        servers = dict.fromkeys(tool.server for tool in tools if tool.server)
+        self.servers = [ServerTools(name, tuple(tool for tool in tools if tool.server == name)) for name in servers]
+        self.guide = guide
         self.asked: list[tuple[Selection | None, str]] = []
 
     async def tools(self, wanted: ToolRequest) -> ToolSet:
         self.asked.append((wanted.selection, wanted.conversation_id))
-        return self.set
+        return msgspec.structs.replace(offered(wanted, self.own, self.servers), guide=self.guide)
 
 
 def give_tools(host: OpenHost, *tools: Tool, guide: str = "") -> Box:
@@ -137,15 +139,18 @@ def give_tools(host: OpenHost, *tools: Tool, guide: str = "") -> Box:
 
 
 class Both:
-    """The tools that a host has, and some more."""
+    """The tools that a host has, and some more; a run is offered what fits of both."""
 
     def __init__(self, real: ToolSource, *more: Tool) -> None:
         self.real = real
-        self.more = more
+        self.more = Box(*more)
 
     async def tools(self, wanted: ToolRequest) -> ToolSet:
-        own = await self.real.tools(wanted)
-        return ToolSet((*own.tools, *self.more), own.guide)
+        more = await self.more.tools(wanted)
+        # What a host offers of its own depends on what else there is, which it knows only of its own.
+        used = (*wanted.used, *(tool.spec.name for tool in more.tools))
+        real = await self.real.tools(msgspec.structs.replace(wanted, used=used))
+        return msgspec.structs.replace(real, tools=(*real.tools, *more.tools))
 
 
 def add_tools(host: OpenHost, *tools: Tool) -> None:
@@ -169,5 +174,5 @@ class Known:
 
 def make_known(host: OpenHost, *tools: Tool) -> None:
     """Let messages allow these tools."""
-    admins = host.api._admins
-    host.api._admins = msgspec.structs.replace(admins, tools=Known(admins.tools, *tools))
+    dependencies = host.api.runs._dependencies
+    host.api.runs._dependencies = msgspec.structs.replace(dependencies, tools=Known(dependencies.tools, *tools))

@@ -14,7 +14,8 @@ from typing import Any, Literal
 Json = dict[str, Any]
 Wire = Literal["anthropic-compatible", "openai-compatible", "openai-responses", "ollama", "gemini"]
 WIRES: tuple[Wire, ...] = ("anthropic-compatible", "openai-compatible", "openai-responses", "ollama", "gemini")
-Stop = Literal["end", "tool", "length", "refusal"]
+# Only Gemini says that it could not read a call.
+Stop = Literal["end", "tool", "length", "refusal", "malformed"]
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,9 @@ def _gemini(say: Say) -> Iterator[bytes]:
             case Native():
                 yield chunk([part.block])
     words = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
-    if say.stop:
+    if say.stop == "malformed":
+        yield chunk([], finishReason="MALFORMED_FUNCTION_CALL", finishMessage="Malformed function call: print(x")
+    elif say.stop:
         yield chunk([{"text": ""}], finishReason=words[say.stop])
 
 

@@ -12,24 +12,22 @@ import pytest_asyncio
 
 from pilothouse.tools import arguments as helpers
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.consolidated import Consolidated
+from pilothouse.tools.consolidated import Consolidated, Operation
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, ToolOutput, ToolRequest
 from pilothouse.types.selection import Selection
-from pilothouse.types.tool_names import BUILT_IN
+from pilothouse.types.tool_names import BUILT_IN, TOOLS
 from pilothouse.wiring import OpenHost, open_host
 from tests.support.chatting import chatting
 from tests.support.source import ROOT, SOURCE, modules
 from tests.support.tools import Silent
 
 CONTEXT = CallContext("c", "r", "i", None, (), False)
-# Of each tool, a call that shows what it is.
+# Of each tool whose schema does not say enough, a call that shows what it is.
 CALLS: dict[str, JsonObject] = {
-    "think": {"thoughts": "Hm."},
-    "user_collaboration": {"prompt": "Which?"},
-    "increase_max_iterations": {"additional_iterations": 1, "reason": "Much is left."},
     "todo_operations": {"operation": "read"},
     "file_operations": {"operation": "list_dir", "path": "."},
     "terminal_operations": {"operation": "get_last_command"},
@@ -53,6 +51,8 @@ ORDER = (
     "terminal_operations",
     "build_and_version_control",
     "image_generation",
+    "search_tools",
+    "call_tool",
 )
 SERIAL = {"todo_operations": "todos", "user_collaboration": "collaboration"}
 
@@ -68,10 +68,17 @@ async def tools_of(host: OpenHost, folder: Path | None, **wanted: Any) -> list[T
     return list((await host.executor._parts.toolbox.tools(request)).tools)
 
 
+def call_of(tool: Tool) -> JsonObject:
+    """Return a call of a tool: what it requires, as its schema says."""
+    schema = tool.spec.input_schema
+    plain = {name: 1 if schema["properties"][name]["type"] == "integer" else "Why?" for name in schema["required"]}
+    return CALLS.get(tool.spec.name, plain)
+
+
 @pytest.mark.case("FWK-01", "TCL-24", "TCL-25", "TCL-26")
 async def test_every_tool_has_the_whole_interface(host: OpenHost, tmp_path: Path) -> None:
     for tool in await tools_of(host, tmp_path):
-        name, given = tool.spec.name, CALLS[tool.spec.name]
+        name, given = tool.spec.name, call_of(tool)
         assert tool.spec.description
         assert tool.spec.input_schema["type"] == "object"
         context = CallContext("c", "r", "i", str(tmp_path), (), False)
@@ -81,8 +88,17 @@ async def test_every_tool_has_the_whole_interface(host: OpenHost, tmp_path: Path
         assert access.effects <= tool.effects
         assert tool.times_for(given).total > 0
         shown = tool.shown(given)
-        assert shown.summary == tool.display(given)
+        assert shown.summary
         assert (bool(shown.action), bool(shown.action_display_name), shown.icon != "tool") == (True, True, True)
+
+
+async def test_what_each_tool_does_has_its_words_in_the_past_on_the_page(host: OpenHost, tmp_path: Path) -> None:
+    page = ROOT / "page" / "src" / "calls" / "past.ts"
+    known = set(re.findall(r'^ {2}"?([A-Z][^":]*)"?: \["', page.read_text(encoding="utf-8"), re.MULTILINE))
+    for tool in await tools_of(host, tmp_path):
+        operations = tool.supported_operations if isinstance(tool, Consolidated) else ("",)
+        doing = {tool.shown({"operation": each}).action_display_name for each in operations}
+        assert doing - {"More rounds"} <= known, tool.spec.name
 
 
 @pytest.mark.case("FWK-02", "FWK-04")
@@ -90,7 +106,7 @@ async def test_only_what_must_wait_its_turn_does(host: OpenHost, tmp_path: Path)
     context = CallContext("c", "r", "i", str(tmp_path), (), False)
     assert Access(operation="anything").lane == ""
     for tool in await tools_of(host, tmp_path):
-        access = await tool.access(CALLS[tool.spec.name], context)
+        access = await tool.access(call_of(tool), context)
         assert isinstance(access, Access)
         expected = SERIAL.get(tool.spec.name, access.lane if tool.spec.name == "increase_max_iterations" else "")
         assert access.lane == expected, tool.spec.name
@@ -101,13 +117,25 @@ async def test_only_what_must_wait_its_turn_does(host: OpenHost, tmp_path: Path)
 
 
 @pytest.mark.case("FWK-09", "NAM-15")
-async def test_tools_come_in_one_fixed_order_and_the_page_knows_them(host: OpenHost, tmp_path: Path) -> None:
+async def test_tools_come_in_one_fixed_order_and_the_page_is_told_of_them(host: OpenHost, tmp_path: Path) -> None:
     names = [tool.spec.name for tool in await tools_of(host, tmp_path)]
     assert BUILT_IN == ORDER
     assert names == [name for name in ORDER if name in names]
     assert names == [tool.spec.name for tool in await tools_of(host, tmp_path)]
-    page = (ROOT / "page" / "src" / "shell" / "builtIn.ts").read_text()
-    assert re.findall(r'\{ name: "(\w+)"', page) == names
+    told = (await host.api.conversations.page_state(LOCAL_OWNER, None)).built_in_tools
+    assert [tool.name for tool in told] == names
+    assert all(tool.label and tool.note for tool in told)
+    without = [tool.spec.name for tool in await tools_of(host, None)]
+    # Without a folder and servers nothing gives results that would have to be read again.
+    assert [tool.name for tool in told if not tool.needs_folder and tool.name != "read_tool_result"] == without
+
+
+@pytest.mark.case("PRF-05")
+async def test_few_tools_do_what_many_would(host: OpenHost, tmp_path: Path) -> None:
+    tools = await tools_of(host, tmp_path)
+    operations = [name for tool in tools for name in getattr(tool, "supported_operations", (tool.spec.name,))]
+    assert len(tools) <= 10
+    assert len(operations) == len(set(operations)) >= 4 * len(tools)
 
 
 @pytest.mark.case("FWK-09")
@@ -123,13 +151,17 @@ async def test_a_model_sees_tools_and_not_what_they_are_made_of(home: Path, tmp_
         await chat.say()
         [made] = await chat.items("tool_call")
         assert made.text == "There is no tool named create_file."
+        offered = await tools_of(chat.host, tmp_path)
+        parts = {name for tool in offered if isinstance(tool, Consolidated) for name in tool.supported_operations}
+        assert {"create_file", "run_command"} <= parts
+        assert not parts & {tool.spec.name for tool in offered}
 
 
 @pytest.mark.case("FWK-11")
 async def test_tools_that_work_on_a_folder_are_made_when_there_is_one(host: OpenHost, tmp_path: Path) -> None:
     without = {tool.spec.name for tool in await tools_of(host, None)}
     added = {tool.spec.name for tool in await tools_of(host, tmp_path)} - without
-    assert added == {"file_operations", "terminal_operations", "build_and_version_control"}
+    assert added == {"file_operations", "terminal_operations", "build_and_version_control", "read_tool_result"}
 
 
 @pytest.mark.case("FWK-12")
@@ -158,7 +190,7 @@ async def test_tools_are_chosen_and_timed_by_name(home: Path) -> None:
     async with chatting(home, [[{"call": "todo_operations", "arguments": {"operation": "read"}}], "Done."]) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
-        assert call.data["timeoutSeconds"] == 7
+        assert call.raw["timeoutSeconds"] == 7
         chosen = await tools_of(chat.host, None, selection=Selection(built_in=("think",)))
         assert [tool.spec.name for tool in chosen] == ["think"]
         assert await tools_of(chat.host, None, selection=Selection(built_in=())) == []
@@ -167,7 +199,7 @@ async def test_tools_are_chosen_and_timed_by_name(home: Path) -> None:
 # --- consolidated tools ---
 
 
-class Add:
+class Add(Operation):
     """Adds two numbers."""
 
     name = "add"
@@ -202,10 +234,11 @@ async def test_one_tool_routes_to_its_operations() -> None:
     assert SUMS.supported_operations == ("add", "keep")
     assert SUMS.spec.input_schema["required"] == ["operation"]
     assert list(SUMS.spec.input_schema["properties"]) == ["operation", "a", "b", "where"]
+    assert SUMS.spec.input_schema["properties"]["operation"]["enum"] == ["add", "keep"]
     output = await SUMS.execute({"operation": "add", "a": 2, "b": "3"}, CONTEXT, Silent())
     assert output == ToolOutput(text="5")
     assert SUMS.times_for({"operation": "keep"}) == CallTimes(4.0, 3.0)
-    assert SUMS.display({"operation": "add", "a": 7}) == "Adding 7"
+    assert SUMS.shown({"operation": "add", "a": 7}).summary == "Adding 7"
     assert SUMS.operation_effects == {"sums.add": frozenset(), "sums.keep": frozenset({"writes"})}
 
 
@@ -217,7 +250,7 @@ async def test_an_operation_that_does_not_exist_is_answered_with_those_that_do(g
         assert isinstance(output, ToolOutput)
         assert output.error is not None
         assert (output.text, output.error.code) == (sentence, "INVALID_ARGUMENTS")
-    assert SUMS.display(given) == "sums"
+    assert SUMS.shown(given).summary == "sums"
 
 
 async def test_an_argument_of_another_operation_is_named_and_not_ignored() -> None:
@@ -287,8 +320,8 @@ async def test_thoughts_are_recorded_and_shown_as_progress(home: Path) -> None:
     async with chatting(home, [[{"call": "think", "arguments": thought}], "Done."]) as chat:
         await chat.say()
         [call] = await chat.items("tool_call")
-        assert call.data["arguments"] == thought
-        assert (call.data["display"], call.data["shown"]["icon"]) == ("Thinking: First look, then leap.", "brain")
+        assert call.raw["arguments"] == thought
+        assert (call.raw["display"], call.raw["shown"]["icon"]) == ("Thinking: First look, then leap.", "brain")
         assert call.text == "Noted. Now act. Available: todo_operations. Not available: magic."
 
 
@@ -299,7 +332,7 @@ async def test_an_argument_that_no_built_in_tool_knows_is_named(home: Path) -> N
         await chat.say()
         (call,) = await chat.items("tool_call")
         assert call.text == "Invalid parameters: there is no mood; known are thoughts, requested_tools"
-        assert call.data["error"]["code"] == "INVALID_ARGUMENTS"
+        assert call.raw["error"]["code"] == "INVALID_ARGUMENTS"
 
 
 @pytest.mark.case("UTL-02")
@@ -310,10 +343,11 @@ async def test_an_action_must_follow_thinking(home: Path) -> None:
         first, second = await chat.items("tool_call")
         assert first.status == "completed"
         assert second.text == "You have just been thinking. Act now: call another tool or answer."
-        assert second.data["error"]["code"] == "ACT_NOW"
+        assert second.raw["error"]["code"] == "ACT_NOW"
 
 
-def test_a_description_costs_little(tmp_path: Path) -> None:
-    """A small model reads all of it with every request."""
-    for name in ("collaboration.md", "iterations.md", "think.md", "todos/todos.md", "builds/builds.md"):
-        assert len((ROOT / "src" / "pilothouse" / "tools" / name).read_text()) < limits.CHARS_PER_TOKEN * 300
+def test_a_description_costs_little() -> None:
+    """A small model reads all of it with every request; files and commands need more words, and a folder."""
+    for name in (tool.name for tool in TOOLS if tool.label):
+        most = 300 if name not in ("file_operations", "terminal_operations") else 400
+        assert len((ROOT / f"src/pilothouse/tools/{name}.md").read_text()) < limits.CHARS_PER_TOKEN * most

@@ -2,7 +2,7 @@ import { useEffect, useState, type MouseEvent } from "react";
 import { tell } from "../shell/messages";
 import { onceBack } from "../store/store";
 import { ApiError, problemOf } from "./client";
-import { fetchAsPage } from "./half";
+import { fetchAsPage } from "./csrf";
 import type { components } from "./schema";
 
 type Imported = components["schemas"]["Imported"];

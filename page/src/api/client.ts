@@ -1,6 +1,6 @@
 import createClient from "openapi-fetch";
 import { learnClock } from "../store/clock";
-import { fetchAsPage, signInWith } from "./half";
+import { fetchAsPage, signInWith } from "./csrf";
 import type { paths } from "./schema";
 import type {
   Answer,
@@ -9,8 +9,10 @@ import type {
   ModelInput,
   NewMessage,
   Problem,
+  ServerCheck,
   ServerInput,
   ServerPatch,
+  SignInStart,
   ToolList,
 } from "./types";
 
@@ -146,15 +148,23 @@ export const api = {
   setDefaultModel: (id: string) => take(client.POST("/api/models/{id}/default", at(id))),
   testModel: (id: string) => take(client.POST("/api/models/{id}/test", at(id))),
   testDraft: (model: ModelInput) => take(client.POST("/api/models/test", { body: model })),
+  aboutModel: (model: ModelInput) => take(client.POST("/api/models/about", { body: model })),
   confirmKey: (id: string) => take(client.POST("/api/models/{id}/confirm-key", at(id))),
+  forgetLearned: (id: string) => take(client.POST("/api/models/{id}/forget", at(id))),
 
   servers: () => take(client.GET("/api/servers")),
   addServer: (server: ServerInput) => take(client.POST("/api/servers", { body: server })),
   editServer: (id: string, server: ServerInput) => take(client.PUT("/api/servers/{id}", { ...at(id), body: server })),
+  checkServer: (check: ServerCheck, signal: AbortSignal) =>
+    take(client.POST("/api/servers/check", { body: check, signal })),
   patchServer: (id: string, patch: ServerPatch) => take(client.PATCH("/api/servers/{id}", { ...at(id), body: patch })),
   removeServer: (id: string) => take(client.DELETE("/api/servers/{id}", at(id))),
-  consent: (id: string, fingerprint: string) =>
-    take(client.POST("/api/servers/{id}/consent", { ...at(id), body: { fingerprint } })),
+  consent: (id: string, fingerprint: string, cannotSend: boolean) =>
+    take(client.POST("/api/servers/{id}/consent", { ...at(id), body: { fingerprint, cannotSend } })),
+  beginSignIn: (id: string, start: SignInStart) =>
+    take(client.POST("/api/servers/{id}/sign-in", { ...at(id), body: start })),
+  finishSignIn: (address: string) => take(client.POST("/api/servers/sign-in", { body: { address } })),
+  signOutOf: (id: string) => take(client.POST("/api/servers/{id}/sign-out", at(id))),
   disconnectServer: (id: string) => take(client.POST("/api/servers/{id}/disconnect", at(id))),
   retryServer: (id: string) => take(client.POST("/api/servers/{id}/retry", at(id))),
   testServer: (id: string) => take(client.POST("/api/servers/{id}/test", at(id))),

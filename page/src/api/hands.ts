@@ -6,6 +6,7 @@ const process = (id: string, processId: string) => ({ params: { path: { id, proc
 /** What the page asks of the server about the agent's hands: changes, todos, terminals. */
 export const hands = {
   undoCall: (itemId: string) => take(client.POST("/api/calls/{id}/undo", at(itemId))),
+  dropAside: (itemId: string) => take(client.POST("/api/calls/{id}/drop", at(itemId))),
   undoRun: (runId: string) => take(client.POST("/api/runs/{id}/undo", at(runId))),
   todos: (id: string) => take(client.GET("/api/conversations/{id}/todos", at(id))),
   keepTodos: (id: string, todos: Todo[]) => take(client.PUT("/api/conversations/{id}/todos", { ...at(id), body: { todos } })),

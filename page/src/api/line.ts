@@ -1,4 +1,4 @@
-import { protocols } from "./half";
+import { protocols } from "./csrf";
 
 /** What of a WebSocket is used; a test gives its own. */
 export interface Wire {

@@ -1,18 +1,19 @@
 import { ActionIcon, Button, Menu, TextInput } from "@mantine/core";
-import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import type { Answer } from "../api/types";
+import type { Choice } from "../chat/data";
 import { inWords, type Pattern } from "../policy/pattern";
 import { PatternFields } from "../policy/PatternFields";
 import { ChevronDownIcon } from "../shell/icons";
 import { Said } from "../shell/Said";
-import { AgreeButton } from "./AgreeButton";
+import { AgreeButton, AgreeItem } from "./AgreeButton";
 import classes from "./Approvals.module.css";
-import { always, denied, durations, forAWhile, inTime, once, type Duration } from "./choices";
-import { ARMING_MS, DANGEROUS_ARMING_MS, useArmed } from "./useArmed";
+import { denied, lasting, lastingOf, once } from "./choices";
+import { ARMING_MS, useArmed } from "./useArmed";
 
 export interface Decidable {
-  /** What may be answered. */
-  choices: ReadonlySet<string>;
+  /** What may be answered, as the server offers it. */
+  choices: readonly Choice[];
   dangerous: string;
   /** What a lasting permission would cover. */
   proposal: Pattern | null;
@@ -20,49 +21,10 @@ export interface Decidable {
   count: number;
 }
 
-interface ChoicesProps {
-  what: Decidable;
-  card: RefObject<HTMLElement | null>;
-  isSending: boolean;
-  onAnswer: (answer: Answer) => void;
-}
-
-interface WhileProps {
-  isArmed: boolean;
-  isSending: boolean;
-  onAllow: (duration: Duration) => void;
-}
-
-/** Leave for a while; how long is chosen beside it. */
-function ForAWhile({ isArmed, isSending, onAllow }: WhileProps) {
-  const [duration, setDuration] = useState<Duration>("5m");
-  return (
-    <span className={classes.split}>
-      <AgreeButton
-        className={classes.splitMain}
-        variant="default"
-        isArmed={isArmed}
-        disabled={isSending}
-        onAgree={() => onAllow(duration)}
-      >
-        {`In this conversation for ${inTime(duration)}`}
-      </AgreeButton>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon className={classes.splitMore} variant="default" aria-label="For how long" disabled={isSending}>
-            <ChevronDownIcon size={14} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {durations.map(([id, name]) => (
-            <Menu.RadioItem key={id} value={id} checked={id === duration} closeMenuOnClick onChange={() => setDuration(id)}>
-              {name}
-            </Menu.RadioItem>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
-    </span>
-  );
+/** Everything else that waits and may be allowed together with it. */
+export interface Together {
+  count: number;
+  onAllow: () => void;
 }
 
 interface AlwaysProps {
@@ -73,14 +35,32 @@ interface AlwaysProps {
 }
 
 /** The rule that would be kept, to be narrowed or widened first. */
-function Always({ proposal, isSending, onAllow, onCancel }: AlwaysProps) {
+export function Always({ proposal, isSending, onAllow, onCancel }: AlwaysProps) {
   const [pattern, setPattern] = useState(proposal);
   const editor = useRef<HTMLDivElement>(null);
   const isArmed = useArmed(editor, ARMING_MS);
   useEffect(() => editor.current?.focus(), []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    // Elsewhere this key stops the answer.
+    event.stopPropagation();
+    onCancel();
+  };
   return (
-    <div ref={editor} className={classes.editor} role="group" aria-label="Always allow this pattern" tabIndex={-1}>
-      <PatternFields pattern={pattern} onChange={setPattern} />
+    <div
+      ref={editor}
+      className={classes.editor}
+      role="group"
+      aria-label="Always allow this pattern"
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+    >
+      <div className={classes.fields}>
+        <PatternFields pattern={pattern} onChange={setPattern} />
+        <p className={classes.hint}>
+          <Said text="The rule is kept for all conversations; Settings, Permissions shows and removes it." />
+        </p>
+      </div>
       <div className={classes.buttons}>
         <AgreeButton isArmed={isArmed} disabled={isSending || !pattern.tool} onAgree={() => onAllow(pattern)}>
           Always allow this
@@ -89,133 +69,137 @@ function Always({ proposal, isSending, onAllow, onCancel }: AlwaysProps) {
           Back
         </Button>
       </div>
-      <p className={classes.hint}>
-        <Said text="The rule is kept for all conversations; Settings, Permissions shows and removes it." />
-      </p>
     </div>
   );
 }
 
-/** Why not, in words that reach the model. */
-function Reason({ isSending, onDeny, onCancel }: { isSending: boolean; onDeny: (reason: string) => void; onCancel: () => void }) {
-  const [reason, setReason] = useState("");
+interface ChoicesProps {
+  what: Decidable;
+  isArmed: boolean;
+  isSending: boolean;
+  together: Together | null;
+  onAnswer: (answer: Answer) => void;
+  /** The rule that would be kept is to be looked at first. */
+  onAlways: () => void;
+}
+
+/** A choice, and how far it reaches. */
+function Reach({ choice: { label, note } }: { choice: Choice }) {
+  return (
+    <>
+      {label}
+      {note && <span className={classes.reach}>{note}</span>}
+    </>
+  );
+}
+
+/** What allows more than the calls in question: whatever the server offers. */
+function Lasting({ what, isArmed, isSending, onAnswer, onAlways }: ChoicesProps) {
+  const offered = lastingOf(what.choices);
+  if (!offered.length) return null;
+  return (
+    <Menu position="top-start" width="auto">
+      <Menu.Target>
+        <ActionIcon className={classes.splitMore} variant="filled" color="sea" aria-label="Allow for longer" disabled={isSending}>
+          <ChevronDownIcon size={14} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown className={classes.menu}>
+        {what.proposal && <Menu.Label className={classes.covers}>Would cover: {inWords(what.proposal)}</Menu.Label>}
+        {offered.map((choice) =>
+          choice.id === "always" && what.proposal ? (
+            <Menu.Item key={choice.id} onClick={onAlways}>
+              <Reach choice={{ ...choice, label: `${choice.label}…` }} />
+            </Menu.Item>
+          ) : (
+            <AgreeItem
+              key={choice.id}
+              isArmed={isArmed && !isSending}
+              // Of several calls the pattern is the page's own: it covers them all.
+              onAgree={() => onAnswer(lasting(choice.id, what.count > 1 ? what.proposal : null))}
+            >
+              <Reach choice={choice} />
+            </AgreeItem>
+          ),
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Allow(props: ChoicesProps) {
+  const { what, isArmed, isSending, onAnswer } = props;
+  const isDangerous = what.dangerous !== "";
+  const hasMore = lastingOf(what.choices).length > 0;
+  return (
+    <span className={classes.split}>
+      <AgreeButton
+        {...(hasMore && { className: classes.splitMain ?? "" })}
+        variant={isDangerous ? "outline" : "filled"}
+        {...(isDangerous && { color: "red" })}
+        isArmed={isArmed}
+        isDangerous={isDangerous}
+        disabled={isSending}
+        onAgree={() => onAnswer(once)}
+      >
+        {what.count > 1 ? `Allow these ${what.count}` : "Allow"}
+        {!isDangerous && (
+          <kbd className={classes.enter} aria-hidden>
+            ↵
+          </kbd>
+        )}
+      </AgreeButton>
+      <Lasting {...props} />
+    </span>
+  );
+}
+
+function Deny({ what, isSending, onDeny }: { what: Decidable; isSending: boolean; onDeny: () => void }) {
+  const isDangerous = what.dangerous !== "";
+  return (
+    <Button
+      size="compact-md"
+      variant={isDangerous ? "filled" : "default"}
+      {...(isDangerous && { color: "red" })}
+      data-deny
+      disabled={isSending}
+      onClick={onDeny}
+    >
+      {what.count > 1 ? `Deny these ${what.count}` : "Deny"}
+    </Button>
+  );
+}
+
+/** What can be answered, in one row: what is dangerous begins with the way out of it, and words go along with a no. */
+export function Choices(props: ChoicesProps) {
+  const { what, isArmed, isSending, together, onAnswer } = props;
+  const [words, setWords] = useState("");
+  const deny = () => onAnswer(denied(words));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onDeny(reason);
+    if (words.trim()) deny();
   };
+  const no = <Deny what={what} isSending={isSending} onDeny={deny} />;
   return (
-    <form className={classes.reason} onSubmit={submit}>
-      <TextInput
-        className={classes.grow}
-        label="Why not? The model reads this."
-        placeholder="Use the existing file instead"
-        maxLength={2_000}
-        autoFocus
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-      />
-      <Button type="submit" size="compact-md" color="red" disabled={isSending}>
-        Deny
-      </Button>
-      <Button size="compact-md" variant="default" onClick={onCancel}>
-        Back
-      </Button>
-    </form>
-  );
-}
-
-type Step = "choose" | "always" | "reason";
-
-interface ButtonsProps extends Omit<ChoicesProps, "card"> {
-  isArmed: boolean;
-  onStep: (step: Step) => void;
-}
-
-function Deny({ what, isSending, onAnswer, onStep }: ButtonsProps) {
-  const isDangerous = what.dangerous !== "";
-  return (
-    <>
-      <Button
-        size="compact-md"
-        variant={isDangerous ? "filled" : "default"}
-        {...(isDangerous && { color: "red" })}
-        data-deny
-        disabled={isSending}
-        onClick={() => onAnswer(denied(""))}
-      >
-        {what.count > 1 ? "Deny all" : "Deny"}
-      </Button>
-      <Button size="compact-md" variant="subtle" color="gray" disabled={isSending} onClick={() => onStep("reason")}>
-        Deny with a reason…
-      </Button>
-    </>
-  );
-}
-
-function Allow({ what, isArmed, isSending, onAnswer }: ButtonsProps) {
-  const isDangerous = what.dangerous !== "";
-  return (
-    <AgreeButton
-      variant={isDangerous ? "outline" : "filled"}
-      {...(isDangerous && { color: "red" })}
-      isArmed={isArmed}
-      isDangerous={isDangerous}
-      disabled={isSending}
-      onAgree={() => onAnswer(once)}
-    >
-      {what.count > 1 ? `Allow all ${what.count} once` : "Allow once"}
-    </AgreeButton>
-  );
-}
-
-/** What allows more than the calls in question. */
-function Lasting({ what, isArmed, isSending, onAnswer, onStep }: ButtonsProps) {
-  const { choices, proposal } = what;
-  return (
-    <>
-      {choices.has("conversation") && (
-        <ForAWhile
-          isArmed={isArmed}
-          isSending={isSending}
-          onAllow={(duration) => onAnswer(forAWhile(duration, proposal))}
+    <div className={classes.buttons}>
+      {what.dangerous ? no : <Allow {...props} />}
+      {what.dangerous ? <Allow {...props} /> : no}
+      {together && (
+        <AgreeButton variant="default" isArmed={isArmed} disabled={isSending} onAgree={together.onAllow}>
+          {`Allow all ${together.count}`}
+        </AgreeButton>
+      )}
+      <form className={classes.instead} onSubmit={submit}>
+        <TextInput
+          size="xs"
+          aria-label="Or say what to do instead"
+          placeholder="or say what to do instead"
+          maxLength={2_000}
+          disabled={isSending}
+          value={words}
+          onChange={(event) => setWords(event.currentTarget.value)}
         />
-      )}
-      {choices.has("always") && proposal && (
-        <Button size="compact-md" variant="default" disabled={isSending} onClick={() => onStep("always")}>
-          Always for this pattern…
-        </Button>
-      )}
-    </>
+      </form>
+    </div>
   );
-}
-
-/** The buttons in their order: what is dangerous begins with the way out of it. */
-function Buttons(props: ButtonsProps) {
-  const { dangerous, proposal, choices } = props.what;
-  return (
-    <>
-      <div className={classes.buttons}>
-        {dangerous ? <Deny {...props} /> : <Allow {...props} />}
-        <Lasting {...props} />
-        {dangerous ? <Allow {...props} /> : <Deny {...props} />}
-      </div>
-      {dangerous && <p className={classes.hint}>Enter does not allow this; click, or press the space bar on the button.</p>}
-      {proposal && (choices.has("conversation") || choices.has("always")) && (
-        <p className={classes.hint}>For a while, and always, would cover: {inWords(proposal)}.</p>
-      )}
-    </>
-  );
-}
-
-/** What can be answered. Nothing here has the focus by itself, and what agrees waits until it can have been read. */
-export function Choices({ what, card, isSending, onAnswer }: ChoicesProps) {
-  const [step, setStep] = useState<Step>("choose");
-  const isArmed = useArmed(card, what.dangerous ? DANGEROUS_ARMING_MS : ARMING_MS);
-  const back = () => setStep("choose");
-  if (step === "always" && what.proposal) {
-    const allow = (pattern: Pattern) => onAnswer(always(pattern));
-    return <Always proposal={what.proposal} isSending={isSending} onAllow={allow} onCancel={back} />;
-  }
-  if (step === "reason") return <Reason isSending={isSending} onDeny={(reason) => onAnswer(denied(reason))} onCancel={back} />;
-  return <Buttons what={what} isArmed={isArmed} isSending={isSending} onAnswer={onAnswer} onStep={setStep} />;
 }

@@ -1,18 +1,16 @@
-import { ActionIcon, Title } from "@mantine/core";
-import { useEffect, useMemo, useRef, type MouseEvent } from "react";
+import { useEffect, type MouseEvent } from "react";
 import type { PendingApproval } from "../api/authority";
-import { Exactly } from "../calls/Exactly";
+import type { QuestionItem } from "../api/types";
+import { Question } from "../chat/Question";
 import { useNow } from "../chat/Elapsed";
-import { Seen } from "../servers/Plain";
 import { age, counted } from "../servers/words";
-import { useCommands, type Command } from "../shell/commands";
-import { CloseIcon, QuestionIcon, WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { Room } from "../shell/Room";
 import { itemPath, navigate } from "../shell/router";
-import { leave } from "../shell/start";
 import { useApp } from "../store/store";
-import { askedOf } from "./asked";
-import { questionOf, refreshWaiting } from "./waiting";
+import { ApprovalCard } from "./ApprovalCard";
+import { decisionsOf, isAboutCalls, type Decision } from "./decisions";
+import { refreshWaiting } from "./waiting";
 import classes from "./Waiting.module.css";
 
 function go(event: MouseEvent, path: string): void {
@@ -21,36 +19,16 @@ function go(event: MouseEvent, path: string): void {
   navigate(path);
 }
 
-/** What a question is about, in one line of its own. */
-function subject({ data }: PendingApproval): string {
-  if (data.kind !== "approval") return "";
-  const asked = askedOf(data);
-  if (asked.command) return asked.command.text || asked.command.argv.join(" ");
-  return asked.paths.map(({ path }) => path).join(", ") || asked.destination;
+/** Return a question of the list as the item that its conversation has. */
+function itemOf(one: PendingApproval): QuestionItem {
+  const { itemId: id, conversationId, text, at, data } = one;
+  return { kind: "question", id, conversationId, runId: null, position: 0, status: "waiting", text, data, createdAt: at, updatedAt: at };
 }
 
-function Row({ one, now }: { one: PendingApproval; now: number }) {
-  const isDangerous = one.data.kind === "approval" && askedOf(one.data).dangerous !== "";
-  const path = itemPath(one.conversationId, one.itemId);
-  const about = subject(one);
-  return (
-    <li>
-      <a className={classes.row} href={path} data-dangerous={isDangerous || undefined} onClick={(event) => go(event, path)}>
-        {isDangerous ? <WarningIcon size={16} /> : <QuestionIcon size={16} />}
-        <span className={classes.about}>
-          <span>
-            <Seen text={questionOf(one)} />
-          </span>
-          {about && (
-            <code className={classes.subject}>
-              <Exactly value={about} />
-            </code>
-          )}
-        </span>
-        <span className={classes.age}>{age(now - one.at)}</span>
-      </a>
-    </li>
-  );
+/** The same card as above the message box: it answers in its place. */
+function Answerable({ decision }: { decision: Decision }) {
+  if (isAboutCalls(decision)) return <ApprovalCard items={decision.items} />;
+  return <Question item={decision.items[0]} />;
 }
 
 interface Place {
@@ -70,46 +48,46 @@ export function byConversation(pending: readonly PendingApproval[]): Place[] {
   return [...places.values()];
 }
 
+function PlaceView({ place, now }: { place: Place; now: number }) {
+  const name = place.title || "New conversation";
+  const [first] = place.questions;
+  const path = itemPath(place.id, first?.itemId ?? "");
+  return (
+    <section aria-label={name}>
+      <h2 className={classes.place}>
+        <a href={path} onClick={(event) => go(event, path)}>
+          {name}
+        </a>
+        {first && <span className={classes.age}>{age(now - first.at)}</span>}
+      </h2>
+      <ul className={classes.rows}>
+        {decisionsOf(place.questions.map(itemOf)).map((decision) => (
+          <li key={decision.key}>
+            <Answerable decision={decision} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const closing = { id: "close-waiting", title: "Back to the chat", group: "Chat" };
+
 /** Everything that waits for the person, in whichever conversation. */
 export default function WaitingRoom() {
   const waiting = useApp((state) => state.waiting);
   const now = useNow(10_000) / 1000;
-  const heading = useRef<HTMLHeadingElement>(null);
-  const commands = useMemo<Command[]>(
-    () => [{ id: "close-waiting", title: "Back to the chat", keys: ["escape"], group: "Chat", run: leave }],
-    [],
-  );
-  useCommands(commands);
-  useEffect(() => {
-    // Whoever comes here by keyboard starts at the top of what is new.
-    heading.current?.focus({ preventScroll: true });
-    refreshWaiting().catch(tell);
-  }, []);
+  useEffect(() => void refreshWaiting().catch(tell), []);
   return (
-    <div className={classes.scroller}>
-      <div className={classes.column}>
-        <header className={classes.head}>
-          <Title order={1} size="h3" ref={heading} tabIndex={-1} className={classes.heading}>
-            Waiting for you
-          </Title>
-          <ActionIcon size="lg" aria-label="Back to the chat" onClick={leave}>
-            <CloseIcon />
-          </ActionIcon>
-        </header>
-        <p className={classes.count} role="status">
-          {waiting.length ? `${counted(waiting.length, "question")}${waiting.length > 1 ? ", the oldest first" : ""}.` : "Nothing waits for you."}
-        </p>
+    <Room title="Waiting for you" closing={closing}>
+      <p className="ph-lead" role="status">
+        {waiting.length ? `${counted(waiting.length, "question")}${waiting.length > 1 ? ", the oldest first" : ""}.` : "Nothing waits for you."}
+      </p>
+      <div data-column>
         {byConversation(waiting).map((place) => (
-          <section key={place.id} aria-label={place.title || "New conversation"}>
-            <h2 className={classes.place}>{place.title || "New conversation"}</h2>
-            <ul className={classes.rows}>
-              {place.questions.map((one) => (
-                <Row key={one.itemId} one={one} now={now} />
-              ))}
-            </ul>
-          </section>
+          <PlaceView key={place.id} place={place} now={now} />
         ))}
       </div>
-    </div>
+    </Room>
   );
 }

@@ -1,15 +1,14 @@
+import type { CommandUse, PathUse, ShownChange } from "../api/types";
 import { Exactly } from "../calls/Exactly";
 import { Given } from "../calls/Given";
-import { record, text } from "../chat/data";
-import { Fold } from "../chat/Fold";
 import { size } from "../chat/words";
 import { DiffView } from "../diff/DiffView";
 import { JsonTree } from "../json/JsonTree";
 import { CopyButton } from "../shell/CopyButton";
 import { seenFrom } from "../shell/paths";
-import { useApp } from "../store/store";
 import classes from "./Approvals.module.css";
-import type { Asked, CommandUse, PathUse } from "./asked";
+import type { Asked } from "./asked";
+import type { GivenToCall } from "./useGiven";
 
 function held({ sandbox, network }: CommandUse): string {
   if (!sandbox) return "It runs without a sandbox: with all your rights, and with the network.";
@@ -25,35 +24,23 @@ function Words({ argv }: { argv: readonly string[] }) {
   ));
 }
 
-/** A command in full: it wraps, and its end is never out of sight. */
+/** A command in full: it wraps, and nothing of it is left out. */
 function Command({ command }: { command: CommandUse }) {
   const source = command.text || command.argv.join(" ");
   return (
-    <div>
-      <div className={classes.label}>
-        <span>{source.length > 1_000 ? `Command, ${size(source.length)}` : "Command"}</span>
-        <CopyButton value={source} label="Copy the command" />
-      </div>
-      <pre className={classes.command} aria-label="Command">
+    <div className={classes.commandBox}>
+      {source.length > 1_000 && <div className="ph-label">{`Command, ${size(source.length)}`}</div>}
+      <pre className={`ph-code ${classes.command}`} aria-label="Command" data-command>
         {command.text ? <Exactly value={command.text} /> : <Words argv={command.argv} />}
       </pre>
-      <p className={classes.fact}>
-        {command.folder && (
-          <>
-            In <code>{command.folder}</code>.{" "}
-          </>
-        )}
-        <span data-look={!command.sandbox || undefined}>{held(command)}</span>
-        {command.typed && (
-          <span data-look> It is typed at an open terminal: what was typed there before may change what it does.</span>
-        )}
-      </p>
+      <span className={classes.copy}>
+        <CopyButton value={source} label="Copy the command" />
+      </span>
     </div>
   );
 }
 
-function PathLine({ use }: { use: PathUse }) {
-  const folder = useApp((state) => state.open?.conversation.settings.workingDirectory ?? null);
+function PathLine({ use, folder }: { use: PathUse; folder: string | null }) {
   return (
     <li className={classes.path}>
       <span className={classes.effect}>{use.effect === "reads" ? "reads" : "writes"}</span>
@@ -66,16 +53,6 @@ function PathLine({ use }: { use: PathUse }) {
       {use.whole && <span className={classes.whole}>with everything in it</span>}
       {use.protected && <span className={classes.protected}>{use.protected}</span>}
     </li>
-  );
-}
-
-function Paths({ paths }: { paths: readonly PathUse[] }) {
-  return (
-    <ul className={classes.paths} aria-label="Paths">
-      {paths.map((use) => (
-        <PathLine key={`${use.effect} ${use.path}`} use={use} />
-      ))}
-    </ul>
   );
 }
 
@@ -94,35 +71,35 @@ function Sending({ asked }: { asked: Asked }) {
   );
 }
 
-const number = (value: unknown) => (typeof value === "number" ? value : undefined);
-
-function Change({ change }: { change: Record<string, unknown> }) {
-  const [added, removed] = [number(change.added), number(change.removed)];
+function Change({ change: { diff = "", path, kind = "", ...counts } }: { change: ShownChange }) {
+  const { added, removed } = counts;
   return (
     <DiffView
-      diff={text(change.diff)}
-      title={text(change.path) || "Changes"}
-      remark={text(change.kind)}
+      diff={diff}
+      title={path || "Changes"}
+      remark={kind}
       {...(added !== undefined && { added })}
       {...(removed !== undefined && { removed })}
     />
   );
 }
 
+/** What a call would change, of one file or of several; a tool may say more than that. */
+type Previewed = ShownChange & { changes?: ShownChange[] };
+
 /** What a call would change or contain, as far as its tool can say it beforehand. */
-function Preview({ preview, path }: { preview: Record<string, unknown>; path: string }) {
-  const changes = Array.isArray(preview.changes) ? preview.changes.map(record) : [];
-  const { diff, changes: _, ...others } = preview;
+function Preview({ preview, path }: { preview: Previewed; path: string }) {
+  const { diff, changes = [], ...others } = preview;
   const rest = Object.fromEntries(Object.entries(others).filter(([name, value]) => value !== "" && name !== "path"));
   return (
     <>
-      {text(diff) && <Change change={{ path, ...preview }} />}
+      {diff && <Change change={{ path, ...preview }} />}
       {changes.map((change, at) => (
         <Change key={at} change={change} />
       ))}
-      {Object.keys(rest).length > 0 && !text(diff) && (
+      {Object.keys(rest).length > 0 && !diff && (
         <div>
-          <div className={classes.label}>What it contains</div>
+          <div className="ph-label">What it contains</div>
           <JsonTree value={rest} label="What it contains" />
         </div>
       )}
@@ -130,19 +107,53 @@ function Preview({ preview, path }: { preview: Record<string, unknown>; path: st
   );
 }
 
-/** Exactly what a call will do: its command, its paths, what it changes and where it sends; else all it is given. */
-export function WhatRuns({ asked }: { asked: Asked }) {
-  const call = useApp((state) => state.open?.items.get(asked.callItemId));
-  const hasPreview = Object.keys(asked.preview).length > 0;
-  const saysAll = asked.command !== null || hasPreview;
+const hasPreview = ({ preview }: Asked) => Object.keys(preview).length > 0;
+
+/** Tell whether the command or the change says what the call is given, so that its arguments need not. */
+const saysAll = (asked: Asked) => asked.command !== null || hasPreview(asked);
+
+interface WhatProps {
+  asked: Asked;
+  given: GivenToCall;
+  folder: string | null;
+}
+
+/** Exactly what a call will do: its command, or what it changes; else all it is given. */
+export function WhatRuns({ asked, given, folder }: WhatProps) {
+  const path = asked.paths[0]?.path ?? "";
   return (
-    <div className={classes.what}>
+    <>
       {asked.command && <Command command={asked.command} />}
-      {asked.paths.length > 0 && <Paths paths={asked.paths} />}
-      {asked.destination && <Sending asked={asked} />}
-      {hasPreview && <Preview preview={asked.preview} path={asked.paths[0]?.path ?? ""} />}
-      {call && !saysAll && <Given call={call} />}
-      {call && saysAll && <Fold summary="Everything it is given">{() => <Given call={call} />}</Fold>}
-    </div>
+      {hasPreview(asked) && <Preview preview={asked.preview} path={asked.paths[0]?.inside ? seenFrom(folder, path) : path} />}
+      {!saysAll(asked) && given.arguments && <Given name={asked.operation} all={given.arguments} />}
+    </>
+  );
+}
+
+/** What else a call touches, and what it is given where the command or the change does not spell that out. */
+export function WhatElse({ asked, given, folder }: WhatProps) {
+  const { command, paths, destination } = asked;
+  return (
+    <>
+      {command && (
+        <p className={classes.fact}>
+          {command.folder && (
+            <>
+              In <code>{command.folder}</code>.{" "}
+            </>
+          )}
+          <span data-look={!command.sandbox || undefined}>{held(command)}</span>
+        </p>
+      )}
+      {paths.length > 0 && (
+        <ul className={classes.paths} aria-label="Paths">
+          {paths.map((use) => (
+            <PathLine key={`${use.effect} ${use.path}`} use={use} folder={folder} />
+          ))}
+        </ul>
+      )}
+      {destination && <Sending asked={asked} />}
+      {saysAll(asked) && given.arguments && <Given name={asked.operation} all={given.arguments} />}
+    </>
   );
 }

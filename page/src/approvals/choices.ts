@@ -1,20 +1,18 @@
 import type { Answer } from "../api/types";
+import type { Choice } from "../chat/data";
 import type { Pattern } from "../policy/pattern";
 
-/** How long a permission for a conversation may hold: as it is sent, and in words. */
-export const durations = [
-  ["1m", "1 minute", 60],
-  ["5m", "5 minutes", 300],
-  ["15m", "15 minutes", 900],
-  ["1h", "1 hour", 3_600],
-] as const;
-
-export type Duration = (typeof durations)[number][0];
-
-const found = (duration: string) => durations.find(([id]) => id === duration);
-
-/** Return a duration in words; one that is not on the list as it was said. */
-export const inTime = (duration: string) => found(duration)?.[1] ?? duration;
+/** Return a duration in words: "1 hour 30 minutes"; what is none as it was said. */
+export function inTime(duration: string): string {
+  let left = Math.round(secondsOf(duration) ?? 0);
+  const said: string[] = [];
+  for (const [unit, size] of [["hour", 3_600], ["minute", 60], ["second", 1]] as const) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count) said.push(`${count} ${unit}${count > 1 ? "s" : ""}`);
+  }
+  return said.join(" ") || duration;
+}
 
 /** Return the seconds of a duration like "5m" or "1h 30m", or null when it is not one. */
 export function secondsOf(duration: string): number | null {
@@ -28,11 +26,11 @@ export function secondsOf(duration: string): number | null {
 export const clock = (seconds: number) =>
   new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 
+/** Return what allows more than the one call: whatever the server offers, the narrowest first. */
+export const lastingOf = (choices: readonly Choice[]) => choices.filter(({ id }) => id !== "allow" && id !== "deny");
+
 // What an answer looks like on its way.
 export const once: Answer = { choice: "allow" };
-export const forAWhile = (duration: string, pattern: Pattern | null): Answer => ({
-  choice: "conversation",
-  content: pattern ? { duration, pattern } : { duration },
-});
-export const always = (pattern: Pattern): Answer => ({ choice: "always", content: { pattern } });
+export const changed = (given: Record<string, unknown>): Answer => ({ choice: "allow", arguments: given });
+export const lasting = (choice: string, pattern: Pattern | null): Answer => ({ choice, ...(pattern && { content: { pattern } }) });
 export const denied = (reason: string): Answer => ({ choice: "deny", ...(reason.trim() && { text: reason.trim() }) });

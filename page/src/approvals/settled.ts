@@ -1,6 +1,5 @@
-import type { Item } from "../api/types";
-import { record, text } from "../chat/data";
-import { inWords, patternOf } from "../policy/pattern";
+import { answerTo, type QuestionOf } from "../api/items";
+import { inWords, patternOf, type Pattern } from "../policy/pattern";
 import { askedOf, titleOf } from "./asked";
 import { clock, inTime, secondsOf } from "./choices";
 
@@ -8,45 +7,35 @@ function ending(sentence: string, reason: string): string {
   return reason ? `${sentence}: ${reason}` : `${sentence}.`;
 }
 
-/** Return the pattern that an answer allows, in words. */
-const allowed = (answer: Record<string, unknown>, otherwise: string) => {
-  const pattern = patternOf(record(answer.content).pattern);
-  return pattern ? inWords(pattern) : otherwise;
-};
+/** Return what an answer permits and for how long, as `choices` sends it. */
+export function given(content: Record<string, unknown> | null | undefined): { pattern: Pattern | null; duration: string } {
+  const { pattern, duration } = (content ?? {}) as { pattern?: Partial<Pattern>; duration?: string };
+  return { pattern: patternOf(pattern), duration: duration ?? "" };
+}
 
-/** Return how a question about a call ended, for one call or for several that ended alike. */
-export function decided(item: Item, count = 1): string {
-  const answer = record(item.data.answer);
-  const operation = askedOf(item.data).operation;
-  const what = count > 1 ? `${count} calls of ${operation}` : operation;
-  if (item.status !== "completed") return `${count > 1 ? `${what}:` : titleOf(item)} This was not answered.`;
-  const by = text(answer.by);
-  const who = !by || by === "local" || by === item.data.owner ? "You" : by;
-  switch (text(answer.choice)) {
+/** Return how a question about a call ended. */
+export function decided(item: QuestionOf<"approval">): string {
+  const { choice, by, text, content, changed } = answerTo(item);
+  const { operation: what } = askedOf(item.data);
+  const { pattern, duration } = given(content);
+  if (item.status !== "completed") return `${titleOf(item)} This was not answered.`;
+  const who = !by || by === "local" ? "You" : by;
+  switch (choice) {
     case "allow":
-      return `${who} allowed ${what} once.`;
+      return `${who} ${changed ? "changed what it is given and " : ""}allowed ${what} once.`;
+    case "task":
+      return `${who} allowed ${what} for this task.`;
+    case "while":
     case "conversation": {
-      const duration = text(record(answer.content).duration);
       const seconds = secondsOf(duration);
       const until = seconds === null ? "" : ` for ${inTime(duration)}, until ${clock(item.updatedAt + seconds)}`;
       return `${who} allowed ${what} in this conversation${until}.`;
     }
     case "always":
-      return `${who} always allowed ${allowed(answer, what)}.`;
+      return `${who} always allowed ${pattern ? inWords(pattern) : what}.`;
     case "deny":
-      return ending(`${who} did not allow ${what}`, text(answer.text));
+      return ending(`${who} did not allow ${what}`, text ?? "");
     default:
       return `${titleOf(item)} This was not answered.`;
   }
-}
-
-/** Return one line for each way in which questions ended. */
-export function endings(items: readonly Item[]): string[] {
-  const alike = new Map<string, Item[]>();
-  for (const item of items) {
-    const { choice, text: reason, content, by } = record(item.data.answer);
-    const key = JSON.stringify([item.status, choice, reason, content, by, askedOf(item.data).operation]);
-    alike.set(key, [...(alike.get(key) ?? []), item]);
-  }
-  return [...alike.values()].map((group) => decided(group[0] as Item, group.length));
 }

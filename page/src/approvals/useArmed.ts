@@ -24,19 +24,21 @@ export function useArmed(card: RefObject<HTMLElement | null>, delayMs: number): 
       disarm();
       if (document.hasFocus()) timer.current = setTimeout(() => setArmed(true), delayMs);
     };
-    let top = card.current?.getBoundingClientRect().top ?? 0;
+    // What agrees stands at its end.
+    const place = () => card.current?.getBoundingClientRect().bottom ?? 0;
+    let before = place();
     const look = () => {
-      const now = card.current?.getBoundingClientRect().top ?? 0;
-      if (Math.abs(now - top) > MOVED_PX) arm();
-      top = now;
+      const now = place();
+      if (Math.abs(now - before) > MOVED_PX) arm();
+      before = now;
     };
     const scrolled = () => {
       if (!isByHand()) look();
-      else top = card.current?.getBoundingClientRect().top ?? 0;
+      else before = place();
     };
-    const column = card.current?.closest("[data-column]");
+    // It moves when something around it grows or shrinks.
     const observer = new ResizeObserver(look);
-    if (column) observer.observe(column);
+    for (const around of card.current?.closest("[data-column]")?.children ?? []) observer.observe(around);
     window.addEventListener("focus", arm);
     window.addEventListener("blur", disarm);
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });

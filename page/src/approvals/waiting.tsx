@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { authority, type PendingApproval } from "../api/authority";
+import { known } from "../api/items";
 import type { Conversation } from "../api/types";
 import { Seen } from "../servers/Plain";
 import { itemPath, navigate } from "../shell/router";
@@ -29,8 +30,14 @@ export function news(
   return [...told.values()];
 }
 
+/** Return what a question about a call carries; null of any other question. */
+export const approvalOf = ({ data }: PendingApproval) => (data.kind === "approval" ? data : null);
+
 /** Return a question in a line. */
-export const questionOf = (one: PendingApproval) => (one.data.kind === "approval" ? titleOf(one) : one.text);
+export function questionOf(one: PendingApproval): string {
+  const data = approvalOf(one);
+  return data ? titleOf({ text: one.text, data }) : one.text;
+}
 
 function tellOf(one: PendingApproval): void {
   const id = toastId(one.conversationId);
@@ -60,9 +67,10 @@ let asked = 0;
 /** Ask what waits for the person; tells of what is new elsewhere, except when the page begins. */
 export async function refreshWaiting(isBeginning = false): Promise<void> {
   const mine = ++asked;
-  const { pending } = await authority.approvals();
+  const all = await authority.approvals();
   // Only the newest answer counts.
   if (mine !== asked) return;
+  const pending = all.pending.map((one) => ({ ...one, data: known(one.data) }));
   const { waiting, open } = getState();
   setState({ waiting: pending });
   for (const one of waiting) {

@@ -2,8 +2,9 @@ import { Anchor, Button, Loader } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { download, partUrl, useBytes } from "../api/bytes";
 import { api, errorText } from "../api/client";
-import type { Item } from "../api/types";
-import { argumentsOf, text } from "../chat/data";
+import type { CallItem, ResultPart } from "../api/types";
+import { argumentsOf } from "../chat/data";
+import { Fold } from "../chat/Fold";
 import { LongText } from "../chat/LongText";
 import { Picture } from "../chat/Picture";
 import { size } from "../chat/words";
@@ -11,16 +12,18 @@ import { JsonTree } from "../json/JsonTree";
 import { safeLink } from "../markdown/links";
 import { CopyButton } from "../shell/CopyButton";
 import { getState } from "../store/store";
-import { leftOut, parsed, remarks, shownParts, toolName, type ResultPart } from "./call";
+import { leftOut, parsed, remarks, shownParts, toolName } from "./call";
 import classes from "./Calls.module.css";
 import { decisionOf } from "./decision";
-import { phaseOf } from "./phases";
+import { FoundTools } from "./FoundTools";
+import { phaseIcons, phaseOf, toneOf } from "./phases";
 import { shownOf } from "./shown";
+import { SummaryMade } from "./Summary";
 
 function Labelled({ label, copy, children }: { label: string; copy?: string; children: ReactNode }) {
   return (
     <div className={classes.labelled}>
-      <div className={classes.label}>
+      <div className="ph-label">
         <span>{label}</span>
         {copy !== undefined && <CopyButton value={copy} label={`Copy ${label.toLowerCase()}`} />}
       </div>
@@ -40,7 +43,7 @@ function Words({ source, label }: { source: string; label: string }) {
 }
 
 /** What the tool was called with. */
-function Arguments({ item }: { item: Item }) {
+function Arguments({ item }: { item: CallItem }) {
   const source = argumentsOf(item);
   if (source === "{}") return <p className={classes.quiet}>Called without arguments.</p>;
   return source ? <Words source={source} label="Arguments" /> : null;
@@ -77,7 +80,8 @@ function Binary({ itemId, part }: { itemId: string; part: ResultPart }) {
   );
 }
 
-function Drawn({ itemId, part }: { itemId: string; part: ResultPart }) {
+/** A picture that a tool drew. */
+export function Drawn({ itemId, part }: { itemId: string; part: ResultPart }) {
   const around = (url: string, image: ReactNode) => (
     <a href={url} target="_blank" rel="noreferrer noopener" className={classes.picture}>
       {image}
@@ -141,10 +145,16 @@ function Part({ itemId, part }: { itemId: string; part: ResultPart }) {
   }
 }
 
+interface DetailsProps {
+  item: CallItem;
+  /** Whether its pictures stand elsewhere. */
+  isDrawn: boolean;
+}
+
 type Whole = { state: "asked" } | { state: "here"; parts: ResultPart[] } | { state: "failed"; why: string };
 
 /** What the tool gave: what the timeline holds, and all that was kept when asked for. */
-function Result({ item }: { item: Item }) {
+function Result({ item, isDrawn }: DetailsProps) {
   const [whole, setWhole] = useState<Whole | null>(null);
   const load = () => {
     setWhole({ state: "asked" });
@@ -153,8 +163,10 @@ function Result({ item }: { item: Item }) {
       (error: unknown) => setWhole({ state: "failed", why: errorText(error) }),
     );
   };
-  const parts = whole?.state === "here" ? whole.parts : shownParts(item);
+  const given = whole?.state === "here" ? whole.parts : shownParts(item);
+  const parts = given.filter(({ kind }) => !(isDrawn && kind === "image"));
   const missing = leftOut(item);
+  const { cut } = item.data;
   return (
     <>
       {parts.map((part) => (
@@ -168,7 +180,7 @@ function Result({ item }: { item: Item }) {
       )}
       {whole?.state === "asked" && <Loader size="xs" aria-label="Fetching the full result" />}
       {whole?.state === "failed" && <p className={classes.problem}>{whole.why}</p>}
-      {item.data.cut === true && (
+      {cut && (
         <p className={classes.quiet}>The result was larger than what is kept; its middle, or a file, is missing.</p>
       )}
     </>
@@ -176,7 +188,7 @@ function Result({ item }: { item: Item }) {
 }
 
 /** What the tool says it does, point by point. */
-function Told({ item }: { item: Item }) {
+function Told({ item }: { item: CallItem }) {
   const details = shownOf(item)?.details ?? [];
   if (!details.length) return null;
   return (
@@ -189,18 +201,32 @@ function Told({ item }: { item: Item }) {
 }
 
 /** Everything about a call: whose it is, what it was given, what it gave. */
-export function CallDetails({ item }: { item: Item }) {
+export function CallDetails({ item, isDrawn }: DetailsProps) {
   const decision = decisionOf(item, getState().open?.items.values());
+  const { server, askedArguments } = item.data;
+  const phase = phaseOf(item);
+  const result = <Result item={item} isDrawn={isDrawn} />;
   return (
     <>
-      <p className={classes.sentence}>
-        {phaseOf(item) === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
-        {item.data.server ? ` · ${text(item.data.server)}` : ""}
+      <p className={`ph-with-icon ${classes.sentence}`} data-tone={toneOf(phase)}>
+        {phaseIcons[phase]}
+        <span>
+          {phase === "completed" ? `[OK] ${toolName(item)} completed` : toolName(item)}
+          {server ? ` · ${server}` : ""}
+        </span>
       </p>
       {decision && <p className={classes.quiet}>{decision}</p>}
       <Told item={item} />
       <Arguments item={item} />
-      <Result item={item} />
+      {askedArguments && (
+        <>
+          <p className={classes.quiet}>You changed what the model asked for:</p>
+          <Words source={JSON.stringify(askedArguments, null, 2)} label="Asked for" />
+        </>
+      )}
+      <SummaryMade item={item} />
+      <FoundTools item={item} />
+      {item.data.found?.length ? <Fold summary="What the model was given">{() => result}</Fold> : result}
       {remarks(item).map((remark) => (
         <p key={remark} className={classes.quiet}>
           {remark}

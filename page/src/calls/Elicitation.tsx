@@ -1,16 +1,21 @@
 import { Button, Group } from "@mantine/core";
 import { lazy, Suspense, useState } from "react";
-import type { Item } from "../api/types";
-import { text } from "../chat/data";
+import type { QuestionOf } from "../api/items";
 import { useAnswer } from "../chat/useAnswer";
 import { fieldOf, hasFreeText } from "../forms/fields";
 import { safeLink } from "../markdown/links";
 import { QuestionIcon } from "../shell/icons";
+import { useApp } from "../store/store";
 import classes from "./Calls.module.css";
 
 const SchemaForm = lazy(() => import("../forms/SchemaForm").then((module) => ({ default: module.SchemaForm })));
+const SignInDialog = lazy(() => import("../servers/SignInDialog").then((module) => ({ default: module.SignInDialog })));
 
 type Send = ReturnType<typeof useAnswer>["send"];
+
+interface Ask {
+  item: QuestionOf<"elicitation">;
+}
 
 function Refusals({ send, isSending }: { send: Send; isSending: boolean }) {
   return (
@@ -25,14 +30,15 @@ function Refusals({ send, isSending }: { send: Send; isSending: boolean }) {
   );
 }
 
-function FormAsk({ item }: { item: Item }) {
+function FormAsk({ item }: Ask) {
   const { isSending, send } = useAnswer(item);
-  const schema = (item.data.schema ?? {}) as Record<string, unknown>;
+  const { server, schema: asked } = item.data;
+  const schema = asked ?? {};
   return (
     <Suspense fallback={null}>
       {hasFreeText(fieldOf(schema)) && (
         <p className={classes.never}>
-          Never give a password or key here: {text(item.data.server) || "the server"} sees what you type.
+          Never give a password or key here: {server || "the server"} sees what you type.
         </p>
       )}
       <SchemaForm
@@ -46,13 +52,14 @@ function FormAsk({ item }: { item: Item }) {
   );
 }
 
-function UrlAsk({ item }: { item: Item }) {
+function UrlAsk({ item }: Ask) {
   const { isSending, send } = useAnswer(item);
   const [isOpened, setOpened] = useState(false);
-  const link = safeLink(text(item.data.url));
+  const { url = "" } = item.data;
+  const link = safeLink(url);
   return (
     <>
-      <p className={classes.address}>{link?.href ?? text(item.data.url)}</p>
+      <p className={classes.address}>{link?.href ?? url}</p>
       {!link && <p className={classes.problem}>This address cannot be opened safely.</p>}
       <Group gap="xs">
         {link && (
@@ -82,15 +89,43 @@ function UrlAsk({ item }: { item: Item }) {
   );
 }
 
-/** Something the server of a tool wants to know before it goes on. */
-export function Elicitation({ item }: { item: Item }) {
+/** The call goes on by itself when someone has signed in, here or elsewhere. */
+function SignInAsk({ item }: Ask) {
+  const { isSending, send } = useAnswer(item);
+  const [isOpened, setOpened] = useState(false);
+  const server = useApp((state) => state.servers.servers.find(({ name }) => name === item.data.server)) ?? null;
   return (
-    <section className={classes.decision} aria-label="Question from a server" tabIndex={-1}>
-      <p className={classes.decisionTitle}>
+    <>
+      <p className={classes.sentence}>{item.text}</p>
+      <Group gap="xs">
+        <Button size="compact-md" disabled={isSending || !server} onClick={() => setOpened(true)}>
+          Sign in
+        </Button>
+        <Button size="compact-md" variant="default" disabled={isSending} onClick={() => send({ choice: "decline" })}>
+          Deny
+        </Button>
+      </Group>
+      <Suspense fallback={null}>
+        {isOpened && <SignInDialog server={server} onClose={() => setOpened(false)} />}
+      </Suspense>
+    </>
+  );
+}
+
+/** Something the server of a tool wants to know before it goes on. */
+export function Elicitation({ item }: Ask) {
+  const { server, mode } = item.data;
+  const who = server || "A server";
+  const isSignIn = mode === "sign_in";
+  return (
+    <section className="ph-asking" aria-label="Question from a server" tabIndex={-1}>
+      <p className={`ph-with-icon ${classes.decisionTitle}`}>
         <QuestionIcon size={15} />
-        <span>{`${text(item.data.server) || "A server"} asks: ${item.text}`}</span>
+        <span>{isSignIn ? `${who} asks you to sign in` : `${who} asks: ${item.text}`}</span>
       </p>
-      {item.data.mode === "url" ? <UrlAsk item={item} /> : <FormAsk item={item} />}
+      {isSignIn && <SignInAsk item={item} />}
+      {mode === "url" && <UrlAsk item={item} />}
+      {!isSignIn && mode !== "url" && <FormAsk item={item} />}
     </section>
   );
 }

@@ -1,5 +1,6 @@
-import type { Item } from "../api/types";
-import { answerOf, record, text } from "../chat/data";
+import { answerTo, asks, type QuestionOf } from "../api/items";
+import type { QuestionItem } from "../api/types";
+import { answerOf } from "../chat/data";
 import { answered } from "../questions/question";
 
 /** Return what was filled in, in a few words. */
@@ -8,21 +9,24 @@ function filledIn(content: Record<string, unknown>): string {
   return words.join(", ");
 }
 
-function reply(item: Item, choice: string): string {
+function reply(item: QuestionOf<"elicitation">): string {
+  const { choice, content } = answerTo(item);
   if (choice === "decline") return "You declined.";
   if (choice === "cancel") return "You cancelled the call.";
-  const content = filledIn(record(record(item.data.answer).content));
-  return content ? `You answered: ${content}.` : "You said it is done.";
+  if (item.data.mode === "sign_in") return "You did.";
+  const words = filledIn(content ?? {});
+  return words ? `You answered: ${words}.` : "You said it is done.";
 }
 
 /** Return how a question ended, in one sentence or two. */
-export function settled(item: Item): string {
-  const choice = text(record(item.data.answer).choice);
+export function settled(item: QuestionItem): string {
   const isAnswered = item.status === "completed";
-  if (item.data.kind === "elicitation") {
-    const asked = `${text(item.data.server) || "A server"} asked: ${item.text}`;
-    return isAnswered ? `${asked} ${reply(item, choice)}` : `${asked} This was not answered.`;
+  if (asks(item, "elicitation")) {
+    const { server, mode } = item.data;
+    const who = server || "A server";
+    const asked = mode === "sign_in" ? `${who} asked you to sign in.` : `${who} asked: ${item.text}`;
+    return isAnswered ? `${asked} ${reply(item)}` : `${asked} This was not answered.`;
   }
-  if (item.data.kind === "collaboration") return answered(item);
+  if (asks(item, "collaboration")) return answered(item);
   return isAnswered ? `${item.text} You answered: ${answerOf(item)}.` : `${item.text} This was not answered.`;
 }

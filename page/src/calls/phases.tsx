@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { Item } from "../api/types";
-import { errorOf, record, text } from "../chat/data";
+import type { CallItem, QuestionItem } from "../api/types";
+import { errorOf } from "../chat/data";
 import { size } from "../chat/words";
 import {
   CheckIcon,
@@ -13,7 +13,7 @@ import {
   QuestionIcon,
 } from "../shell/icons";
 
-const underWay = ["started", "args_received", "waiting_approval", "executing", "input_required"] as const;
+const underWay = ["started", "args_received", "waiting_approval", "executing", "input_required", "summarising"] as const;
 
 export type Phase =
   | (typeof underWay)[number]
@@ -25,18 +25,21 @@ export type Phase =
   | "unknown";
 
 /** Return the phase of a call: how it ended, or how far it is. */
-export function phaseOf(item: Item): Phase {
-  if (item.status === "failed" && record(item.data.decision).verdict === "deny") return "refused";
-  if (item.status !== "streaming" && item.status !== "waiting") return item.status;
-  return underWay.find((phase) => phase === text(item.data.phase)) ?? "started";
+export function phaseOf({ status, data: { phase, decision } }: CallItem): Phase {
+  if (status === "failed" && decision?.verdict === "deny") return "refused";
+  if (status !== "streaming" && status !== "waiting") return status;
+  return underWay.find((each) => each === phase) ?? "started";
 }
 
-/** Return why a call was not allowed; what the person said themselves stands below the card. */
-const refusal = (item: Item) => (record(item.data.decision).authority === "person" ? "" : errorOf(item));
+/** Return why a call was not allowed; of the person's own no, what they said to do instead. */
+function refusal(item: CallItem, said: string): string {
+  const { decision } = item.data;
+  return decision?.authority === "person" ? said : errorOf(item);
+}
 
-/** Return the words for a call's phase. */
-export function phaseText(item: Item): string {
-  const bytes = typeof item.data.argumentBytes === "number" ? item.data.argumentBytes : 0;
+/** Return the words for a call's phase; `said` is what the person answered when they were asked. */
+export function phaseText(item: CallItem, said = ""): string {
+  const { argumentBytes: bytes = 0 } = item.data;
   switch (phaseOf(item)) {
     case "started":
       return bytes > 0 ? `Receiving args... ${size(bytes)}` : "Receiving args...";
@@ -48,12 +51,14 @@ export function phaseText(item: Item): string {
       return "Executing...";
     case "input_required":
       return "Waiting for your answer";
+    case "summarising":
+      return "Summing up the result...";
     case "completed":
       return "Completed";
     case "failed":
       return `Failed: ${errorOf(item) || "no reason was given"}`;
     case "refused":
-      return refusal(item) ? `Not allowed: ${refusal(item)}` : "Not allowed";
+      return refusal(item, said) ? `Not allowed: ${refusal(item, said)}` : "Not allowed";
     case "cancelled":
       return "Cancelled";
     case "timed_out":
@@ -69,11 +74,12 @@ const afterStopping: Record<string, string> = {
 };
 
 /** Return what a person should know besides how a call ended; often nothing. */
-export function phaseNote(item: Item): string {
+export function phaseNote(item: CallItem): string {
   const phase = phaseOf(item);
+  const { cancellation } = item.data;
   if (phase === "unknown") return errorOf(item);
   if (phase !== "cancelled" && phase !== "timed_out") return "";
-  return afterStopping[text(item.data.cancellation)] ?? "";
+  return afterStopping[cancellation ?? ""] ?? "";
 }
 
 /** The sign for each phase. */
@@ -83,6 +89,7 @@ export const phaseIcons: Record<Phase, ReactNode> = {
   waiting_approval: <QuestionIcon size={15} />,
   executing: <GearIcon size={15} />,
   input_required: <QuestionIcon size={15} />,
+  summarising: <GearIcon size={15} />,
   completed: <CheckIcon size={15} />,
   failed: <CrossCircleIcon size={15} />,
   refused: <ForbiddenIcon size={15} />,
@@ -94,6 +101,7 @@ export const phaseIcons: Record<Phase, ReactNode> = {
 const tones: Partial<Record<Phase, "good" | "bad" | "warning">> = {
   completed: "good",
   failed: "bad",
+  refused: "warning",
   timed_out: "warning",
   unknown: "warning",
   waiting_approval: "warning",
@@ -101,6 +109,12 @@ const tones: Partial<Record<Phase, "good" | "bad" | "warning">> = {
 };
 
 export const toneOf = (phase: Phase) => tones[phase] ?? "quiet";
+
+/** Tell whether a call waits for the person: one that was answered about waits for the others beside it. */
+export function isAsking(item: CallItem, question?: QuestionItem): boolean {
+  const phase = phaseOf(item);
+  return phase === "input_required" || (phase === "waiting_approval" && question?.status !== "completed");
+}
 
 /** Tell whether a call can still be cancelled by itself. */
 export const canCancel = (phase: Phase) =>

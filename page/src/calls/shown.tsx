@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
-import type { Item } from "../api/types";
-import { record, text } from "../chat/data";
+import type { CallItem } from "../api/types";
 import {
   CheckIcon,
   ClipboardIcon,
@@ -78,20 +77,8 @@ const icons: Record<string, (props: { size?: number }) => ReactNode> = {
   tool: ToolIcon,
 };
 
-/** A call in a tool's own words. */
-export interface ShownCall {
-  summary: string;
-  details: string[];
-  icon: string;
-}
-
 /** Return how a built-in tool shows its call; null where it says nothing. A server's words never stand in for a name. */
-export function shownOf({ data }: Item): ShownCall | null {
-  const shown = record(data.shown);
-  if (data.server || !text(shown.summary)) return null;
-  const details = Array.isArray(shown.details) ? shown.details.map(text).filter(Boolean) : [];
-  return { summary: text(shown.summary), details, icon: text(shown.icon) };
-}
+export const shownOf = ({ data: { server, shown } }: CallItem) => (!server && shown?.summary ? shown : null);
 
 /** The picture of a tool. */
 export function ToolPicture({ name, size = 15 }: { name: string; size?: number }) {

@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { Dock } from "../approvals/Dock";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
 import { navigate, useRoute } from "../shell/router";
@@ -32,13 +33,14 @@ export function Chat({ itemId }: { itemId: string | null }) {
   if (wanted && openId !== wanted) return <Loading />;
   if (isDeleted) return <Missing message="This conversation was deleted." />;
   return (
-    <div className={classes.chat}>
+    <div className={classes.chat} data-column>
       {openId && !isEmpty ? (
         <Timeline key={`timeline-${openId}`} conversationId={openId} itemId={itemId} />
       ) : (
         <EmptyState />
       )}
       <ServerGone />
+      {openId && <Dock key={`dock-${openId}`} itemId={itemId} />}
       <Composer key={`composer-${wanted}`} draftId={wanted ?? "new"} />
     </div>
   );

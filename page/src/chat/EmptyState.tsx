@@ -1,36 +1,33 @@
-import { Anchor, Text, Title } from "@mantine/core";
+import { Text, Title } from "@mantine/core";
 import { FoundModels, useFound } from "../settings/FoundModels";
+import { PageLink } from "../shell/links";
 import { currentModel } from "../shell/ModelSelector";
-import { navigate, settingsPath } from "../shell/router";
+import { settingsPath, type SettingsTab } from "../shell/router";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
 
-const addPath = `${settingsPath("models")}?add=1`;
+const addPath = (tab: SettingsTab) => `${settingsPath(tab)}?add=1`;
 
-/** What is still to be done before someone can be talked to: shown until a model was added. */
-function FirstModel() {
-  const found = useFound();
+/** What is still to be done: each goes away once it is. */
+function ToDo({ needsModel, needsServer }: { needsModel: boolean; needsServer: boolean }) {
+  if (!needsModel && !needsServer) return null;
   return (
-    <>
-      <FoundModels found={found} />
-      <Anchor
-        size="sm"
-        href={addPath}
-        onClick={(event) => {
-          event.preventDefault();
-          navigate(addPath);
-        }}
-      >
-        Add a model
-      </Anchor>
-    </>
+    <p className={classes.toDo}>
+      {needsModel && <PageLink path={addPath("models")}>Add a model</PageLink>}
+      {needsServer && <PageLink path={addPath("mcp")}>Add an MCP server</PageLink>}
+    </p>
   );
+}
+
+function Found() {
+  return <FoundModels found={useFound()} />;
 }
 
 /** The start of a conversation: what answers here, and, while that is the built-in model, what could answer better. */
 export function EmptyState() {
   const model = useApp(currentModel);
   const hasOwn = useApp((state) => state.models.models.some(({ provider }) => provider !== "embedded"));
+  const hasServer = useApp((state) => state.servers.servers.length > 0);
   const answers = model && `${model.name} answers here. ${hasOwn ? "" : model.note}`;
   return (
     <div className={classes.empty}>
@@ -40,7 +37,8 @@ export function EmptyState() {
       <Text c="dimmed" className={classes.emptyText}>
         {answers ?? "Add a model, and it can answer here."}
       </Text>
-      {!(model && hasOwn) && <FirstModel />}
+      {!(model && hasOwn) && <Found />}
+      <ToDo needsModel={!(model && hasOwn)} needsServer={!hasServer} />
     </div>
   );
 }

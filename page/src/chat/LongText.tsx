@@ -28,11 +28,11 @@ export function LongText({ text, label, ...given }: { text: string; label: strin
   const pieces = cut(shown);
   return (
     <div className={classes.longText}>
-      <div className={classes.longHead}>
+      <div className="ph-label">
         <span>{label}</span>
         <CopyButton value={text} label={`Copy ${label.toLowerCase()}`} />
       </div>
-      <pre className={classes.raw} tabIndex={0} aria-label={label}>
+      <pre className={`ph-code ${classes.raw}`} tabIndex={0} aria-label={label}>
         {pieces.map((piece, at) => (
           // One piece has no size to guess: what is out of sight is as high as it will be.
           <span key={at} className={pieces.length > 1 ? classes.rawPiece : undefined}>

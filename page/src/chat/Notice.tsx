@@ -1,12 +1,14 @@
-import type { Item } from "../api/types";
+import { isOpen } from "../api/items";
+import type { CompactionItem, NoticeItem, ReminderItem } from "../api/types";
+import { SetAside } from "../diff/SetAside";
 import { InfoIcon, WarningIcon } from "../shell/icons";
 import { Said } from "../shell/Said";
 import classes from "./Chat.module.css";
-import { text, untilOf } from "./data";
 import { useNow } from "./Elapsed";
-import { Fold } from "./Fold";
+import { Fold, type Toggled } from "./Fold";
 import { LongText } from "./LongText";
 import { Prose } from "./Prose";
+import { CutShort } from "./RunEnd";
 
 function Countdown({ until }: { until: number }) {
   const now = useNow(250);
@@ -21,24 +23,31 @@ const sentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}
  *
  * That something is tried again counts while it is awaited: after that the answer is there, or its failure says why.
  */
-export function Notice({ item }: { item: Item }) {
-  const level = text(item.data.level) || "info";
-  const until = untilOf(item);
-  const isOpen = item.status === "waiting" || item.status === "streaming";
-  if (!isOpen && item.data.code === "retrying") return null;
-  return (
-    <p className={classes.notice} data-level={level} role={isOpen ? "status" : undefined}>
+export function Notice({ item }: { item: NoticeItem }) {
+  const { level = "info", code, until } = item.data;
+  const isAwaited = isOpen(item);
+  if (!isAwaited && code === "retrying") return null;
+  if (code === "cut_short") return <CutShort item={item} />;
+  const said = (
+    <p className={`ph-with-icon ${classes.notice}`} data-level={level} role={isAwaited ? "status" : undefined}>
       {level === "info" ? <InfoIcon size={15} /> : <WarningIcon size={15} />}
       <span>
         <Said text={sentence(item.text)} />
-        {isOpen && until !== null && <Countdown until={until} />}
+        {isAwaited && until && <Countdown until={until} />}
       </span>
     </p>
+  );
+  if (code !== "set_aside") return said;
+  return (
+    <div role="group" aria-label="Set aside">
+      {said}
+      <SetAside item={item} />
+    </div>
   );
 }
 
 /** Where older turns were replaced by their summary for the model; the person still sees them all. */
-export function Compaction({ item }: { item: Item }) {
+export function Compaction({ item }: { item: CompactionItem }) {
   return (
     <Fold icon={<InfoIcon size={15} />} summary="The model now reads a summary of everything above">
       {() => <Prose text={item.text} isStreaming={false} />}
@@ -47,10 +56,11 @@ export function Compaction({ item }: { item: Item }) {
 }
 
 /** What the model is told again besides the person's words; one quiet line. */
-export function Reminder({ item }: { item: Item }) {
-  const summary = text(item.data.name) ? "Reminder to the model" : "An earlier answer goes on here";
+export function Reminder({ item, onToggle }: { item: ReminderItem; onToggle?: Toggled }) {
+  const { name } = item.data;
+  const summary = name ? "Reminder to the model" : "An earlier answer goes on here";
   return (
-    <Fold icon={<InfoIcon size={15} />} summary={summary}>
+    <Fold icon={<InfoIcon size={15} />} summary={summary} onToggle={onToggle}>
       {() => <LongText text={item.text} label="What the model is told" />}
     </Fold>
   );

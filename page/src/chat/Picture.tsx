@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import { partUrl, useBytes } from "../api/bytes";
-import type { ResultPart } from "../calls/call";
+import type { ResultPart } from "../api/types";
 import { rasterOf } from "../markdown/raster";
 import classes from "./Chat.module.css";
 
@@ -51,7 +51,9 @@ export function Picture({ itemId, part, alt, box, around }: PictureProps) {
   if (failed === "unfit") return <span className={classes.quiet}>An image that cannot be shown.</span>;
   if (failed) return <span className={classes.quiet}>The image could not be fetched.</span>;
   const size = drawn(part, box);
-  if (!url) return <span ref={place} className={classes.place} style={size} aria-hidden />;
+  // In its shape, also where there is less room than that.
+  const kept = { width: size.width, aspectRatio: `${size.width} / ${size.height}` };
+  if (!url) return <span ref={place} className={classes.place} style={kept} aria-hidden />;
   const held = part.width ? size : { style: { maxWidth: box.width, maxHeight: box.height } };
   const image = <img className={classes.attached} src={url} alt={alt} {...held} />;
   return around ? around(url, image) : image;

@@ -1,15 +1,18 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
-import type { Item } from "../api/types";
+import { asks, isOpen } from "../api/items";
+import type { QuestionItem } from "../api/types";
 import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
 import { AgentQuestion } from "../questions/AgentQuestion";
 import { QuestionIcon } from "../shell/icons";
+import { activeRun } from "../store/conversation";
+import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
-import { answerOf, choicesOf } from "./data";
+import { choicesOf } from "./data";
 import { useAnswer } from "./useAnswer";
 
-function TextAnswer({ item }: { item: Item }) {
+function TextAnswer({ item }: { item: QuestionItem }) {
   const [value, setValue] = useState("");
   const { isSending, send } = useAnswer(item);
   const submit = (event: FormEvent) => {
@@ -31,7 +34,7 @@ function TextAnswer({ item }: { item: Item }) {
   );
 }
 
-function ChoiceAnswer({ item }: { item: Item }) {
+function ChoiceAnswer({ item }: { item: QuestionItem }) {
   const { isSending, send } = useAnswer(item);
   return (
     <Group gap="xs">
@@ -51,19 +54,31 @@ function ChoiceAnswer({ item }: { item: Item }) {
 }
 
 /** Something only the person can say; the run waits for it. */
-export function Question({ item }: { item: Item }) {
-  const answer = answerOf(item);
-  if (answer === null && item.data.kind === "elicitation") return <Elicitation item={item} />;
-  if (answer === null && item.data.kind === "collaboration") return <AgentQuestion item={item} />;
+export function Question({ item }: { item: QuestionItem }) {
+  if (asks(item, "elicitation")) return <Elicitation item={item} />;
+  if (asks(item, "collaboration")) return <AgentQuestion item={item} />;
   return (
-    <section className={classes.question} data-open={answer === null || undefined} aria-label="Question">
-      <p className={classes.questionText}>
+    <section className="ph-asking" aria-label="Question" tabIndex={-1}>
+      <p className={`ph-with-icon ${classes.questionText}`}>
         <QuestionIcon size={15} />
-        <span>
-          {answer === null ? item.text : settled(item)}
-        </span>
+        <span>{item.text}</span>
       </p>
-      {answer === null && (choicesOf(item).length ? <ChoiceAnswer item={item} /> : <TextAnswer item={item} />)}
+      {choicesOf(item).length ? <ChoiceAnswer item={item} /> : <TextAnswer item={item} />}
+    </section>
+  );
+}
+
+/** How a question ended: one quiet line. While it is open it stands above the message box. */
+export function AnsweredQuestion({ item }: { item: QuestionItem }) {
+  // While the run waits for it, it stands above the message box.
+  const isDocked = useApp(({ open }) => isOpen(item) && activeRun(open)?.id === item.runId);
+  if (isDocked) return null;
+  return (
+    <section className={classes.settled} aria-label="Question" data-settled={item.id} tabIndex={-1}>
+      <p className={`ph-with-icon ${classes.questionText}`}>
+        <QuestionIcon size={15} />
+        <span>{settled(item)}</span>
+      </p>
     </section>
   );
 }

@@ -1,34 +1,37 @@
-import type { Item } from "../api/types";
+import type { Item, ResponseItem } from "../api/types";
 import { CopyButton } from "../shell/CopyButton";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
+import { useItems } from "../store/useItems";
+import { Answer, picturesOf } from "./Answer";
 import classes from "./Chat.module.css";
-import { errorOf, isCutOff, text, usageOf, type Usage } from "./data";
+import { errorOf, usageOf, type Usage } from "./data";
 import { Fold } from "./Fold";
-import { Prose } from "./Prose";
-import { count, duration } from "./words";
+import { Sources } from "./Sources";
+import { cost as costWords, count, duration } from "./words";
 
 /** Return the facts of an answer in reading order; what is not known is left out. */
 export function usageFacts(usage: Usage): string[] {
-  const { input, output, cached, reasoning, firstTokenMs, tokensPerSecond } = usage;
+  const { input, output, cached, reasoning, firstTokenMs, tokensPerSecond, cost } = usage;
   const facts = [
     input !== null && `${count(input)} tokens in`,
     cached ? `${count(cached)} cached` : false,
     output !== null && `${count(output)} out`,
     reasoning ? `${count(reasoning)} thinking` : false,
+    cost !== null && costWords(cost),
     firstTokenMs !== null && `first token after ${duration(firstTokenMs)}`,
     tokensPerSecond !== null && `${tokensPerSecond.toFixed(1)} tokens/s`,
   ];
   return facts.filter((fact) => typeof fact === "string");
 }
 
-function Footer({ item, isTheEnd }: { item: Item; isTheEnd: boolean }) {
-  const id = text(item.data.model);
+function Footer({ items, said, isTheEnd }: { items: readonly ResponseItem[]; said: string; isTheEnd: boolean }) {
+  const { model: id = "" } = items.at(-1)?.data ?? {};
   const name = useApp((state) => state.models.models.find((model) => model.id === id)?.name ?? id);
-  const facts = usageFacts(usageOf(item));
+  const facts = usageFacts(usageOf(items));
   return (
     <div className={classes.footer} data-quiet data-shown={isTheEnd || undefined}>
-      <CopyButton value={item.text} label="Copy answer" />
+      {said && <CopyButton value={said} label="Copy answer" />}
       <span>{[name, ...facts].filter(Boolean).join(" · ")}</span>
     </div>
   );
@@ -39,30 +42,37 @@ function useIsTheEnd(item: Item): boolean {
   return useApp(({ open }) => open?.order[open.order.length - 1] === item.id && activeRun(open) === null);
 }
 
-/** What the model answered; an attempt that broke off is one quiet line, once another one follows. */
-export function Response({ item }: { item: Item }) {
-  const isStreaming = item.status === "streaming";
-  const isTheEnd = useIsTheEnd(item);
-  if (isCutOff(item) && (!item.text || !isTheEnd)) {
-    if (!item.text) return null;
+/** What the model answered, as one with what goes on where it was cut; an attempt that broke off is one quiet line,
+ * once another one follows. */
+export function Response({ item, more }: { item: ResponseItem; more: readonly string[] }) {
+  const rest = useItems(more).filter((each) => each.kind === "response");
+  const last = rest.at(-1) ?? item;
+  const said = item.text + rest.map((each) => each.text).join("");
+  const isStreaming = last.status === "streaming";
+  const isTheEnd = useIsTheEnd(last);
+  const isEmpty = !said && ![item, ...rest].some((each) => picturesOf(each).length);
+  const { cutOff } = item.data;
+  if (cutOff && (isEmpty || !isTheEnd)) {
+    if (isEmpty) return null;
     return (
       <Fold summary="An attempt broke off">
         {() => (
           <>
-            <Prose text={item.text} isStreaming={false} />
+            <Answer items={[item]} isStreaming={false} />
             <p className={classes.quiet}>{errorOf(item)}</p>
           </>
         )}
       </Fold>
     );
   }
-  if (!item.text && !isStreaming) return null;
+  if (isEmpty && !isStreaming) return null;
   return (
     <article className={classes.response} aria-busy={isStreaming}>
-      <h2 className={classes.hidden}>Answer</h2>
-      <Prose text={item.text} isStreaming={isStreaming} />
-      {item.status === "cancelled" && <p className={classes.quiet}>Stopped.</p>}
-      {!isStreaming && <Footer item={item} isTheEnd={isTheEnd} />}
+      <h2 className="ph-hidden">Answer</h2>
+      <Answer items={[item, ...rest]} isStreaming={isStreaming} />
+      {last.status === "cancelled" && <p className={classes.quiet}>Stopped.</p>}
+      <Sources items={[item, ...rest]} />
+      {!isStreaming && <Footer items={[item, ...rest]} said={said} isTheEnd={isTheEnd} />}
     </article>
   );
 }

@@ -1,12 +1,12 @@
-import type { Item } from "../api/types";
+import type { ThinkingItem } from "../api/types";
 import { ThoughtIcon } from "../shell/icons";
-import { durationOf, isCutOff } from "./data";
 import { Elapsed } from "./Elapsed";
-import { Fold } from "./Fold";
+import { Fold, type Toggled } from "./Fold";
 import { Prose } from "./Prose";
 import { seconds } from "./words";
 
-function Summary({ item }: { item: Item }) {
+/** How long the model thought, or thinks so far. */
+export function ThoughtLine({ item }: { item: ThinkingItem }) {
   if (item.status === "streaming") {
     return (
       <>
@@ -14,15 +14,15 @@ function Summary({ item }: { item: Item }) {
       </>
     );
   }
-  const took = durationOf(item);
-  const words = took === null ? "Thought" : `Thought for ${seconds(took)}`;
-  return <>{isCutOff(item) ? `${words}, then broke off` : words}</>;
+  const { durationMs, cutOff } = item.data;
+  const words = typeof durationMs === "number" ? `Thought for ${seconds(durationMs)}` : "Thought";
+  return <>{cutOff ? `${words}, then broke off` : words}</>;
 }
 
 /** What the model thought before it answered; closed until someone wants to see it. */
-export function Thinking({ item }: { item: Item }) {
+export function Thinking({ item, onToggle }: { item: ThinkingItem; onToggle?: Toggled }) {
   return (
-    <Fold icon={<ThoughtIcon size={15} />} summary={<Summary item={item} />}>
+    <Fold icon={<ThoughtIcon size={15} />} summary={<ThoughtLine item={item} />} onToggle={onToggle}>
       {() => <Prose text={item.text || "…"} isStreaming={item.status === "streaming"} />}
     </Fold>
   );

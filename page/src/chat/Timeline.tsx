@@ -10,37 +10,29 @@ import classes from "./Chat.module.css";
 import { Pending } from "./Pending";
 import { holds, placeOf, rowsOf, type Row } from "./rows";
 import { TimelineRow } from "./TimelineRow";
-import { useFollow, whenDrawn } from "./useFollow";
-import { useOutOfSight } from "./useOutOfSight";
-import { WaitingBar } from "./WaitingBar";
+import { useFollow } from "./useFollow";
 
 /** Above this many lines only those in view are drawn; below, the browser's search and readers see them all. */
 const VIRTUAL_ABOVE = 200;
 
-/** A question that is to be shown, its answers above all; a new object each time it is asked for. */
-interface Wanted {
-  itemId: string;
-  /** Nothing stands below it: the way to it is the way to the end, which is followed from then on. */
-  isAtEnd: boolean;
-}
-
 interface RowsProps {
   rows: readonly Row[];
   target: string | null;
-  wanted: Wanted | null;
   follows: boolean;
   scroller: HTMLElement;
+  /** Stay where the jump leads: a scroll to the end that is still to be told of must not count as the reader's. */
+  letGo: () => void;
 }
 
-const rowOf = (rows: readonly Row[], itemId: string) => document.getElementById(`item-${placeOf(rows, itemId)}`);
+const rowOf = (rows: readonly Row[], itemId: string) =>
+  document.getElementById(`item-${itemId}`) ?? document.getElementById(placeOf(rows, itemId));
 
-function PlainRows({ rows, target, wanted }: RowsProps) {
+function PlainRows({ rows, target, letGo }: RowsProps) {
   useEffect(() => {
-    if (target) rowOf(rows, target)?.scrollIntoView({ block: "start" });
+    if (!target) return;
+    letGo();
+    rowOf(rows, target)?.scrollIntoView({ block: "start" });
   }, [target]);
-  useEffect(() => {
-    if (wanted && !wanted.isAtEnd) rowOf(rows, wanted.itemId)?.scrollIntoView({ block: "end" });
-  }, [wanted]);
   return rows.map((row) => (
     <div key={row.key} className={classes.lazy} data-line>
       <TimelineRow row={row} target={target} />
@@ -49,7 +41,7 @@ function PlainRows({ rows, target, wanted }: RowsProps) {
 }
 
 /** The rows in view, each in its place; the place of the reader holds when rows come before or grow above. */
-function VirtualRows({ rows, target, wanted, follows, scroller }: RowsProps) {
+function VirtualRows({ rows, target, follows, scroller, letGo }: RowsProps) {
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller,
@@ -65,12 +57,10 @@ function VirtualRows({ rows, target, wanted, follows, scroller }: RowsProps) {
   });
   useEffect(() => {
     const at = target ? rows.findIndex((row) => holds(row, target)) : -1;
-    if (at >= 0) virtualizer.scrollToIndex(at, { align: "start" });
+    if (at < 0) return;
+    letGo();
+    virtualizer.scrollToIndex(at, { align: "start" });
   }, [target, virtualizer]);
-  useEffect(() => {
-    const at = wanted && !wanted.isAtEnd ? rows.findIndex((row) => holds(row, wanted.itemId)) : -1;
-    if (at >= 0) virtualizer.scrollToIndex(at, { align: "end" });
-  }, [wanted, virtualizer]);
   const shown = virtualizer.getVirtualItems();
   return (
     <div className={classes.virtual} style={{ height: virtualizer.getTotalSize() }}>
@@ -130,29 +120,6 @@ function useTarget(itemId: string | null, letGo: () => void): string | null {
   return target;
 }
 
-/** Return the question that is to be shown, and how to ask for one; it gets the focus, and never what agrees to it. */
-function useWanted(
-  rows: readonly Row[],
-  scroller: HTMLElement | null,
-  toEnd: () => void,
-): [Wanted | null, (itemId: string) => void] {
-  const [wanted, setWanted] = useState<Wanted | null>(null);
-  useEffect(() => {
-    if (!wanted) return;
-    whenDrawn(() => {
-      const card = rowOf(rows, wanted.itemId)?.querySelector<HTMLElement>("section[tabindex]") ?? scroller;
-      card?.focus({ preventScroll: true });
-    });
-  }, [wanted]);
-  const show = (itemId: string) => {
-    const lastRow = rows.at(-1);
-    const isAtEnd = lastRow !== undefined && holds(lastRow, itemId);
-    if (isAtEnd) toEnd();
-    setWanted({ itemId, isAtEnd });
-  };
-  return [wanted, show];
-}
-
 /** The open conversation's timeline. */
 export function Timeline({ conversationId, itemId }: { conversationId: string; itemId: string | null }) {
   // State and not a ref: the rows measure against it, so it has to be there before them.
@@ -167,12 +134,11 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
     const items = getState().open?.items;
     return order && items && runs ? rowsOf(order, items, runs) : [];
   }, [order, runs]);
+  const last = rows.at(-1);
   const isLong = useRef(false);
   isLong.current ||= hasEarlier || rows.length > VIRTUAL_ABOVE;
   const sent = useApp((state) => state.sent);
   const { isAtEnd, isHeld, onScroll, toEnd, letGo, onToggle } = useFollow(scroller, content, conversationId, sent);
-  const outOfSight = useOutOfSight(scroller, content, rows);
-  const [wanted, show] = useWanted(rows, scroller, toEnd);
   const target = useTarget(itemId, letGo);
   const Rows = isLong.current ? VirtualRows : PlainRows;
   return (
@@ -180,6 +146,7 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
       <div
         ref={setScroller}
         className={classes.scroller}
+        data-scroller
         data-virtual={isLong.current || undefined}
         onScroll={onScroll}
         onClickCapture={(event) => {
@@ -190,17 +157,16 @@ export function Timeline({ conversationId, itemId }: { conversationId: string; i
         role="region"
         aria-label="Conversation"
       >
-        <div ref={content} className={classes.column} data-column>
-          <h1 className={classes.hidden}>{title}</h1>
+        <div ref={content} className={classes.column}>
+          <h1 className="ph-hidden">{title}</h1>
           {hasEarlier && scroller && <Earlier scroller={scroller} />}
           {scroller && (
-            <Rows rows={rows} target={target} wanted={wanted} follows={isAtEnd && !isHeld} scroller={scroller} />
+            <Rows rows={rows} target={target} follows={isAtEnd && !isHeld} scroller={scroller} letGo={letGo} />
           )}
-          <Pending />
+          <Pending isTold={last?.kind === "activity" && last.tells} />
         </div>
       </div>
-      {outOfSight && <WaitingBar {...outOfSight} onShow={() => show(outOfSight.itemId)} />}
-      {!isAtEnd && !outOfSight && (
+      {!isAtEnd && (
         <Button
           className={classes.jump}
           size="compact-sm"

@@ -1,4 +1,4 @@
-import type { Item } from "../api/types";
+import type { UserMessageItem } from "../api/types";
 import { partsOf } from "../calls/call";
 import classes from "./Chat.module.css";
 import { LongText } from "./LongText";
@@ -10,11 +10,11 @@ const LONG_MESSAGE = 6_000;
 const THUMBNAIL = { width: 220, height: 180 };
 
 /** What the person wrote, as they wrote it. */
-export function UserMessage({ item }: { item: Item }) {
+export function UserMessage({ item }: { item: UserMessageItem }) {
   const images = partsOf(item).filter((part) => part.kind === "image");
   return (
     <div className={classes.user}>
-      <h2 className={classes.hidden}>You</h2>
+      <h2 className="ph-hidden">You</h2>
       {images.length > 0 && (
         <div className={classes.pictures}>
           {images.map((part) => (

@@ -1,19 +1,5 @@
-import type { Item } from "../api/types";
-
-// What an item's `data` holds is open; these read it without trusting it.
-
-/** Return an object, or an empty one for anything else. */
-export function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
-}
-
-function number(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
-
-export function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
+import { answerTo, isOpen } from "../api/items";
+import type { CallItem, ChoiceShown, QuestionItem, ResponseItem, Source } from "../api/types";
 
 export interface Usage {
   input: number | null;
@@ -22,61 +8,71 @@ export interface Usage {
   reasoning: number | null;
   firstTokenMs: number | null;
   tokensPerSecond: number | null;
+  /** About what it cost, in dollars; null where no price is known. */
+  cost: number | null;
 }
 
-/** Return what an answer cost and how fast it came. */
-export function usageOf(item: Item): Usage {
-  const usage = record(item.data.usage);
+/** Return what is known of some values together; null where nothing is. */
+function sum(values: readonly (number | null | undefined)[]): number | null {
+  const known = values.filter((value) => typeof value === "number");
+  return known.length ? known.reduce((all, value) => all + value, 0) : null;
+}
+
+/** Return what an answer cost and how fast it came: of one that was cut and went on, everything that it took together. */
+export function usageOf(items: readonly ResponseItem[]): Usage {
+  const all = items.map(({ data }) => data);
   return {
-    input: number(usage.input),
-    output: number(usage.output),
-    cached: number(usage.cacheRead),
-    reasoning: number(usage.reasoning),
-    firstTokenMs: number(item.data.firstTokenMs),
-    tokensPerSecond: number(item.data.tokensPerSecond),
+    input: sum(all.map(({ usage }) => usage?.input)),
+    output: sum(all.map(({ usage }) => usage?.output)),
+    cached: sum(all.map(({ usage }) => usage?.cacheRead)),
+    reasoning: sum(all.map(({ usage }) => usage?.reasoning)),
+    firstTokenMs: all[0]?.firstTokenMs ?? null,
+    tokensPerSecond: all.at(-1)?.tokensPerSecond ?? null,
+    cost: sum(all.map(({ cost }) => cost)),
   };
 }
 
-export const durationOf = (item: Item) => number(item.data.durationMs);
-export const isCutOff = (item: Item) => item.data.cutOff === true;
-export const untilOf = (item: Item) => number(item.data.until);
-export const errorOf = (item: Item) => text(record(item.data.error).message);
+/** Return why an answer or a call failed. */
+export const errorOf = ({ data: { error } }: ResponseItem | CallItem) => error?.message ?? "";
 
-export interface Choice {
-  id: string;
-  label: string;
+/** Return words of a stranger in one line, without characters that nobody sees or that turn others around. */
+const oneLine = (words: string) => words.replace(/[\p{C}\s]+/gu, " ").trim().slice(0, 300);
+
+/** Return what answers cite, each once; an address that is none stays what it is. */
+export function sourcesOf(items: readonly Pick<ResponseItem, "data">[]): Source[] {
+  const found = new Map<string, Source>();
+  for (const { url = "", title = "", quote = "" } of items.flatMap(({ data: { sources = [] } }) => sources)) {
+    const source = { url, title: oneLine(title), quote: oneLine(quote) };
+    const name = source.url || source.title;
+    if (name && !found.has(name)) found.set(name, source);
+  }
+  return [...found.values()];
 }
 
+export type Choice = Required<ChoiceShown>;
+
 /** Return the answers that a question offers. */
-export function choicesOf({ data }: Pick<Item, "data">): Choice[] {
-  const choices = Array.isArray(data.choices) ? data.choices : [];
-  return choices
-    .map((choice) => record(choice))
-    .map((choice) => ({ id: text(choice.id), label: text(choice.label) || text(choice.id) }))
-    .filter((choice) => choice.id);
+export function choicesOf({ data: { choices = [] } }: Pick<QuestionItem, "data">): Choice[] {
+  return choices.flatMap(({ id, label, note = "", durations = [] }) => (id ? [{ id, label: label || id, note, durations }] : []));
 }
 
 /** Return how a question was answered, in words, or null while it is open. */
-export function answerOf(item: Item): string | null {
-  if (item.status === "waiting" || item.status === "streaming") return null;
-  const answer = record(item.data.answer);
-  const chosen = choicesOf(item).find((choice) => choice.id === answer.choice);
-  return chosen?.label ?? (text(answer.text) || text(answer.choice) || "not answered");
+export function answerOf(item: QuestionItem): string | null {
+  if (isOpen(item)) return null;
+  const { choice, text } = answerTo(item);
+  const chosen = choicesOf(item).find(({ id }) => id === choice);
+  return chosen?.label ?? (text || choice || "not answered");
 }
 
 /** Return when a call began and, once it is over, how long it took; times in milliseconds. */
-export function callTime(item: Item): { began: number; took: number | null } {
-  const phases = record(item.data.phases);
+export function callTime(item: CallItem): { began: number; took: number | null } {
+  const { phases = {}, elapsedMs } = item.data;
   // What came before its execution was the model's time, or the person's.
-  const began = (number(phases.executing) ?? number(phases.started) ?? item.createdAt) * 1000;
-  const isOver = item.status !== "streaming" && item.status !== "waiting";
-  const exact = number(item.data.elapsedMs);
-  return { began, took: isOver ? (exact ?? Math.max(0, item.updatedAt * 1000 - began)) : null };
+  const began = (phases.executing ?? phases.started ?? item.createdAt) * 1000;
+  return { began, took: isOpen(item) ? null : (elapsedMs ?? Math.max(0, item.updatedAt * 1000 - began)) };
 }
 
 /** Return a call's arguments as text, or what came instead of them. */
-export function argumentsOf(item: Item): string {
-  const given = item.data.arguments;
-  if (given !== null && given !== undefined) return JSON.stringify(given, null, 2);
-  return text(item.data.rawArguments);
+export function argumentsOf({ data: { arguments: given, rawArguments = "" } }: CallItem): string {
+  return given ? JSON.stringify(given, null, 2) : rawArguments;
 }

@@ -1,25 +1,28 @@
+import { asks, isOpen } from "../api/items";
 import type { Item, Run } from "../api/types";
-import { askedOf, isApproval } from "../approvals/asked";
 
-/** A line of the timeline: an item, the calls of one answer, questions about calls of the same shape,
- * what a run changed, or how it ended, below its last item. */
+/** A line of the timeline: an item (with what goes on where it was cut), what was done between two things that were said
+ * (at the end it tells what is awaited, once it has more than one step), what a run changed, or how it ended, below its
+ * last item. */
 export type Row =
-  | { kind: "item"; key: string; itemId: string }
-  | { kind: "calls"; key: string; itemIds: readonly string[] }
-  | { kind: "approvals"; key: string; shape: string; itemIds: readonly string[] }
+  | { kind: "item"; key: string; itemId: string; more?: readonly string[] }
+  | { kind: "activity"; key: string; itemIds: readonly string[]; tells: boolean }
   | { kind: "changes"; key: string; runId: string; itemIds: readonly string[] }
   | { kind: "end"; key: string; runId: string; isLatest: boolean };
 
 /** Tell whether an item stands in this line. */
 export function holds(row: Row, itemId: string | null): boolean {
   if (itemId === null || row.kind === "end" || row.kind === "changes") return false;
-  return row.kind === "item" ? row.itemId === itemId : row.itemIds.includes(itemId);
+  if (row.kind === "item") return row.itemId === itemId || (row.more?.includes(itemId) ?? false);
+  return row.itemIds.includes(itemId);
 }
 
-/** Return the item by whose name the line of an item is found: questions that share a card have that of the first. */
+/** Return the name of the line that an item stands in: an answer that was cut has what goes on there in its own, and what
+ * was done has all of it in one. */
 export function placeOf(rows: readonly Row[], itemId: string): string {
   const row = rows.find((each) => holds(each, itemId));
-  return (row?.kind === "approvals" && row.itemIds[0]) || itemId;
+  if (row?.kind === "activity") return `activity-${row.key}`;
+  return `item-${row?.kind === "item" ? row.itemId : itemId}`;
 }
 
 const needsWords = (run: Run) => run.status === "failed" || run.status === "interrupted" || run.status === "cancelled";
@@ -36,7 +39,8 @@ export function latestRun(runs: ReadonlyMap<string, Run>): Run | null {
 }
 
 /** Tell whether an item was added to a run that was over: that its changes were undone is told where everyone is by then. */
-const isAfterwards = ({ data }: Item) => data.code === "undone" || data.name === "undone";
+const isAfterwards = (item: Item) =>
+  (item.kind === "notice" && item.data.code === "undone") || (item.kind === "reminder" && item.data.name === "undone");
 
 function lastItems(order: readonly string[], items: ReadonlyMap<string, Item>, runs: ReadonlyMap<string, Run>) {
   const last = new Map<string, string>();
@@ -53,34 +57,45 @@ function lastItems(order: readonly string[], items: ReadonlyMap<string, Item>, r
 function changers(order: readonly string[], items: ReadonlyMap<string, Item>, runs: ReadonlyMap<string, Run>) {
   const found = new Map<string, string[]>();
   for (const id of order) {
-    const { runId, data } = items.get(id) ?? {};
-    if (!runId || !Array.isArray(data?.changes) || !data.changes.length || !isOver(runs.get(runId))) continue;
+    const item = items.get(id);
+    const { changes = [] } = item?.kind === "tool_call" ? item.data : {};
+    const runId = item?.runId;
+    if (!runId || !changes.length || !isOver(runs.get(runId))) continue;
     found.set(runId, [...(found.get(runId) ?? []), id]);
   }
   return found;
 }
 
-/** Put an item into the line of the calls before it, where it was asked for together with them. */
-function joined(last: Row | undefined, item: Item | undefined, items: ReadonlyMap<string, Item>): Row | null {
-  if (item?.kind !== "tool_call" || !last || (last.kind !== "item" && last.kind !== "calls")) return null;
-  const earlier = last.kind === "calls" ? [...last.itemIds] : [last.itemId];
-  const first = items.get(earlier[0] ?? "");
-  const isSame = first?.kind === "tool_call" && first.runId === item.runId && first.data.turn === item.data.turn;
-  return isSame ? { kind: "calls", key: last.key, itemIds: [...earlier, item.id] } : null;
+/** Tell whether an item is something that was done and not said: it needs no line of its own. */
+const isDone = (item: Item) =>
+  item.kind === "tool_call" || item.kind === "thinking" || item.kind === "reminder" || asks(item, "approval");
+
+/** Tell whether there is nothing to see of an item: a turn of calls alone says nothing, and what was tried again is over. */
+function isNothing(item: Item): boolean {
+  // It stands below its call.
+  if (item.kind === "tool_summary") return true;
+  if (isOpen(item)) return false;
+  if (item.kind === "notice") return item.data.code === "retrying";
+  return item.kind === "response" && !item.text.trim() && !item.data.content?.length;
 }
 
-/** Put a question about a call into a line; those of the same shape that were asked together share one. */
-function ask(rows: Row[], item: Item): void {
-  const { group } = askedOf(item.data);
-  const shape = `${item.runId} ${group}`;
-  for (let at = rows.length - 1; group && at >= 0; at -= 1) {
-    const row = rows[at];
-    if (row?.kind !== "approvals") break;
-    if (row.shape !== shape) continue;
-    rows[at] = { ...row, itemIds: [...row.itemIds, item.id] };
-    return;
-  }
-  rows.push({ kind: "approvals", key: item.id, shape, itemIds: [item.id] });
+/** Put what was done into the line of what was done before it, or begin one. */
+function act(rows: Row[], item: Item, items: ReadonlyMap<string, Item>): void {
+  const last = rows.at(-1);
+  const first = last?.kind === "activity" ? items.get(last.itemIds[0] ?? "") : undefined;
+  if (last?.kind === "activity" && first?.runId === item.runId) (last.itemIds as string[]).push(item.id);
+  else rows.push({ kind: "activity", key: item.id, itemIds: [item.id], tells: false });
+}
+
+/** Put an answer that goes on where another was cut into the line of that one; tell whether it was there. */
+function goesOn(rows: Row[], item: Item | undefined): boolean {
+  const { continues, cutOff } = item?.kind === "response" ? item.data : {};
+  const before = cutOff ? "" : continues;
+  const at = before ? rows.findLastIndex((row) => row.kind === "item" && holds(row, before)) : -1;
+  const row = rows[at];
+  if (!item || row?.kind !== "item") return false;
+  rows[at] = { ...row, more: [...(row.more ?? []), item.id] };
+  return true;
 }
 
 /** Return the timeline's lines in order. */
@@ -103,11 +118,11 @@ export function rowsOf(
   const rows: Row[] = [];
   for (const itemId of order) {
     const item = items.get(itemId);
-    const together = joined(rows[rows.length - 1], item, items);
-    if (isApproval(item)) ask(rows, item);
-    else if (together) rows[rows.length - 1] = together;
-    else rows.push({ kind: "item", key: itemId, itemId });
+    if (item && isDone(item)) act(rows, item, items);
+    else if (!goesOn(rows, item) && !(item && isNothing(item))) rows.push({ kind: "item", key: itemId, itemId });
     rows.push(...(after.get(itemId) ?? []));
   }
+  const last = rows.at(-1);
+  if (last?.kind === "activity") last.tells = last.itemIds.filter((id) => items.get(id)?.kind !== "question").length > 1;
   return rows;
 }

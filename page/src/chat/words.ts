@@ -17,6 +17,12 @@ export function count(value: number): string {
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
+/** Return about what something cost: "about $0.0042", "about $1.50". */
+export function cost(dollars: number): string {
+  if (dollars < 0.0001) return "less than $0.0001";
+  return `about $${dollars < 0.1 ? Number(dollars.toPrecision(2)) : dollars.toFixed(2)}`;
+}
+
 /** Return a size for people: "512 bytes", "12 KB". */
 export function size(bytes: number): string {
   if (bytes < 1_024) return `${bytes} bytes`;

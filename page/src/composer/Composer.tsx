@@ -140,7 +140,7 @@ export function Composer({ draftId }: { draftId: string }) {
       }}
     >
       {problem && (
-        <p className={classes.problem} role="alert">
+        <p className={`ph-bad ${classes.problem}`} role="alert">
           <Said text={problem} />
         </p>
       )}

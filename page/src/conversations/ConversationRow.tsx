@@ -105,7 +105,7 @@ export const ConversationRow = memo(({ conversation }: { conversation: Conversat
       >
         {activity && <span className={classes.activity} data-activity={conversation.activity} title={activity} />}
         <span className={classes.titleText}>{titleOf(conversation)}</span>
-        {activity && <span className={classes.hidden}> ({activity})</span>}
+        {activity && <span className="ph-hidden"> ({activity})</span>}
       </a>
       <span className={classes.tools}>
         <ActionIcon size="sm" aria-label={`Rename ${titleOf(conversation)}`} onClick={() => setRenaming(true)}>

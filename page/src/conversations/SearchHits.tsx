@@ -50,7 +50,7 @@ function Hit({ hit }: { hit: SearchHit }) {
   return (
     <PageLink className={classes.hit} path={itemPath(hit.conversationId, hit.itemId ?? "")}>
       {hit.kind === "tool_call" && <ToolIcon size={13} />}
-      {hit.kind === "tool_call" && <span className={classes.hidden}>A tool: </span>}
+      {hit.kind === "tool_call" && <span className="ph-hidden">A tool: </span>}
       <span className={classes.snippet}>{marked(hit)}</span>
     </PageLink>
   );
@@ -98,7 +98,7 @@ export function SearchHits({ query }: { query: string }) {
   const groups = grouped(found.hits);
   return (
     <>
-      <p className={classes.hidden} role="status">
+      <p className="ph-hidden" role="status">
         {groups.length === 1 ? "In 1 conversation" : `In ${groups.length} conversations`}
       </p>
       <ul className={classes.rows}>

@@ -20,7 +20,7 @@ function ConversationList() {
     <>
       {byDay(conversations, Date.now()).map((day) => (
         <section key={day.name} aria-label={day.name}>
-          <h2 className={classes.day}>{day.name}</h2>
+          <h2 className={`ph-group-name ${classes.day}`}>{day.name}</h2>
           <ul className={classes.rows}>
             {day.conversations.map((conversation) => (
               <ConversationRow key={conversation.id} conversation={conversation} />

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { hands } from "../api/hands";
-import type { Item } from "../api/types";
+import type { CallItem } from "../api/types";
 import { UndoIcon } from "../shell/icons";
 import { filesOf, type Change } from "./changes";
 import { ChangeView, FileRow } from "./ChangeView";
@@ -9,7 +9,7 @@ import classes from "./Diff.module.css";
 import { useUndo, type Undo } from "./useUndo";
 
 /** More files than this are a list. */
-const DRAWN_FILES = 3;
+export const DRAWN_FILES = 3;
 
 /** The way back, and what came of it. */
 export function UndoButton({ undo, children }: { undo: Undo; children: string }) {
@@ -42,7 +42,7 @@ export function UndoOutcome({ undo }: { undo: Undo }) {
 }
 
 /** What a call did to files, and the way back. */
-export function CallChanges({ item, changes }: { item: Item; changes: readonly Change[] }) {
+export function CallChanges({ item, changes }: { item: CallItem; changes: readonly Change[] }) {
   const undo = useUndo(item.id, () => hands.undoCall(item.id));
   const button = changes.some((change) => !change.isUndone) && <UndoButton undo={undo}>Undo this change</UndoButton>;
   const isAlone = changes.length === 1;

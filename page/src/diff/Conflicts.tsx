@@ -16,7 +16,7 @@ export function Conflicts({ conflicts }: { conflicts: readonly UndoConflict[] })
     <div role="alert">
       {conflicts.map(({ path, why, diff }) => (
         <div key={path}>
-          <p className={classes.conflict}>
+          <p className={`ph-with-icon ${classes.conflict}`}>
             <WarningIcon size={15} />
             <span>
               <code>{seenFrom(folder, path)}</code> was left as it is. {reason(path, why)}

@@ -98,7 +98,7 @@ export function DiffView({ diff, title, remark, added, removed, shownLines = SHO
         {aside}
       </div>
       {lines.length > 0 && (
-        <div className={classes.lines} tabIndex={0} role="group" aria-label={`Changes of ${title}`}>
+        <div className={`ph-code ${classes.lines}`} tabIndex={0} role="group" aria-label={`Changes of ${title}`}>
           {pieces.map((piece, at) => (
             <Piece key={at} lines={piece} digits={digits} isLong={pieces.length > 1} />
           ))}

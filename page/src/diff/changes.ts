@@ -1,39 +1,21 @@
-import type { Item } from "../api/types";
-import { record, text } from "../chat/data";
+import type { CallItem, Item, NoticeItem, ShownChange } from "../api/types";
 
 /** What a call did to one file. */
-export interface Change {
+export type Change = Required<Omit<ShownChange, "changeId" | "kind">> & {
   id: string;
-  path: string;
-  /** Where it was before, when it was moved. */
-  from: string;
   kind: "created" | "modified" | "deleted" | "renamed";
-  diff: string;
-  added: number;
-  removed: number;
   isUndone: boolean;
-}
+};
 
 const kinds = ["created", "modified", "deleted", "renamed"] as const;
-const number = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? value : 0);
-const texts = (value: unknown) => (Array.isArray(value) ? value.map(text).filter(Boolean) : []);
 
-/** Return what a call did to files, each with whether it was put back. */
-export function changesOf({ data }: Item): Change[] {
-  const changes = Array.isArray(data.changes) ? data.changes.map(record) : [];
-  const undone = new Set(texts(data.undone));
-  return changes
-    .filter((change) => text(change.path))
-    .map((change) => ({
-      id: text(change.changeId),
-      path: text(change.path),
-      from: text(change.from),
-      kind: kinds.find((kind) => kind === change.kind) ?? "modified",
-      diff: text(change.diff),
-      added: number(change.added),
-      removed: number(change.removed),
-      isUndone: data.undone === true || undone.has(text(change.changeId)) || undone.has(text(change.path)),
-    }));
+/** Return what a call did to files, or what was set aside after one, each with whether it was put back. */
+export function changesOf({ data: { changes = [], undone = [] } }: CallItem | NoticeItem): Change[] {
+  return changes.flatMap(({ path, kind, changeId: id = "", from = "", diff = "", added = 0, removed = 0 }) => {
+    if (!path) return [];
+    const isUndone = undone.includes(id) || undone.includes(path);
+    return [{ id, path, from, kind: kinds.find((each) => each === kind) ?? "modified", diff, added, removed, isUndone }];
+  });
 }
 
 export interface ChangedFile {
@@ -49,7 +31,7 @@ export interface ChangedFile {
 export function filesOf(items: readonly Item[]): ChangedFile[] {
   const files = new Map<string, Change[]>();
   for (const item of items) {
-    for (const change of changesOf(item)) {
+    for (const change of item.kind === "tool_call" ? changesOf(item) : []) {
       const earlier = files.get(change.path) ?? (change.from ? files.get(change.from) : undefined) ?? [];
       if (change.from) files.delete(change.from);
       files.set(change.path, [...earlier, change]);

@@ -120,7 +120,7 @@ function ListField(props: Of<"list">) {
           </ActionIcon>
         </div>
       ))}
-      {errors[path] && <p className={classes.error}>{errors[path]}</p>}
+      {errors[path] && <p className="ph-field-error">{errors[path]}</p>}
       <Button
         size="compact-xs"
         variant="default"
@@ -177,7 +177,7 @@ function JsonField(props: FieldProps) {
       minRows={2}
       maxRows={12}
       spellCheck={false}
-      classNames={{ input: classes.json ?? "" }}
+      classNames={{ input: "ph-mono" }}
       value={String(props.draft ?? "")}
       onChange={props.onChange}
     />

@@ -79,7 +79,7 @@ export function SchemaForm(props: SchemaFormProps) {
           minRows={4}
           maxRows={20}
           spellCheck={false}
-          classNames={{ input: classes.json ?? "" }}
+          classNames={{ input: "ph-mono" }}
           value={json}
           error={errors[""]}
           onChange={setJson}
@@ -87,14 +87,14 @@ export function SchemaForm(props: SchemaFormProps) {
       ) : (
         <FieldView field={field} draft={draft} errors={errors} path="" onChange={change} />
       )}
-      {isEmpty && json === null && <p className={classes.none}>Nothing to fill in.</p>}
-      <div className={classes.actions}>
+      {isEmpty && json === null && <p className="ph-lead">Nothing to fill in.</p>}
+      <div className="ph-actions">
         {props.allowJson && (
           <Button variant="subtle" color="gray" size="compact-sm" onClick={toggleJson}>
             {json === null ? "Write JSON instead" : "Use the form"}
           </Button>
         )}
-        <span className={classes.space} />
+        <span className="ph-space" />
         {props.actions}
         <Button type="submit" size="compact-md" disabled={props.disabled ?? false}>
           {props.submitLabel}

@@ -111,7 +111,7 @@ function Node({ name, value, open }: { name: string; value: Json; open: number }
 /** Data as a tree that opens; nothing in it is drawn before it is looked at. */
 export function JsonTree({ value, label }: { value: Json; label: string }) {
   return (
-    <div className={classes.tree} role="group" aria-label={label}>
+    <div className={`ph-code ${classes.tree}`} role="group" aria-label={label}>
       {isBranch(value) && Object.keys(value).length > 0 ? (
         <Entries value={value} open={nodes(value, SMALL) > SMALL ? 2 : SMALL} />
       ) : (

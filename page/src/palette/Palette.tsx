@@ -61,7 +61,7 @@ function Options({ id, groups, active, onChoose, onHover }: OptionsProps) {
       {groups.map((group) => (
         <div key={group.name} role="group" aria-label={group.name || "What fits"}>
           {group.name && (
-            <div className={classes.heading} aria-hidden>
+            <div className={`ph-group-name ${classes.heading}`} aria-hidden>
               {group.name}
             </div>
           )}
@@ -214,7 +214,7 @@ export function Palette({ opened, onClose }: { opened: boolean; onClose: () => v
       title="Commands"
       yOffset="12vh"
       padding={0}
-      classNames={{ header: classes.hidden, body: classes.body }}
+      classNames={{ header: "ph-hidden", body: classes.body }}
       transitionProps={{ duration: 0 }}
     >
       {asking?.ask ? (

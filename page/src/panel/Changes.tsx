@@ -18,7 +18,7 @@ export function Changes() {
   );
   const standing = files.filter((file) => !file.isUndone);
   const sum = (count: "added" | "removed") => standing.reduce((total, file) => total + file[count], 0);
-  if (!files.length) return <p className={classes.empty}>No file was changed in this conversation.</p>;
+  if (!files.length) return <p className={`ph-lead ${classes.empty}`}>No file was changed in this conversation.</p>;
   return (
     <div className={classes.changes}>
       <p className={classes.line}>

@@ -4,7 +4,6 @@ import { authority, type AuditReport } from "../api/authority";
 import { save } from "../api/bytes";
 import { errorText } from "../api/client";
 import { counted } from "../servers/words";
-import settings from "../settings/Settings.module.css";
 import { Failure, Warning } from "../settings/Warning";
 import { CheckIcon } from "../shell/icons";
 import { useApp } from "../store/store";
@@ -16,7 +15,7 @@ function Outcome({ report }: { report: AuditReport }) {
   if (!bad.length) {
     const events = report.checks.reduce((sum, check) => sum + check.events, 0);
     return (
-      <p className={classes.sound}>
+      <p className="ph-with-icon ph-outcome" data-ok>
         <CheckIcon size={15} />
         {`${counted(report.entries.length, "call")} in ${counted(report.checks.length, "conversation")}; all ${counted(events, "event")} are as they were written.`}
       </p>
@@ -58,8 +57,8 @@ export function Audit() {
   };
   return (
     <section aria-label="Record">
-      <h2 className={settings.sectionTitle}>Record</h2>
-      <p className={settings.explained}>
+      <h2 className="ph-section-title">Record</h2>
+      <p className="ph-explained">
         Every call with who decided about it, by which rule, and how it ended. Each event is sealed to the one before it,
         so that a change shows.
       </p>

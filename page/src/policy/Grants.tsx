@@ -3,7 +3,6 @@ import { useState } from "react";
 import { authority, type Grant } from "../api/authority";
 import { useNow } from "../chat/Elapsed";
 import { usePolled } from "../servers/usePolled";
-import settings from "../settings/Settings.module.css";
 import { Failure } from "../settings/Warning";
 import { tell } from "../shell/messages";
 import { conversationPath, navigate } from "../shell/router";
@@ -54,15 +53,15 @@ function Row({ grant, now, onRevoked }: { grant: Grant; now: number; onRevoked: 
   );
 }
 
-/** Permissions for a while: what they cover, how long they still hold, and the way to end them now. */
+/** What is allowed in conversations: what it covers, until when it holds, and the way to end it now. */
 export function Grants() {
   const { data, problem, refresh } = usePolled(authority.grants, EVERY_MS);
   const now = useNow(1_000) / 1000;
-  const standing = data?.grants.filter((grant) => grant.revokedAt === null && grant.expiresAt > now) ?? [];
+  const standing = data?.grants.filter((grant) => grant.revokedAt === null && (grant.expiresAt ?? Infinity) > now) ?? [];
   return (
-    <section aria-label="Permissions for a while">
-      <h2 className={settings.sectionTitle}>Permissions for a while</h2>
-      <p className={settings.explained}>Given on a question, for one conversation. They end by themselves, or at once.</p>
+    <section aria-label="Permissions in conversations">
+      <h2 className="ph-section-title">Permissions in conversations</h2>
+      <p className="ph-explained">Given on a question: for a task, for a while, or in one conversation. Revoke ends one at once.</p>
       <Failure message={problem} />
       {standing.length > 0 && (
         <ul className={classes.list}>

@@ -1,6 +1,5 @@
 import { Textarea, TextInput } from "@mantine/core";
 import { useId, useState } from "react";
-import { needsFolder } from "../shell/builtIn";
 import { useApp } from "../store/store";
 import { breadth, inWords, typed, words, type Pattern } from "./pattern";
 import classes from "./Policy.module.css";
@@ -33,7 +32,7 @@ function Part({ label, description, value, isCode = true, problem, list, onChang
       spellCheck={false}
       value={value}
       error={problem}
-      classNames={{ input: (isCode && classes.mono) || "" }}
+      classNames={{ input: (isCode && "ph-mono") || "" }}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );
@@ -53,7 +52,7 @@ function Paths({ paths, onChange }: { paths: readonly string[]; onChange: (paths
       minRows={1}
       maxRows={6}
       value={text}
-      classNames={{ input: classes.mono ?? "" }}
+      classNames={{ input: "ph-mono" }}
       onChange={(event) => {
         setText(event.currentTarget.value);
         onChange(lines(event.currentTarget.value));
@@ -66,7 +65,8 @@ function Paths({ paths, onChange }: { paths: readonly string[]; onChange: (paths
 function Tool({ tool, problem, onChange }: { tool: string; problem: string | undefined; onChange: (tool: string) => void }) {
   const list = useId();
   const servers = useApp((state) => state.servers.servers);
-  const names = [...needsFolder, ...servers.map(({ slug }) => slug)];
+  const tools = useApp((state) => state.builtInTools);
+  const names = [...tools.filter((each) => each.needsFolder).map(({ name }) => name), ...servers.map(({ slug }) => slug)];
   return (
     <>
       <Part

@@ -1,4 +1,5 @@
 import type { PolicyView } from "../api/authority";
+import { Described } from "../settings/Described";
 import { Failure, Place, Warning } from "../settings/Warning";
 import { Audit } from "./Audit";
 import { Grants } from "./Grants";
@@ -14,13 +15,14 @@ function Problem({ problem }: { problem: NonNullable<PolicyView["problem"]> }) {
   );
 }
 
-/** Who may do what: rules, permissions for a while, and the record of what was decided. */
+/** Who may do what: rules, permissions in conversations, and the record of what was decided. */
 export default function PermissionsTab() {
   const { policy, problem, keep } = usePolicy();
   return (
     <>
       <Failure message={problem} />
       {policy?.problem && <Problem problem={policy.problem} />}
+      <Described tab="permissions" />
       {policy && <Rules policy={policy} onChange={keep} />}
       <Grants />
       <Audit />

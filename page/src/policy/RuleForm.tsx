@@ -1,11 +1,10 @@
-import { Button, Modal, SegmentedControl, Textarea, TextInput } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
+import { SegmentedControl, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { authority, type PolicyView, type Rule, type Verdict } from "../api/authority";
 import { errorText } from "../api/client";
 import { focusError } from "../forms/focusError";
-import { useKept } from "../servers/useKept";
-import { DialogFoot } from "../shell/DialogFoot";
+import { Dialog } from "../shell/Dialog";
+import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import { PatternFields } from "./PatternFields";
 import classes from "./Policy.module.css";
 import { Replay } from "./Replay";
@@ -40,7 +39,7 @@ function Examples({ label, description, value, problem, onChange }: ExamplesProp
       maxRows={6}
       spellCheck={false}
       value={value}
-      classNames={{ input: classes.mono ?? "" }}
+      classNames={{ input: "ph-mono" }}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );
@@ -117,12 +116,9 @@ function Fields({ first, rules, onKept, onClose }: FieldsProps) {
       />
       <Replay rules={() => withRule(rules, ruleOf(draft, rules))} />
       <DialogFoot problem={problemOf("form") ?? ""}>
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={isBusy} disabled={!draft.pattern.tool}>
+        <FormButtons onCancel={onClose} isBusy={isBusy} disabled={!draft.pattern.tool}>
           Save
-        </Button>
+        </FormButtons>
       </DialogFoot>
     </form>
   );
@@ -137,11 +133,9 @@ interface RuleFormProps {
 
 /** A rule to add or to change, tried on its examples when it is saved. */
 export function RuleForm({ draft, rules, onKept, onClose }: RuleFormProps) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  const shown = useKept(draft);
   return (
-    <Modal opened={draft !== null} onClose={onClose} title={shown?.id ? "Edit a rule" : "Add a rule"} size="lg" fullScreen={isNarrow}>
-      {shown && <Fields key={shown.id} first={shown} rules={rules} onKept={onKept} onClose={onClose} />}
-    </Modal>
+    <Dialog about={draft} title={({ id }) => (id ? "Edit a rule" : "Add a rule")} size="lg" onClose={onClose}>
+      {(shown) => <Fields key={shown.id} first={shown} rules={rules} onKept={onKept} onClose={onClose} />}
+    </Dialog>
   );
 }

@@ -60,7 +60,7 @@ const everything: Topic = {
   title: "Rules",
   explained:
     "Rules hold in all conversations. Where several speak about a call, the strictest counts: deny, then ask, then allow. " +
-    "No rule allows settings, secrets, dangerous calls, or private data on its way out.",
+    "No rule allows secrets, what starts by itself, or dangerous calls. One that names a tool or a destination lets private data go there.",
   none: "No rules yet. “Always for this pattern” on a question adds one too.",
   isAbout: () => true,
   first: newRule,
@@ -87,12 +87,12 @@ export function Rules({ policy, onChange, topic = everything }: RulesProps) {
   return (
     <section aria-label={topic.title}>
       <div className={settings.sectionHead}>
-        <h2 className={settings.sectionTitle}>{topic.title}</h2>
+        <h2 className="ph-section-title">{topic.title}</h2>
         <Button size="compact-sm" leftSection={<PlusIcon size={15} />} onClick={() => setDraft(topic.first())}>
           Add a rule
         </Button>
       </div>
-      <p className={settings.explained}>{topic.explained}</p>
+      <p className="ph-explained">{topic.explained}</p>
       {rules.length > 0 ? (
         <ul className={classes.list}>
           {rules.map((rule) => (

@@ -1,28 +1,37 @@
 import type { Pattern } from "../api/authority";
-import { record, text } from "../chat/data";
 
 export type { Pattern };
 
-export const anything: Pattern = { tool: "*", definition: "", paths: [], command: [], destination: "", folder: "" };
+export const anything: Pattern = {
+  tool: "*",
+  definition: "",
+  paths: [],
+  command: [],
+  destination: "",
+  sources: null,
+  folder: "",
+};
 
-const texts = (value: unknown) => (Array.isArray(value) ? value.map(text).filter(Boolean) : []);
+/** Return a pattern with everything that it leaves open; null when there is none. */
+export const patternOf = (told: Partial<Pattern> | null | undefined): Pattern | null =>
+  told && Object.keys(told).length ? { ...anything, ...told } : null;
 
-/** Read a pattern without trusting it; null when there is none. */
-export function patternOf(value: unknown): Pattern | null {
-  const told = record(value);
-  if (!Object.keys(told).length) return null;
-  return {
-    tool: text(told.tool) || "*",
-    definition: text(told.definition),
-    paths: texts(told.paths),
-    command: texts(told.command),
-    destination: text(told.destination),
-    folder: text(told.folder),
-  };
-}
+/** One name for what changes files without deleting any. */
+const EDITS = "file_operations.edits";
+const editing = new Set(
+  ["create_file", "insert_edit", "replace_string", "multi_replace_string", "apply_patch", "rename_file"].map((name) => `file_operations.${name}`),
+);
+
+/** Tell whether a pattern's tool is about an operation. */
+export const isAbout = (tool: string, operation: string): boolean =>
+  tool === "*" ||
+  tool === operation ||
+  (tool === EDITS && editing.has(operation)) ||
+  (tool.endsWith(".*") && operation.startsWith(tool.slice(0, -1)));
 
 function toolWords(tool: string): string {
   if (tool === "*") return "every tool";
+  if (tool === EDITS) return "creating, changing and moving files";
   if (tool.endsWith(".*")) return `every operation of ${tool.slice(0, -2)}`;
   return tool;
 }
@@ -32,10 +41,10 @@ function listed(words: readonly string[], joint: string): string {
 }
 
 function pathWords(glob: string): string {
-  if (glob === "**") return "anything in the working directory";
+  if (glob === "**") return "files in the working directory";
   if (glob === "/**") return "any file of this machine";
   if (glob === "*") return "files directly in the working directory";
-  if (glob.endsWith("/**")) return `anything in ${glob.slice(0, -2)}`;
+  if (glob.endsWith("/**")) return `files in ${glob.slice(0, -2)}`;
   if (glob.endsWith("/*")) return `files directly in ${glob.slice(0, -1)}`;
   return glob;
 }
@@ -47,15 +56,30 @@ function commandWords(words: readonly string[]): string {
   return fixed.length ? `“${shown}” with any further words that are not options` : "any command";
 }
 
-/** Return what a pattern covers, in words: "file_operations.create_file, only on anything in src/". */
+function sourceWords(sources: readonly string[] | null): string {
+  if (!sources) return "";
+  if (!sources.length) return "with nothing private";
+  const named = sources.map((source) => (source === "files" ? "your files" : source.replace(/^server:/, "").replace(/@[0-9a-f]{12}$/, "")));
+  return `also with what was read from ${listed(named, "and")}`;
+}
+
+/** Return where a pattern holds; a whole working directory is said by its name. */
+function placeWords({ paths, folder }: Pattern): string[] {
+  if (folder && paths.length === 1 && paths[0] === "**") return [`only on files in ${folder}`];
+  return [paths.length ? `only on ${listed(paths.map(pathWords), "or")}` : "", folder && `only in ${folder}`];
+}
+
+/** Return what a pattern covers, in words: "file_operations.create_file, only on files in src/". */
 export function inWords(pattern: Pattern): string {
+  const [paths, folder] = placeWords(pattern);
   const parts = [
     toolWords(pattern.tool),
     pattern.command.length > 0 && `only ${commandWords(pattern.command)}`,
-    pattern.paths.length > 0 && `only on ${listed(pattern.paths.map(pathWords), "or")}`,
+    paths,
     pattern.destination && `only to ${pattern.destination.replace(/^\*\./, "hosts under ")}`,
-    pattern.definition && "only as the tool is defined now",
-    pattern.folder && `only in ${pattern.folder}`,
+    sourceWords(pattern.sources),
+    pattern.definition && (pattern.definition.endsWith(":") ? "only of this very server" : "only as the tool is defined now"),
+    folder,
   ];
   return parts.filter(Boolean).join(", ");
 }
@@ -82,6 +106,7 @@ export function covering(patterns: readonly Pattern[]): Pattern | null {
       other.definition === first.definition &&
       other.destination === first.destination &&
       other.folder === first.folder &&
+      same(other.sources ?? [], first.sources ?? []) &&
       same(other.command, first.command),
   );
   if (!isAlike || patterns.some((pattern) => pattern.paths.length > 0 !== first.paths.length > 0)) return null;

@@ -17,9 +17,10 @@ export function ruleFacts(rule: Rule, use: RuleUse | undefined, now: number): st
 }
 
 /** Return how long a permission still holds: "3 min 20 s left". */
-export function timeLeft(grant: Grant, now: number): string {
+export function timeLeft({ expiresAt, createdAt, runId }: Grant, now: number): string {
+  if (expiresAt === null) return runId ? "until its answer ends" : "until you withdraw it";
   // Never more than it was given: the clock of this device is only nearly the host's.
-  const left = Math.min(Math.max(0, Math.ceil(grant.expiresAt - now)), Math.round(grant.expiresAt - grant.createdAt));
+  const left = Math.min(Math.max(0, Math.ceil(expiresAt - now)), Math.round(expiresAt - createdAt));
   if (left === 0) return "over";
   if (left < 60) return `${left} s left`;
   return left < 3_600 ? `${Math.floor(left / 60)} min ${left % 60} s left` : `${age(left)} left`;

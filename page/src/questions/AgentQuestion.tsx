@@ -1,17 +1,17 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMemo, useRef, useState, type FormEvent, type KeyboardEvent, type RefObject } from "react";
-import type { Item } from "../api/types";
+import type { QuestionOf } from "../api/items";
 import { AgreeButton } from "../approvals/AgreeButton";
 import { inTime } from "../approvals/choices";
 import { ARMING_MS, useArmed } from "../approvals/useArmed";
-import { choicesOf, text, type Choice } from "../chat/data";
+import { choicesOf, type Choice } from "../chat/data";
 import { LongText } from "../chat/LongText";
 import { useAnswer } from "../chat/useAnswer";
 import { sends, useEnterSends } from "../composer/keys";
 import { Seen } from "../servers/Plain";
 import { useCommands, type Command } from "../shell/commands";
 import { QuestionIcon } from "../shell/icons";
-import { chosenBy, goToQuestion, leaveOf, type Leave } from "./question";
+import { chosenBy, goToQuestion, permissionOf, type Permission } from "./question";
 import classes from "./Questions.module.css";
 
 /** Longer words are shown by their beginning. */
@@ -98,28 +98,28 @@ function Offered({ choices, isSending, send }: { choices: readonly Choice[]; isS
   );
 }
 
-interface LeaveProps {
-  leave: Leave;
+interface PermissionProps {
+  permission: Permission;
   card: RefObject<HTMLElement | null>;
   isSending: boolean;
   send: Send;
 }
 
 /** What agreeing would allow, for how long, and the two explicit answers; words may go along with either. */
-function AskedLeave({ leave, card, isSending, send }: LeaveProps) {
+function AskedPermission({ permission, card, isSending, send }: PermissionProps) {
   const [words, setWords] = useState("");
   const isArmed = useArmed(card, ARMING_MS);
   const along = words.trim() ? { text: words.trim() } : {};
   return (
     <>
-      <p className={classes.leave}>
-        Approving allows <code>{leave.operation}</code> in this conversation for {inTime(leave.duration)}, as often as the
+      <p className={`ph-warning ${classes.permission}`}>
+        Approving allows <code>{permission.operation}</code> in this conversation for {inTime(permission.duration)}, as often as the
         agent likes, also outside the working directory.
       </p>
       <Words value={words} label="A word to the agent, if you like" onChange={setWords} />
       <div className={classes.choices}>
         <AgreeButton isArmed={isArmed && !isSending} onAgree={() => send({ choice: "approve", ...along })}>
-          {`Approve for ${inTime(leave.duration)}`}
+          {`Approve for ${inTime(permission.duration)}`}
         </AgreeButton>
         <Button variant="default" size="compact-md" disabled={isSending} onClick={() => send({ choice: "decline", ...along })}>
           Decline
@@ -130,33 +130,34 @@ function AskedLeave({ leave, card, isSending, send }: LeaveProps) {
 }
 
 /** A question of the agent's own: it waits, and nothing of the run goes on meanwhile. */
-export function AgentQuestion({ item }: { item: Item }) {
+export function AgentQuestion({ item }: { item: QuestionOf<"collaboration"> }) {
   const card = useRef<HTMLElement>(null);
   const { isSending, send } = useAnswer(item);
   const choices = choicesOf(item);
-  const leave = leaveOf(item);
+  const permission = permissionOf(item);
+  const { context = "" } = item.data;
   const commands = useMemo<Command[]>(
     () => [{ id: "agent-question", title: "Go to the agent’s question", keys: ["alt+q"], group: "Chat", run: goToQuestion }],
     [],
   );
   useCommands(commands);
   const onKeyDown = (event: KeyboardEvent) => {
-    const choice = leave || isSending ? null : chosenBy(event, choices);
+    const choice = permission || isSending ? null : chosenBy(event, choices);
     if (!choice) return;
     event.preventDefault();
     send({ choice: choice.id });
   };
   return (
-    <section ref={card} className={classes.card} data-question aria-label="Question from the agent" tabIndex={-1} onKeyDown={onKeyDown}>
-      <h3 className={classes.title}>
+    <section ref={card} className={`ph-asking ${classes.card}`} data-question aria-label="Question from the agent" tabIndex={-1} onKeyDown={onKeyDown}>
+      <h3 className={`ph-with-icon ph-question ${classes.title}`}>
         <QuestionIcon size={15} />
         <span>
           <Seen text={item.text} prose />
         </span>
       </h3>
-      <Context words={text(item.data.context)} />
-      {leave ? (
-        <AskedLeave leave={leave} card={card} isSending={isSending} send={send} />
+      <Context words={context} />
+      {permission ? (
+        <AskedPermission permission={permission} card={card} isSending={isSending} send={send} />
       ) : (
         <>
           {choices.length > 0 && <Offered choices={choices} isSending={isSending} send={send} />}

@@ -1,17 +1,16 @@
-import type { Item } from "../api/types";
+import { answerTo, type QuestionOf } from "../api/items";
 import { inTime } from "../approvals/choices";
-import { choicesOf, record, text, type Choice } from "../chat/data";
+import { choicesOf, type Choice } from "../chat/data";
 
 /** What the agent asks to be allowed. */
-export interface Leave {
+export interface Permission {
   operation: string;
   duration: string;
 }
 
 /** Return what agreeing to a question would allow, or null when it is only a question. */
-export function leaveOf({ data }: Item): Leave | null {
-  const operation = text(data.authorizes);
-  return operation ? { operation, duration: text(data.duration) || "5m" } : null;
+export function permissionOf({ data: { authorizes: operation, duration } }: QuestionOf<"collaboration">): Permission | null {
+  return operation ? { operation, duration: duration || "5m" } : null;
 }
 
 interface KeyPress {
@@ -30,16 +29,15 @@ export function chosenBy(press: KeyPress, choices: readonly Choice[]): Choice | 
 }
 
 /** Return how a question of the agent's ended, in words. */
-export function answered(item: Item): string {
+export function answered(item: QuestionOf<"collaboration">): string {
   if (item.status !== "completed") return `${item.text} This was not answered.`;
-  const answer = record(item.data.answer);
-  const leave = leaveOf(item);
-  const words = text(answer.text);
-  if (leave) {
-    const given = answer.choice === "approve" ? `You allowed ${leave.operation} for ${inTime(leave.duration)}.` : "You declined.";
+  const { choice, text: words } = answerTo(item);
+  const permission = permissionOf(item);
+  if (permission) {
+    const given = choice === "approve" ? `You allowed ${permission.operation} for ${inTime(permission.duration)}.` : "You declined.";
     return [item.text, given, words && `You added: ${words}`].filter(Boolean).join(" ");
   }
-  const label = choicesOf(item).find((choice) => choice.id === answer.choice)?.label;
+  const label = choicesOf(item).find(({ id }) => id === choice)?.label;
   return `${item.text} You answered: ${label ?? words}`;
 }
 

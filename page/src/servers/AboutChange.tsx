@@ -21,7 +21,7 @@ export function AboutChange({ server }: { server: ServerView }) {
   };
   return (
     <div className={classes.changed} role="group" aria-label="What the server says about itself">
-      <p className={classes.warning}>
+      <p className={`ph-with-icon ${classes.warning}`}>
         <WarningIcon size={15} />
         <span>It says something else about itself than before. Models are told what it said before until you accept this.</span>
       </p>

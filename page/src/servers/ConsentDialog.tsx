@@ -1,15 +1,15 @@
-import { Button, Modal } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
-import { useEffect, useState } from "react";
+import { Button, Radio } from "@mantine/core";
+import { useEffect, useState, type ReactNode } from "react";
 import { api, errorText } from "../api/client";
 import type { Consent, ServerView } from "../api/types";
 import { ARMING_MS } from "../approvals/useArmed";
 import { Warning } from "../settings/Warning";
+import { Dialog } from "../shell/Dialog";
 import { DialogFoot } from "../shell/DialogFoot";
+import { useApp } from "../store/store";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
 import { Plain } from "./Plain";
-import { useKept } from "./useKept";
 
 function Sentences({ title, lines }: { title: string; lines: readonly string[] }) {
   if (lines.length === 0) return null;
@@ -41,7 +41,7 @@ function Command({ consent }: { consent: Consent }) {
           </li>
         ))}
       </ol>
-      <dl className={classes.facts}>
+      <dl className="ph-facts">
         <dt>Program</dt>
         <dd>
           <Plain text={consent.program} />
@@ -71,7 +71,24 @@ function Bound({ files }: { files: readonly string[] }) {
           </li>
         ))}
       </ul>
-      <p className={classes.lead}>What these load in turn is not compared.</p>
+      <p className="ph-lead">What these load in turn is not compared.</p>
+    </>
+  );
+}
+
+/** All that is agreed to: what is changed, what to look at twice, the command, and what it is bound to. */
+export function WhatStarts({ consent, children }: { consent: Consent; children?: ReactNode }) {
+  return (
+    <>
+      <p className="ph-lead">
+        This starts a program on the machine where Pilothouse runs,{" "}
+        {consent.sandbox ? "in a sandbox" : "with the same rights as Pilothouse"}. Start it only if you know where
+        it comes from. {children}
+      </p>
+      <Sentences title="Changed since you agreed" lines={consent.changes} />
+      <Sentences title="Look twice" lines={consent.warnings} />
+      <Command consent={consent} />
+      <Bound files={consent.files} />
     </>
   );
 }
@@ -86,28 +103,72 @@ function useReplaced(fingerprint: string): boolean {
   return seen !== fingerprint;
 }
 
+type Reach = "open" | "offline" | "vouched";
+
+/** Return what becomes of what a server is told, as it is set; who vouched for another command did not vouch for this one. */
+const reachOf = ({ settings: { sandbox, network, cannotSend } }: ServerView, consent: Consent): Reach => {
+  if (sandbox && network === false) return "offline";
+  return cannotSend && !consent.changes.length ? "vouched" : "open";
+};
+
+interface ReachProps {
+  reach: Reach;
+  canHold: boolean;
+  onChange: (reach: Reach) => void;
+}
+
+/** Whether private data may go to the server unasked: where it cannot leave the machine from there. */
+function SendsOn({ reach, canHold, onChange }: ReachProps) {
+  return (
+    <Radio.Group label="What becomes of what it is told?" value={reach} onChange={(value) => onChange(value as Reach)}>
+      <div className={classes.reaches}>
+        <Radio value="open" label="It may send it on" description="You are asked before private data goes there." />
+        {canHold && (
+          <Radio
+            value="offline"
+            label="It runs without the network"
+            description="In the sandbox, where it writes to its folder only; private data may go there unasked. A package must be there already."
+          />
+        )}
+        <Radio value="vouched" label="It sends nothing on" description="You vouch for that; private data may go there unasked." />
+      </div>
+    </Radio.Group>
+  );
+}
+
 function Asking({ server, consent, onClose }: { server: ServerView; consent: Consent; onClose: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const isReplaced = useReplaced(consent.fingerprint);
+  const [reach, setReach] = useState(() => reachOf(server, consent));
+  // How it is held where it may use the network: as it was set before it was looked at.
+  const [open] = useState(() => (reach === "offline" ? { sandbox: false } : { sandbox: server.settings.sandbox ?? false }));
+  const canHold = useApp((state) => state.config?.sandbox.offline ?? false) || reach === "offline";
+  const choose = (chosen: Reach) => {
+    setReach(chosen);
+    setProblem("");
+    if ((chosen === "offline") === (reach === "offline")) return;
+    // What starts is another thing then, and is shown anew before anyone agrees to it.
+    setBusy(true);
+    const held = chosen === "offline" ? { sandbox: true, network: false } : { ...open, network: true };
+    changeServers(api.patchServer(server.id, held))
+      .catch((error: unknown) => {
+        setReach(reach);
+        setProblem(errorText(error));
+      })
+      .finally(() => setBusy(false));
+  };
   const agree = () => {
     setBusy(true);
     setProblem("");
-    changeServers(api.consent(server.id, consent.fingerprint))
+    changeServers(api.consent(server.id, consent.fingerprint, reach === "vouched"))
       .then(onClose, (error: unknown) => setProblem(errorText(error)))
       .finally(() => setBusy(false));
   };
   return (
     <div className={classes.stack}>
-      <p className={classes.lead}>
-        This starts a program on the machine where Pilothouse runs,{" "}
-        {consent.sandbox ? "in a sandbox" : "with the same rights as Pilothouse"}. Start it only if you know where
-        it comes from.
-      </p>
-      <Sentences title="Changed since you agreed" lines={consent.changes} />
-      <Sentences title="Look twice" lines={consent.warnings} />
-      <Command consent={consent} />
-      <Bound files={consent.files} />
+      <WhatStarts consent={consent} />
+      <SendsOn reach={reach} canHold={canHold} onChange={choose} />
       <DialogFoot problem={problem}>
         <Button variant="default" data-autofocus onClick={onClose}>
           Not now
@@ -122,22 +183,24 @@ function Asking({ server, consent, onClose }: { server: ServerView; consent: Con
 
 /** Shows a command in full before it starts for the first time, or after it changed. */
 export function ConsentDialog({ server, onClose }: { server: ServerView | null; onClose: () => void }) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  const shown = useKept(server);
   return (
-    <Modal
-      opened={server !== null}
-      onClose={onClose}
-      title={`Start “${shown?.name ?? ""}”?`}
+    <Dialog
+      about={server}
+      title={({ name }) => `Start “${name}”?`}
       size="lg"
-      fullScreen={isNarrow}
+      onClose={onClose}
       closeOnClickOutside={false}
       // What was there before it may be gone, a form for example.
       returnFocus={false}
       classNames={{ title: classes.longTitle ?? "" }}
     >
-      {shown?.consent && <Asking key={shown.id} server={shown} consent={shown.consent} onClose={onClose} />}
-      {shown && !shown.consent && <p className={classes.lead}>There is nothing to agree to any more.</p>}
-    </Modal>
+      {(shown) =>
+        shown.consent ? (
+          <Asking key={shown.id} server={shown} consent={shown.consent} onClose={onClose} />
+        ) : (
+          <p className="ph-lead">There is nothing to agree to any more.</p>
+        )
+      }
+    </Dialog>
   );
 }

@@ -12,7 +12,7 @@ interface DifferenceProps {
 export function Difference({ before, now }: DifferenceProps) {
   const lines = useMemo(() => difference(definitionText(before), definitionText(now)), [before, now]);
   return (
-    <pre className={classes.diff} tabIndex={0} aria-label="What changed">
+    <pre className={`ph-code ${classes.diff}`} tabIndex={0} aria-label="What changed">
       {lines.map((line, at) =>
         line ? (
           <span key={at} data-kind={line.kind}>

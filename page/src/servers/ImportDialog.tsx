@@ -2,7 +2,7 @@ import { Button, FileButton, Modal, Textarea } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { ImportQuestion, ImportReport } from "../api/types";
-import { DialogFoot, Space } from "../shell/DialogFoot";
+import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
 import { ImportQuestions, type Answers } from "./ImportQuestions";
@@ -63,7 +63,7 @@ function Import({ onClose, onLook }: ImportProps) {
   }
   return (
     <form onSubmit={submit} className={classes.stack}>
-      <p className={classes.lead}>
+      <p className="ph-lead">
         The settings of Claude, VS Code, Cursor, Windsurf, Zed, Cline, Gemini CLI and others like them are understood.
         Nothing in them starts by being imported.
       </p>
@@ -75,7 +75,7 @@ function Import({ onClose, onLook }: ImportProps) {
         minRows={6}
         maxRows={16}
         spellCheck={false}
-        classNames={{ input: classes.mono ?? "" }}
+        classNames={{ input: "ph-mono" }}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
@@ -88,13 +88,10 @@ function Import({ onClose, onLook }: ImportProps) {
           )}
         </FileButton>
         {origin && <span className={classes.quiet}>{origin}</span>}
-        <Space />
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={isBusy}>
+        <span className="ph-space" />
+        <FormButtons onCancel={onClose} isBusy={isBusy}>
           Import
-        </Button>
+        </FormButtons>
       </DialogFoot>
     </form>
   );

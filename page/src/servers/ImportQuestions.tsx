@@ -1,7 +1,7 @@
-import { Button, Checkbox, PasswordInput, Select, TextInput } from "@mantine/core";
+import { Checkbox, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import type { ImportQuestion } from "../api/types";
-import { DialogFoot } from "../shell/DialogFoot";
+import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import classes from "./Dialogs.module.css";
 
 export type Answers = Record<string, string | null>;
@@ -65,7 +65,7 @@ export function ImportQuestions({ questions, isBusy, problem, onBack, onAnswer }
   const change = (id: string, answer: string | null) => setAnswers((before) => ({ ...before, [id]: answer }));
   return (
     <form onSubmit={submit} noValidate autoComplete="off" className={classes.stack}>
-      <p className={classes.lead}>This file leaves something open. What you leave empty can be entered later, in the settings of the server.</p>
+      <p className="ph-lead">This file leaves something open. What you leave empty can be entered later, in the settings of the server.</p>
       {questions.map((question) => (
         <div key={question.id} className={classes.question}>
           <Field question={question} answer={answers[question.id] ?? (question.id in answers ? null : "")} onChange={(answer) => change(question.id, answer)} />
@@ -80,12 +80,9 @@ export function ImportQuestions({ questions, isBusy, problem, onBack, onAnswer }
         </div>
       ))}
       <DialogFoot problem={problem}>
-        <Button variant="default" onClick={onBack}>
-          Back
-        </Button>
-        <Button type="submit" loading={isBusy}>
+        <FormButtons onCancel={onBack} cancel="Back" isBusy={isBusy}>
           Import
-        </Button>
+        </FormButtons>
       </DialogFoot>
     </form>
   );

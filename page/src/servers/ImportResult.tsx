@@ -66,7 +66,7 @@ export function ImportResult({ report, onClose, onLook }: ResultProps) {
   const { chosen, choose, isBusy, problem, switchOn } = useSwitching(added, onLook);
   return (
     <div className={classes.stack} role="status">
-      <p className={classes.lead}>{lead(added.length)}</p>
+      <p className="ph-lead">{lead(added.length)}</p>
       <ul className={classes.report}>
         {report.servers.map((server, at) => (
           <li key={at} data-outcome={server.outcome}>

@@ -1,12 +1,11 @@
-import { Modal, SegmentedControl } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
+import { SegmentedControl } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { LogLine, ServerView } from "../api/types";
 import { Failure } from "../settings/Warning";
 import { CopyButton } from "../shell/CopyButton";
+import { Dialog } from "../shell/Dialog";
 import classes from "./Dialogs.module.css";
-import { useKept } from "./useKept";
 import { usePolled } from "./usePolled";
 import { moment } from "./words";
 
@@ -35,7 +34,7 @@ function Lines({ lines }: { lines: readonly LogLine[] }) {
     if (element) follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < 24;
   };
   return (
-    <ol ref={box} className={classes.log} tabIndex={0} aria-label="Log" onScroll={scrolled}>
+    <ol ref={box} className={`ph-code ${classes.log}`} tabIndex={0} aria-label="Log" onScroll={scrolled}>
       {lines.map((line, at) => (
         <li key={at} data-source={line.source} data-level={line.level}>
           <time>{moment(line.at)}</time>
@@ -54,7 +53,7 @@ function Log({ server }: { server: ServerView }) {
   const sources = ["all", "stderr", "logging", "stdout", "host"] as const;
   return (
     <div className={classes.stack}>
-      <div className={classes.actions}>
+      <div className="ph-actions">
         <SegmentedControl
           size="xs"
           aria-label="Which lines"
@@ -62,11 +61,11 @@ function Log({ server }: { server: ServerView }) {
           value={source}
           onChange={(value) => setSource(value as Source)}
         />
-        <span className={classes.space} />
+        <span className="ph-space" />
         <CopyButton value={lines.map(plain).join("\n")} label="Copy the log" />
       </div>
       <Failure message={problem} />
-      {data && lines.length === 0 && <p className={classes.lead}>Nothing was written yet.</p>}
+      {data && lines.length === 0 && <p className="ph-lead">Nothing was written yet.</p>}
       {lines.length > 0 && <Lines lines={lines} />}
     </div>
   );
@@ -74,11 +73,9 @@ function Log({ server }: { server: ServerView }) {
 
 /** What a server wrote and sent, as it comes. */
 export function LogDialog({ server, onClose }: { server: ServerView | null; onClose: () => void }) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  const shown = useKept(server);
   return (
-    <Modal opened={server !== null} onClose={onClose} title={`Logs of ${shown?.name ?? ""}`} size="xl" fullScreen={isNarrow}>
-      {shown && <Log key={shown.id} server={shown} />}
-    </Modal>
+    <Dialog about={server} title={({ name }) => `Logs of ${name}`} size="xl" onClose={onClose}>
+      {(shown) => <Log key={shown.id} server={shown} />}
+    </Dialog>
   );
 }

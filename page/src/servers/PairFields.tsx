@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Checkbox, PasswordInput, TextInput } from "@mantine/core";
+import { ActionIcon, Button, TextInput } from "@mantine/core";
 import { CloseIcon, PlusIcon } from "../shell/icons";
 import classes from "./Dialogs.module.css";
 import { newPair, type Pair } from "./serverDraft";
@@ -9,24 +9,23 @@ interface PairFieldsProps {
   pairs: readonly Pair[];
   error: string | undefined;
   onChange: (pairs: Pair[]) => void;
+  /** Keep one as a secret instead. */
+  onSecret: (pair: Pair) => void;
 }
+
+/** Names of what nobody else should read. */
+const SECRET = /(token|secret|passw(or)?d|api[_-]?key|_key|_pat|^authorization)$/i;
 
 interface RowProps {
   pair: Pair;
   what: string;
   onChange: (pair: Pair) => void;
   onRemove: () => void;
+  onSecret: () => void;
 }
 
-function Row({ pair, what, onChange, onRemove }: RowProps) {
+function Row({ pair, what, onChange, onRemove, onSecret }: RowProps) {
   const name = pair.name.trim() || `this ${what}`;
-  const value = {
-    "aria-label": `Value of ${name}`,
-    placeholder: pair.isKept ? "Kept; type to replace" : "Value",
-    size: "xs" as const,
-    spellCheck: false,
-    value: pair.value,
-  };
   return (
     <li className={classes.pairRow}>
       <TextInput
@@ -36,37 +35,38 @@ function Row({ pair, what, onChange, onRemove }: RowProps) {
         placeholder="Name"
         spellCheck={false}
         value={pair.name}
-        onChange={(event) => onChange({ ...pair, name: event.currentTarget.value, isKept: false })}
+        onChange={(event) => onChange({ ...pair, name: event.currentTarget.value })}
       />
-      {pair.isSecret ? (
-        <PasswordInput
-          {...value}
-          className={classes.pairValue}
-          autoComplete="new-password"
-          visibilityToggleButtonProps={{ "aria-label": `Show the value of ${name}`, tabIndex: 0 }}
-          onChange={(event) => onChange({ ...pair, value: event.currentTarget.value })}
-        />
-      ) : (
-        <TextInput {...value} className={classes.pairValue} onChange={(event) => onChange({ ...pair, value: event.currentTarget.value })} />
-      )}
-      <Checkbox
+      <TextInput
         size="xs"
-        label="Secret"
-        checked={pair.isSecret}
-        onChange={(event) => onChange({ ...pair, isSecret: event.currentTarget.checked, isKept: pair.isKept && event.currentTarget.checked })}
+        className={classes.pairValue}
+        aria-label={`Value of ${name}`}
+        placeholder="Value"
+        spellCheck={false}
+        value={pair.value}
+        onChange={(event) => onChange({ ...pair, value: event.currentTarget.value })}
       />
       <ActionIcon size="sm" aria-label={`Remove ${name}`} onClick={onRemove}>
         <CloseIcon size={14} />
       </ActionIcon>
+      {SECRET.test(pair.name.trim()) && pair.value && !pair.value.includes("${") && (
+        <p role="status" className={classes.suspicion}>
+          This looks like a secret.
+          <Button size="compact-xs" variant="default" onClick={onSecret}>
+            Keep it as a key
+          </Button>
+        </p>
+      )}
     </li>
   );
 }
 
-/** Rows of names and values; a secret's value is typed once and never shown again. */
-export function PairFields({ label, what, pairs, error, onChange }: PairFieldsProps) {
+/** Rows of names and values that anyone may read. */
+export function PairFields({ label, what, pairs, error, onChange, onSecret }: PairFieldsProps) {
   return (
-    <fieldset className={classes.group} data-invalid={error ? true : undefined}>
-      <legend className={classes.legend}>{label}</legend>
+    <fieldset className={`ph-fieldset ${classes.group}`} data-invalid={error ? true : undefined}>
+      <legend>{label}</legend>
+      <p className={classes.hint}>Kept readable. What is secret belongs to the keys above.</p>
       <ul className={classes.pairs}>
         {pairs.map((pair) => (
           <Row
@@ -75,11 +75,12 @@ export function PairFields({ label, what, pairs, error, onChange }: PairFieldsPr
             what={what}
             onChange={(next) => onChange(pairs.map((other) => (other.key === next.key ? next : other)))}
             onRemove={() => onChange(pairs.filter((other) => other.key !== pair.key))}
+            onSecret={() => onSecret(pair)}
           />
         ))}
       </ul>
       {error && (
-        <p className={classes.error} role="alert">
+        <p className="ph-field-error" role="alert">
           {error}
         </p>
       )}

@@ -1,14 +1,17 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { api, errorText, withFix } from "../api/client";
-import type { ServerTest, ServerView } from "../api/types";
+import type { ServerAccount, ServerKey, ServerTest, ServerView } from "../api/types";
 import { useNow } from "../chat/Elapsed";
 import { size } from "../chat/words";
-import { CheckIcon, CrossCircleIcon, WarningIcon } from "../shell/icons";
+import { TestResult } from "../settings/TestResult";
+import { WarningIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { Said } from "../shell/Said";
 import { AboutChange } from "./AboutChange";
 import { changeServers, loadServers, needsConsent } from "./actions";
+import { Plain } from "./Plain";
+import { lacking, told } from "./serverKeys";
 import type { Opening } from "./ServerRow";
 import classes from "./Servers.module.css";
 import { age, counted, moment, originOf } from "./words";
@@ -38,8 +41,9 @@ function Facts({ server }: { server: ServerView }) {
   const ago = (at: number) => `${moment(at, now)} (${age(now / 1000 - at)} ago)`;
   const process = processWords(server, now);
   const origin = originOf(server);
+  const keys = told(server);
   return (
-    <dl className={classes.facts}>
+    <dl className={`ph-facts ${classes.facts}`}>
       <Fact name={server.transport === "http" ? "Address" : "Command"}>
         <code className={classes.code}>{server.address}</code>
       </Fact>
@@ -55,21 +59,86 @@ function Facts({ server }: { server: ServerView }) {
       {server.connectedAt !== null && <Fact name="Connected">{ago(server.connectedAt)}</Fact>}
       {server.lastUsedAt !== null && <Fact name="Last used">{ago(server.lastUsedAt)}</Fact>}
       {server.lastHealthCheck !== null && <Fact name="Last checked">{ago(server.lastHealthCheck)}</Fact>}
+      {server.signedIn && (
+        <Fact name="Account">
+          <Account account={server.signedIn} />
+          <span className={classes.note}>{ago(server.signedIn.since)}</span>
+        </Fact>
+      )}
       <Fact name="Restarts">{server.restarts}</Fact>
-      {server.secretNames.length > 0 && <Fact name="Kept secret">{server.secretNames.join(", ")}</Fact>}
+      {keys.length > 0 && (
+        <Fact name={keys.length > 1 ? "Keys" : "Key"}>
+          {keys.map((key) => (
+            <span key={key.id} className={classes.key}>
+              {key.label}: <KeyPlace serverKey={key} />
+            </span>
+          ))}
+        </Fact>
+      )}
       {origin && <Fact name="Origin">{origin}</Fact>}
     </dl>
   );
 }
 
+/** Where a key comes from; never the key. */
+function KeyPlace({ serverKey: { source, path, variable } }: { serverKey: ServerKey }) {
+  if (source === "missing") return "missing";
+  if (source === "pasted") return "kept as a secret";
+  return (
+    <>
+      from {source === "file" ? "the file" : "the variable"} <Plain text={path || variable} />
+    </>
+  );
+}
+
+/** Who is signed in, as the issuer calls them, and for what. */
+function Account({ account: { account, host, scopes } }: { account: ServerAccount }) {
+  return (
+    <>
+      {account ? (
+        <>
+          Connected as <Plain text={account} />, at <Plain text={host} />
+        </>
+      ) : (
+        <>
+          Signed in at <Plain text={host} />
+        </>
+      )}
+      {scopes.length > 0 && (
+        <span className={classes.note}>
+          Rights: <Plain text={scopes.join(", ")} />
+        </span>
+      )}
+    </>
+  );
+}
+
+function SignedInActions({ server, onOpen }: { server: ServerView; onOpen: (kind: Opening) => void }) {
+  const signOut = () => void changeServers(api.signOutOf(server.id)).catch(tell);
+  return (
+    <>
+      {server.enabled && server.state !== "needs_sign_in" && (
+        <Button size="compact-sm" variant="default" onClick={() => onOpen("sign-in")}>
+          Sign in again…
+        </Button>
+      )}
+      <Button size="compact-sm" variant="default" onClick={signOut}>
+        Sign out
+      </Button>
+    </>
+  );
+}
+
 function Trouble({ server }: { server: ServerView }) {
   if (!server.lastError) return null;
+  // What to do stands below as a button, where it waits for its person.
+  const isWaiting = server.state === "needs_sign_in" || (server.state === "error" && lacking(server).length > 0);
   return (
-    <p className={classes.trouble} data-past={server.state === "connected" || undefined}>
+    <p className={`ph-with-icon ${classes.trouble}`} data-past={server.state === "connected" || undefined} data-asks={isWaiting || undefined}>
       <WarningIcon size={15} />
       <span>
         {server.state === "connected" && "Last error: "}
-        <Said text={withFix(server.lastError, server.fix)} />
+        <Said text={withFix(server.lastError, isWaiting ? "" : server.fix)} />
       </span>
     </p>
   );
@@ -77,7 +146,7 @@ function Trouble({ server }: { server: ServerView }) {
 
 function Oddities({ warnings }: { warnings: string[] }) {
   return warnings.map((warning) => (
-    <p key={warning} className={classes.trouble}>
+    <p key={warning} className={`ph-with-icon ${classes.trouble}`}>
       <WarningIcon size={15} />
       <span>{warning}</span>
     </p>
@@ -98,21 +167,9 @@ function useTest(id: string) {
   return { isTesting, result, test };
 }
 
-function TestWords({ isTesting, result, known }: Omit<ReturnType<typeof useTest>, "test"> & { known: string }) {
-  const isSame = result?.message === known;
-  return (
-    <span role="status" className={classes.test} data-ok={result?.ok}>
-      {isTesting && "Connecting…"}
-      {result && (
-        <>
-          {result.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
-          <span>
-            {isSame ? "It failed, as said above." : <Said text={withFix(result.message, result.fix)} />}
-          </span>
-        </>
-      )}
-    </span>
-  );
+/** What a test gave; not once more what stands above it. */
+function words({ message, fix }: Pick<ServerTest, "message" | "fix">, known: string): string {
+  return message === known ? "It failed, as said above." : withFix(message, fix);
 }
 
 /** Memory and the last check change without anyone telling; they are asked for while someone looks. */
@@ -135,6 +192,7 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
   // Of the last row it would lie below what is in sight.
   useEffect(() => void place.current?.scrollIntoView({ block: "nearest" }), []);
   const isAway = server.enabled && ["error", "disconnected", "reconnecting", "idle"].includes(server.state);
+  const lacks = lacking(server).length > 0;
   const isUp = ["connected", "connecting", "reconnecting"].includes(server.state);
   const stop = () => void changeServers(api.disconnectServer(server.id)).catch(tell);
   const retry = () => void changeServers(api.retryServer(server.id)).catch(tell);
@@ -150,6 +208,17 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
             Review and start…
           </Button>
         )}
+        {server.state === "needs_sign_in" && (
+          <Button size="compact-sm" onClick={() => onOpen("sign-in")}>
+            Sign in…
+          </Button>
+        )}
+        {lacks && (
+          <Button size="compact-sm" onClick={() => onOpen("key")}>
+            Give its key…
+          </Button>
+        )}
+        {server.signedIn && <SignedInActions server={server} onOpen={onOpen} />}
         {isAway && (
           <Button size="compact-sm" variant="default" onClick={retry}>
             {server.state === "idle" ? "Start" : "Retry"}
@@ -171,7 +240,7 @@ export function ServerDetails({ server, onOpen }: { server: ServerView; onOpen: 
             Test
           </Button>
         )}
-        <TestWords isTesting={isTesting} result={result} known={server.lastError} />
+        <TestResult doing={isTesting ? "Connecting…" : ""} result={result && { ok: result.ok, message: words(result, server.lastError) }} />
       </div>
     </div>
   );

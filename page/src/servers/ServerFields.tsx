@@ -1,11 +1,13 @@
-import { Button, Checkbox, NumberInput, PasswordInput, Select, TextInput } from "@mantine/core";
+import { Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { numberOrNothing } from "../settings/ModelFields";
-import { ChevronIcon } from "../shell/icons";
+import { Unfold } from "../shell/More";
 import { understand, type Understood } from "./commandLine";
 import classes from "./Dialogs.module.css";
+import { KeyFields, type KeyFieldsProps } from "./KeyFields";
 import { PairFields } from "./PairFields";
-import type { DraftErrors, ServerDraft } from "./serverDraft";
+import type { DraftErrors, Pair, ServerDraft } from "./serverDraft";
+import { namedKey } from "./serverKeys";
 import { USUAL_SECONDS } from "./words";
 
 interface FieldsProps {
@@ -36,61 +38,55 @@ function Meaning({ meant }: { meant: Understood }) {
   );
 }
 
-function TokenField({ draft, errors, onChange }: FieldsProps) {
-  const isKept = draft.keptToken === "keep";
+interface TickProps extends Pick<FieldsProps, "draft" | "onChange"> {
+  field: { [K in keyof ServerDraft]: ServerDraft[K] extends boolean ? K : never }[keyof ServerDraft];
+  label: string;
+  description: string;
+}
+
+function Tick({ draft, onChange, field, label, description }: TickProps) {
   return (
-    <div className={classes.stack}>
-      <PasswordInput
-        label="Token"
-        description={isKept ? "A token is kept. Leave this empty to keep it." : "Optional. Sent as a bearer token, and kept as a secret."}
-        autoComplete="new-password"
-        spellCheck={false}
-        disabled={draft.keptToken === "remove"}
-        value={draft.token}
-        error={errors.token}
-        visibilityToggleButtonProps={{ "aria-label": "Show the token", tabIndex: 0 }}
-        onChange={(event) => onChange({ ...draft, token: event.currentTarget.value })}
-      />
-      {draft.keptToken !== "none" && (
-        <Checkbox
-          label="Remove the kept token"
-          checked={draft.keptToken === "remove"}
-          onChange={(event) =>
-            onChange({ ...draft, token: "", keptToken: event.currentTarget.checked ? "remove" : "keep" })
-          }
-        />
-      )}
-    </div>
+    <Checkbox
+      label={label}
+      description={description}
+      checked={draft[field]}
+      onChange={(event) => onChange({ ...draft, [field]: event.currentTarget.checked })}
+    />
   );
 }
 
-function Sandbox({ draft, onChange }: FieldsProps) {
+function Sandbox(props: FieldsProps) {
+  const { draft } = props;
   const where = draft.cwd.trim() ? "the folder above" : "a folder of its own";
   return (
     <>
-      <Checkbox
-        label="Run in a sandbox"
-        description={`It can write to ${where} only, and sees neither your keys nor the data of Pilothouse.`}
-        checked={draft.sandbox}
-        onChange={(event) => onChange({ ...draft, sandbox: event.currentTarget.checked })}
-      />
+      <Tick {...props} field="sandbox" label="Run in a sandbox" description={`It can write to ${where} only, and sees neither your keys nor the data of Pilothouse.`} />
       {draft.sandbox && (
-        <Checkbox
-          label="Network in the sandbox"
-          description="A package must be downloaded once before it starts without."
-          checked={draft.network}
-          onChange={(event) => onChange({ ...draft, network: event.currentTarget.checked })}
-        />
+        <Tick {...props} field="network" label="Network in the sandbox" description="A package must be downloaded once before it starts without." />
       )}
     </>
   );
 }
 
+/** Return the form with a readable value made a key. */
+function asKey(draft: ServerDraft, { key, name, value }: Pair): ServerDraft {
+  const others = (pairs: Pair[]) => pairs.filter((pair) => pair.key !== key);
+  return { ...draft, env: others(draft.env), headers: others(draft.headers), keys: [...draft.keys, namedKey(name.trim(), value)] };
+}
+
 function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolean }) {
+  const onSecret = (pair: Pair) => onChange(asKey(draft, pair));
   if (isUrl) {
     return (
       <>
-        <PairFields label="Headers" what="header" pairs={draft.headers} error={errors.headers} onChange={(headers) => onChange({ ...draft, headers })} />
+        <PairFields
+          label="Headers"
+          what="header"
+          pairs={draft.headers}
+          error={errors.headers}
+          onChange={(headers) => onChange({ ...draft, headers })}
+          onSecret={onSecret}
+        />
         <Select
           label="Transport"
           data={wires}
@@ -103,7 +99,7 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
           description="Only for a server of your own: the SHA-256 fingerprint of the one certificate that counts."
           placeholder="None"
           spellCheck={false}
-          classNames={{ input: classes.mono ?? "" }}
+          classNames={{ input: "ph-mono" }}
           value={draft.certificate}
           error={errors.certificate}
           onChange={(event) => onChange({ ...draft, certificate: event.currentTarget.value })}
@@ -113,7 +109,14 @@ function Place({ draft, errors, onChange, isUrl }: FieldsProps & { isUrl: boolea
   }
   return (
     <>
-      <PairFields label="Environment" what="variable" pairs={draft.env} error={errors.env} onChange={(env) => onChange({ ...draft, env })} />
+      <PairFields
+        label="Environment"
+        what="variable"
+        pairs={draft.env}
+        error={errors.env}
+        onChange={(env) => onChange({ ...draft, env })}
+        onSecret={onSecret}
+      />
       <TextInput
         label="Folder"
         description="Where the program starts."
@@ -142,7 +145,8 @@ function Times({ draft, errors, onChange }: FieldsProps) {
   );
 }
 
-function Behaviour({ draft, onChange }: FieldsProps) {
+function Behaviour(props: FieldsProps) {
+  const { draft, onChange } = props;
   return (
     <>
       <Select
@@ -152,30 +156,10 @@ function Behaviour({ draft, onChange }: FieldsProps) {
         value={draft.era}
         onChange={(value) => onChange({ ...draft, era: (value ?? "auto") as ServerDraft["era"] })}
       />
-      <Checkbox
-        label="Always on"
-        description="Otherwise it starts when a tool of it is used, and stops when it was not used for long."
-        checked={draft.alwaysOn}
-        onChange={(event) => onChange({ ...draft, alwaysOn: event.currentTarget.checked })}
-      />
-      <Checkbox
-        label="One for each conversation"
-        description="For servers that remember what was done in one."
-        checked={draft.perConversation}
-        onChange={(event) => onChange({ ...draft, perConversation: event.currentTarget.checked })}
-      />
-      <Checkbox
-        label="Only tools that read"
-        description="Offer no tool that does not say it only reads."
-        checked={draft.readOnly}
-        onChange={(event) => onChange({ ...draft, readOnly: event.currentTarget.checked })}
-      />
-      <Checkbox
-        label="Sends nothing on"
-        description="You vouch that nothing it is told leaves this machine; then private data may go there unasked."
-        checked={draft.cannotSend}
-        onChange={(event) => onChange({ ...draft, cannotSend: event.currentTarget.checked })}
-      />
+      <Tick {...props} field="alwaysOn" label="Always on" description="Otherwise it starts when a tool of it is used, and stops when it was not used for long." />
+      <Tick {...props} field="perConversation" label="One for each conversation" description="For servers that remember what was done in one." />
+      <Tick {...props} field="readOnly" label="Only tools that read" description="Offer no tool that does not say it only reads." />
+      <Tick {...props} field="cannotSend" label="Sends nothing on" description="You vouch that nothing it is told leaves this machine; then private data may go there unasked." />
     </>
   );
 }
@@ -183,7 +167,7 @@ function Behaviour({ draft, onChange }: FieldsProps) {
 const folded = ["env", "headers", "cwd", "certificate", "total"] as const;
 
 /** All fields of a server; what is rarely needed is folded away. */
-export function ServerFields(props: FieldsProps) {
+export function ServerFields({ at, needsNone, ...props }: FieldsProps & Pick<KeyFieldsProps, "at" | "needsNone">) {
   const { draft, errors, onChange } = props;
   const [isOpen, setOpen] = useState(draft.env.length + draft.headers.length > 0 || draft.certificate !== "");
   const meant = understand(draft.line);
@@ -197,9 +181,9 @@ export function ServerFields(props: FieldsProps) {
           label="Command or address"
           placeholder="npx -y @modelcontextprotocol/server-filesystem ~/Documents"
           required
-          data-autofocus
+          data-autofocus={at === null || undefined}
           spellCheck={false}
-          classNames={{ input: classes.mono ?? "" }}
+          classNames={{ input: "ph-mono" }}
           value={draft.line}
           error={errors.line}
           onChange={(event) => onChange({ ...draft, line: event.currentTarget.value })}
@@ -214,37 +198,11 @@ export function ServerFields(props: FieldsProps) {
         error={errors.name}
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
       />
-      {isUrl && <TokenField {...props} />}
-      {draft.slots.map(({ name, value }) => (
-        <PasswordInput
-          key={name}
-          label={name}
-          description={`Stands in place of \${secret:${name}}. Leave this empty to keep the value that is there.`}
-          autoComplete="new-password"
-          spellCheck={false}
-          value={value}
-          visibilityToggleButtonProps={{ "aria-label": `Show the value of ${name}`, tabIndex: 0 }}
-          onChange={(event) => {
-            const typed = event.currentTarget.value;
-            onChange({ ...draft, slots: draft.slots.map((slot) => (slot.name === name ? { name, value: typed } : slot)) });
-          }}
-        />
-      ))}
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-sm"
-        className={classes.more}
-        aria-expanded={shows}
-        leftSection={
-          <span className={classes.chevron} data-open={shows || undefined}>
-            <ChevronIcon size={14} />
-          </span>
-        }
-        onClick={() => setOpen(!shows)}
-      >
+      {/* Of a line that means nothing yet nobody knows which keys there are. */}
+      {(isUrl || meant.kind === "command") && <KeyFields {...props} at={at} needsNone={needsNone} />}
+      <Unfold isOpen={shows} onToggle={() => setOpen(!shows)}>
         {isUrl ? "Headers, transport, certificate, times" : "Environment, folder, sandbox, times"}
-      </Button>
+      </Unfold>
       {shows && (
         <div className={classes.stack}>
           <Place {...props} isUrl={isUrl} />

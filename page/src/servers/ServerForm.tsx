@@ -1,25 +1,50 @@
-import { Button, Modal } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
-import { useRef, useState, type FormEvent } from "react";
+import { Button } from "@mantine/core";
+import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
 import { api, errorText } from "../api/client";
-import type { ServerView } from "../api/types";
+import type { Consent, ServerChecked, ServerView } from "../api/types";
 import { focusError } from "../forms/focusError";
-import { DialogFoot } from "../shell/DialogFoot";
-import { changeServers } from "./actions";
+import { Dialog } from "../shell/Dialog";
+import { DialogFoot, FormButtons } from "../shell/DialogFoot";
+import { changeServers, needsConsent } from "./actions";
+import { useCheck, type Check } from "./checking";
+import { CheckState, FoundTools } from "./CheckResult";
+import { WhatStarts } from "./ConsentDialog";
 import classes from "./Dialogs.module.css";
+import keyClasses from "./Keys.module.css";
 import { check, draftOf, newDraft, toInput, type DraftErrors, type ServerDraft } from "./serverDraft";
 import { ServerFields } from "./ServerFields";
-import { useKept } from "./useKept";
+import { TOKEN, withFound } from "./serverKeys";
 
 interface FormProps {
   server: ServerView | "new";
+  /** The key to begin with. */
+  at: string | null;
   onClose: () => void;
-  onSaved: (server: ServerView) => void;
+  /** What was saved, and whether its person wants to sign in to it. */
+  onSaved: (server: ServerView, wantsSignIn: boolean) => void;
 }
 
-function save(draft: ServerDraft): Promise<ServerView> {
+/** Keep what was typed; whoever agreed to the very command when it was checked is not asked again. */
+async function save(draft: ServerDraft, agreed: string): Promise<ServerView> {
   const input = toInput(draft);
-  return changeServers(draft.id ? api.editServer(draft.id, input) : api.addServer(input));
+  const made = await (draft.id ? api.editServer(draft.id, input) : api.addServer(input));
+  const isAgreed = needsConsent(made) && made.consent?.fingerprint === agreed;
+  return changeServers(isAgreed ? api.consent(made.id, agreed, draft.cannotSend) : Promise.resolve(made));
+}
+
+/** Put the cursor into the field of a key, once it is drawn. */
+function useFocusKey(form: RefObject<HTMLFormElement | null>) {
+  const [wanted, setWanted] = useState<{ id: string } | null>(null);
+  useEffect(() => {
+    if (wanted) form.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(wanted.id)}"] [data-key-value] input`)?.focus();
+  }, [form, wanted]);
+  return (id: string) => setWanted({ id });
+}
+
+/** Return the form after a check: with fields for what the server said it lacks, and its way in. */
+function learned(draft: ServerDraft, { needsSignIn, keys }: ServerChecked): ServerDraft {
+  const found = withFound(draft.keys, keys);
+  return { ...draft, keys: needsSignIn ? found.map((key) => (key.id === TOKEN ? { ...key, from: "sign-in" } : key)) : found };
 }
 
 function useServerForm({ server, onSaved }: FormProps) {
@@ -28,67 +53,116 @@ function useServerForm({ server, onSaved }: FormProps) {
   const [errors, setErrors] = useState<DraftErrors>({});
   const [isSaving, setSaving] = useState(false);
   const [problem, setProblem] = useState("");
+  const focusKey = useFocusKey(form);
+  const checking = useCheck((result) => {
+    setDraft((now) => learned(now, result));
+    const lacks = result.keys.find(({ source }) => source === "missing");
+    if (lacks) focusKey(lacks.id);
+  });
   const change = (next: ServerDraft) => {
     setDraft(next);
     // Sentences go as soon as they are no longer true; new ones wait for the next try.
     const now = check(next);
     setErrors((before) => Object.fromEntries(Object.entries(before).filter(([field]) => field in now)));
     setProblem("");
+    // What was checked is not what is there any more.
+    checking.stop();
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const isRight = () => {
     const found = check(draft);
     setErrors(found);
-    if (Object.keys(found).length) return focusError(form.current);
+    const isGood = Object.keys(found).length === 0;
+    if (!isGood) focusError(form.current);
+    return isGood;
+  };
+  const wantsSignIn = draft.keys.some(({ id, from, before }) => id === TOKEN && from === "sign-in" && before.from !== from);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isRight()) return;
     setSaving(true);
-    return void save(draft)
-      .then(onSaved, (error: unknown) => setProblem(errorText(error)))
+    void save(draft, checking.started)
+      .then((made) => onSaved(made, wantsSignIn && made.transport === "http"))
+      .catch((error: unknown) => setProblem(errorText(error)))
       .finally(() => setSaving(false));
   };
-  return { form, draft, errors, isSaving, problem, change, submit };
+  const start = (fingerprint?: string) => {
+    setProblem("");
+    if (isRight()) checking.start(draft, fingerprint);
+  };
+  return { form, draft, errors, isSaving, problem, change, submit, start, wantsSignIn, check: checking.check, stop: checking.stop };
 }
 
-function Form(props: FormProps) {
-  const { form, draft, errors, isSaving, problem, change, submit } = useServerForm(props);
-  const { server } = props;
-  // Of one that does not answer nobody knows.
-  const needsNothing =
-    server !== "new" &&
-    server.state !== "error" &&
-    server.authType === "none" &&
-    !server.secretNames.length &&
-    !server.secretSlots.length;
+/** Of one that does not answer nobody knows. */
+const needsNothing = (server: ServerView | "new") =>
+  server !== "new" && server.state !== "error" && server.authType === "none" && server.keys.length === 0;
+
+interface AskedProps {
+  consent: Consent;
+  isNew: boolean;
+  onBack: () => void;
+  onStart: () => void;
+}
+
+/** What a check would start, before it does. */
+function Asked({ consent, isNew, onBack, onStart }: AskedProps) {
+  const back = useRef<HTMLButtonElement>(null);
+  useEffect(() => back.current?.focus(), []);
   return (
-    <form ref={form} onSubmit={submit} noValidate autoComplete="off" className={classes.stack}>
-      <ServerFields draft={draft} errors={errors} onChange={change} />
-      {needsNothing && <p className={classes.lead}>No authentication required.</p>}
-      <DialogFoot problem={problem}>
-        <Button variant="default" onClick={props.onClose}>
-          Cancel
+    <section aria-label="What the check starts" className={classes.stack}>
+      <h3 className={classes.subtitle}>Start this once?</h3>
+      <WhatStarts consent={consent}>
+        It is stopped again at once, and nothing of it is kept. If you then {isNew ? "add" : "save"} it unchanged, you are not
+        asked again.
+      </WhatStarts>
+      <DialogFoot>
+        <Button ref={back} variant="default" onClick={onBack}>
+          Back
         </Button>
-        <Button type="submit" loading={isSaving}>
-          {draft.id ? "Save" : "Add"}
-        </Button>
+        <Button onClick={onStart}>Start once</Button>
       </DialogFoot>
-    </form>
+    </section>
+  );
+}
+
+const words = ({ id }: ServerDraft, wantsSignIn: boolean) => `${id ? "Save" : "Add"}${wantsSignIn ? " and sign in" : ""}`;
+
+const isAsking = (now: Check): now is Extract<Check, { name: "asking" }> => now.name === "asking";
+
+function Form(props: FormProps) {
+  const { form, draft, errors, isSaving, problem, change, submit, start, wantsSignIn, check: now, stop } = useServerForm(props);
+  return (
+    <>
+      {/* What was typed stays while its command is looked at. */}
+      <form ref={form} hidden={isAsking(now)} onSubmit={submit} noValidate autoComplete="off" className={classes.stack}>
+        <ServerFields draft={draft} errors={errors} at={props.at} needsNone={needsNothing(props.server)} onChange={change} />
+        {now.name === "done" && <FoundTools result={now.result} />}
+        <DialogFoot problem={problem} said={<CheckState check={now} onStop={stop} />}>
+          <Button variant="default" className={keyClasses.check} disabled={isSaving || now.name === "running"} onClick={() => start()}>
+            Check
+          </Button>
+          <FormButtons onCancel={props.onClose} isBusy={isSaving}>
+            {words(draft, wantsSignIn)}
+          </FormButtons>
+        </DialogFoot>
+      </form>
+      {isAsking(now) && (
+        <Asked consent={now.consent} isNew={draft.id === null} onBack={stop} onStart={() => start(now.consent.fingerprint)} />
+      )}
+    </>
   );
 }
 
 /** The form that adds a server or edits one; `server` says which, null closes it. */
 export function ServerForm({ server, ...props }: Omit<FormProps, "server"> & { server: FormProps["server"] | null }) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  const shown = useKept(server);
-  const title = shown && shown !== "new" ? `Configure: ${shown.name}` : "Add a server";
   return (
-    <Modal
-      opened={server !== null}
-      onClose={props.onClose}
-      title={title}
+    <Dialog
+      about={server}
+      title={(shown) => (shown === "new" ? "Add a server" : `Configure: ${shown.name}`)}
       size="lg"
-      fullScreen={isNarrow}
+      onClose={props.onClose}
       closeOnClickOutside={false}
     >
-      {shown && <Form server={shown} {...props} />}
-    </Modal>
+      {(shown) => <Form server={shown} {...props} />}
+    </Dialog>
   );
 }

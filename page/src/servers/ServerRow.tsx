@@ -4,11 +4,12 @@ import type { ServerView } from "../api/types";
 import { tell } from "../shell/messages";
 import { ServerDetails } from "./ServerDetails";
 import classes from "./Servers.module.css";
-import { StatusChip } from "./StatusChip";
+import { lacking } from "./serverKeys";
+import { ActionChip, StatusChip } from "./StatusChip";
 import { stateName, waiting } from "./words";
 
 /** What a row can open. */
-export type Opening = "consent" | "tools" | "log";
+export type Opening = "consent" | "sign-in" | "key" | "tools" | "log";
 
 export interface ServerRowProps {
   server: ServerView;
@@ -40,6 +41,23 @@ function Enabled({ server, onToggle }: Pick<ServerRowProps, "server" | "onToggle
 /** Tell whether the chip names the error that the open row tells. */
 const isTold = ({ lastError, label }: ServerView) => lastError !== "" && label.includes(lastError);
 
+/** Tell whether a server can do nothing without its person: then that stands in place of its state. */
+const isStuck = (server: ServerView) =>
+  server.state === "needs_sign_in" || (server.state === "error" && lacking(server).length > 0);
+
+/** What a server waits for, as a chip that leads there; nothing while it waits for nothing of the kind. */
+function WaitsFor({ server, onOpen }: Pick<ServerRowProps, "server" | "onOpen">) {
+  const { name, state, label } = server;
+  if (state === "needs_sign_in") {
+    return <ActionChip state={state} label={label} name={`${label} to ${name}`} onClick={() => onOpen("sign-in")} />;
+  }
+  const keys = lacking(server).map((key) => key.label);
+  if (keys.length === 0) return null;
+  const words = `Needs ${keys.length > 1 ? "keys" : "a key"}`;
+  const shown = isStuck(server) ? state : undefined;
+  return <ActionChip state={shown} label={words} name={`${words} for ${name}: ${keys.join(", ")}`} onClick={() => onOpen("key")} />;
+}
+
 function Row(props: ServerRowProps) {
   const { server, isSelected, onSelect, onOpen } = props;
   const attention = waiting(server);
@@ -67,9 +85,12 @@ function Row(props: ServerRowProps) {
             </span>
             {attention && <span className={classes.attention}>{attention}</span>}
             {/* What went wrong stands below, in full. */}
-            <StatusChip state={server.state} label={isSelected && isTold(server) ? stateName(server.state) : server.label} />
+            {!isStuck(server) && (
+              <StatusChip state={server.state} label={isSelected && isTold(server) ? stateName(server.state) : server.label} />
+            )}
           </button>
         </Tooltip>
+        <WaitsFor {...props} />
       </div>
       {isSelected && <ServerDetails server={server} onOpen={onOpen} />}
     </li>

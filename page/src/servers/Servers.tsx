@@ -13,6 +13,7 @@ import { ImportDialog } from "./ImportDialog";
 import { LogDialog } from "./LogDialog";
 import { RoomLinks } from "./RoomLinks";
 import { ServerForm } from "./ServerForm";
+import { SignInDialog } from "./SignInDialog";
 import { ServerRow, type Opening } from "./ServerRow";
 import classes from "./Servers.module.css";
 import { Toolbar } from "./Toolbar";
@@ -27,10 +28,13 @@ type Opened = { kind: Opening | "form" | "import"; id: string | null; next?: rea
 const fits = (server: ServerView, query: string) =>
   `${server.name} ${server.address} ${server.label}`.toLowerCase().includes(query.trim().toLowerCase());
 
-/** Other parts of the page send people here with "?add=1" or "?server=ID". */
-function asked(): { add: boolean; server: string | null } {
+/** Other parts of the page send people here with "?add=1", "?server=ID", "?key=ID" or "?sign-in=ID". */
+function asked(): { opened: Opened; server: string | null } {
   const query = new URLSearchParams(location.search);
-  return { add: query.has("add"), server: query.get("server") };
+  const [signIn, key] = [query.get("sign-in"), query.get("key")];
+  const form: Opened = query.has("add") ? { kind: "form", id: null } : null;
+  const opened: Opened = signIn ? { kind: "sign-in", id: signIn } : key ? { kind: "key", id: key } : form;
+  return { opened, server: query.get("server") ?? signIn ?? key };
 }
 
 /** Up and Down go from row to row; Tab would take two steps for each. */
@@ -86,10 +90,13 @@ function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
   const server = servers.find(({ id }) => id === opened?.id) ?? null;
   const of = (kind: Opening) => (opened?.kind === kind ? server : null);
   // What was just saved may have to be looked at before it starts.
-  const saved = (made: ServerView) => {
+  const saved = (made: ServerView, wantsSignIn: boolean) => {
     onSaved(made);
-    instead(needsConsent(made) ? { kind: "consent", id: made.id } : null);
+    const next = needsConsent(made) ? "consent" : wantsSignIn ? "sign-in" : null;
+    instead(next && { kind: next, id: made.id });
   };
+  const isForm = opened?.kind === "form" || (opened?.kind === "key" && server !== null);
+  const key = opened?.kind === "key" && server ? (server.keys.find(({ source }) => source === "missing") ?? server.keys[0]) : null;
   // Commands that came together are looked at one after the other.
   const look = (ids: readonly string[]) => {
     const [id, ...next] = ids;
@@ -101,8 +108,9 @@ function Dialogs({ opened, servers, onOpen, onSaved }: DialogsProps) {
   };
   return (
     <>
-      <ServerForm server={opened?.kind === "form" ? (server ?? "new") : null} onClose={close} onSaved={saved} />
+      <ServerForm server={isForm ? (server ?? "new") : null} at={key?.id ?? null} onClose={close} onSaved={saved} />
       <ConsentDialog server={of("consent")} onClose={decided} />
+      <SignInDialog server={of("sign-in")} onClose={close} />
       <ToolsDialog server={of("tools")} onClose={close} />
       <LogDialog server={of("log")} onClose={close} />
       <ImportDialog opened={opened?.kind === "import"} onClose={close} onLook={look} />
@@ -115,7 +123,7 @@ export function Servers() {
   const servers = useApp((state) => state.servers.servers);
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState<string | null>(() => asked().server);
-  const [opened, setOpened] = useState<Opened>(() => (asked().add ? { kind: "form", id: null } : null));
+  const [opened, setOpened] = useState<Opened>(() => asked().opened);
   useEffect(() => {
     void loadServers().catch(tell);
     // The address asked once; a reload must not ask again.
@@ -135,15 +143,15 @@ export function Servers() {
   return (
     <section aria-label="MCP servers" className={classes.section}>
       <div className={classes.sectionHead}>
-        <h2 className={classes.sectionTitle}>MCP servers</h2>
+        <h2 className="ph-section-title">MCP servers</h2>
         <RoomLinks current={null} />
       </div>
-      <p className={classes.explained}>
+      <p className="ph-explained">
         Programs and services whose tools a model may use. A local program starts only after you have seen its command.
       </p>
       <FileProblem />
       {servers.length > MANY && <Find count={servers.length} query={query} onChange={setQuery} />}
-      <div className={classes.box}>
+      <div className="ph-list-box">
         <ul className={classes.rows} onKeyDown={moveFocus}>
           {shown.map((server) => (
             <ServerRow
@@ -157,7 +165,7 @@ export function Servers() {
           ))}
         </ul>
         {shown.length === 0 && (
-          <p className={classes.none}>{servers.length ? "No server fits." : "No servers yet. Add one with +."}</p>
+          <p className={`ph-lead ${classes.none}`}>{servers.length ? "No server fits." : "No servers yet. Add one with +."}</p>
         )}
         <Toolbar
           chosen={chosen}

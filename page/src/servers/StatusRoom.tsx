@@ -3,6 +3,7 @@ import { Button, Table } from "@mantine/core";
 import { api } from "../api/client";
 import type { LogLine, ServerStatus, ServerView, StateChange } from "../api/types";
 import { Failure } from "../settings/Warning";
+import { ShowMore } from "../shell/More";
 import { useApp } from "../store/store";
 import { byTool, type ToolTimes } from "./latencies";
 import classes from "./Rooms.module.css";
@@ -55,7 +56,7 @@ function Times({ times }: { times: readonly ToolTimes[] }) {
 
 function Calls({ status }: { status: ServerStatus }) {
   const times = byTool(status.calls);
-  if (times.length === 0) return <p className={classes.quiet}>No calls yet.</p>;
+  if (times.length === 0) return <p className={`ph-explained ${classes.quiet}`}>No calls yet.</p>;
   const label = `Latency of the calls to ${status.server}: ${times.map((one) => `${one.tool} ${latency(one.median)}`).join(", ")}`;
   return (
     <>
@@ -73,7 +74,7 @@ function History({ history }: { history: readonly StateChange[] }) {
   return (
     <div className={classes.past}>
       <h3 className={classes.subtitle}>History</h3>
-      {newest.length === 0 && <p className={classes.quiet}>Nothing happened yet.</p>}
+      {newest.length === 0 && <p className={`ph-explained ${classes.quiet}`}>Nothing happened yet.</p>}
       <ol>
         {(isWhole ? newest : newest.slice(0, FEW)).map(({ at, state, reason }, place) => (
           <li key={place}>
@@ -147,17 +148,13 @@ export function StatusRoom() {
   const all = data?.servers ?? [];
   return (
     <>
-      <p className={classes.quiet}>{summary(servers)}</p>
+      <p className={`ph-explained ${classes.quiet}`}>{summary(servers)}</p>
       <Failure message={problem} />
-      {data && all.length === 0 && <p className={classes.explained}>No servers yet. Add one in the settings.</p>}
+      {data && all.length === 0 && <p className="ph-explained">No servers yet. Add one in the settings.</p>}
       {all.slice(0, shown).map((status) => (
         <Server key={status.serverId} status={status} server={byId.get(status.serverId)} />
       ))}
-      {all.length > shown && (
-        <Button variant="default" size="xs" onClick={() => setShown(shown + PAGE)}>
-          {all.length - shown} more
-        </Button>
-      )}
+      <ShowMore left={all.length - shown} onMore={() => setShown(shown + PAGE)} />
     </>
   );
 }

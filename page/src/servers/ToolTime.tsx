@@ -17,7 +17,7 @@ interface ToolTimeProps {
 
 /** How long a call of one tool may take; without a number it is as long as its server says. */
 export function ToolTime({ server, tool, suggested }: ToolTimeProps) {
-  const own = server.settings.tool_times?.[tool]?.total ?? "";
+  const own = server.settings.toolTimes?.[tool]?.total ?? "";
   const usual = server.settings.times?.total ?? USUAL_SECONDS;
   const [typed, setTyped] = useState<number | "">(suggested ?? own);
   const [isBusy, setBusy] = useState(false);

@@ -25,7 +25,7 @@ function Changed({ tool, onChanged }: { tool: ServerTool; onChanged: () => void 
   };
   return (
     <div className={classes.changed}>
-      <p className={classes.warning}>
+      <p className={`ph-with-icon ${classes.warning}`}>
         <WarningIcon size={15} />
         <span>
           {tool.reason || "The server describes this tool differently than when you allowed it."} It is not used until you
@@ -60,13 +60,13 @@ export function ToolDetails({ tool, onChanged }: { tool: ServerTool; onChanged: 
     <>
       {tool.state === "changed" && <Changed tool={tool} onChanged={onChanged} />}
       {tool.state === "quarantined" && (
-        <p className={classes.warning}>
+        <p className={`ph-with-icon ${classes.warning}`}>
           <WarningIcon size={15} />
           <span>Not offered to any model: {tool.reason || "it cannot be used as it is."}</span>
         </p>
       )}
       {tool.warnings.map((warning) => (
-        <p key={warning} className={classes.warning}>
+        <p key={warning} className={`ph-with-icon ${classes.warning}`}>
           <WarningIcon size={15} />
           <span>{warning}</span>
         </p>

@@ -21,7 +21,7 @@ export function Toolbar({ chosen, onAdd, onEdit, onImport }: ToolbarProps) {
     if (chosen) await changeServers(api.removeServer(chosen.id));
   };
   return (
-    <div role="toolbar" aria-label="MCP servers" className={classes.toolbar}>
+    <div role="toolbar" aria-label="MCP servers" className={`ph-toolbar ${classes.toolbar}`}>
       <Confirm question={question} action="Delete" cancel="Cancel" onConfirm={remove}>
         {(ask) => (
           <ActionIcon aria-label="Delete the server" disabled={!chosen} onClick={ask}>
@@ -35,7 +35,7 @@ export function Toolbar({ chosen, onAdd, onEdit, onImport }: ToolbarProps) {
       <Button size="compact-sm" variant="subtle" color="gray" disabled={!chosen} onClick={onEdit}>
         Edit
       </Button>
-      <span className={classes.space} />
+      <span className="ph-space" />
       <Button size="compact-sm" variant="subtle" color="gray" onClick={onImport}>
         Import…
       </Button>

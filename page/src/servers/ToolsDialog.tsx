@@ -1,15 +1,15 @@
-import { Button, Modal, Switch, TextInput } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
+import { Switch, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerTool, ServerView } from "../api/types";
 import { Failure } from "../settings/Warning";
+import { Dialog } from "../shell/Dialog";
 import { tell } from "../shell/messages";
+import { ShowMore } from "../shell/More";
 import { changeServers } from "./actions";
 import classes from "./Dialogs.module.css";
 import toolClasses from "./Tools.module.css";
 import { ToolDetails, ToolLine } from "./ToolView";
-import { useKept } from "./useKept";
 
 /** From this many tools on, a field finds them. */
 const MANY = 10;
@@ -22,7 +22,7 @@ function useTools(server: ServerView) {
   const [problem, setProblem] = useState("");
   const [round, setRound] = useState(0);
   const { id, toolCount, changedTools, quarantinedTools, state } = server;
-  const off = (server.settings.off_tools ?? []).join("\n");
+  const off = (server.settings.offTools ?? []).join("\n");
   useEffect(() => {
     let isCurrent = true;
     api.serverTools(id).then(
@@ -37,7 +37,7 @@ function useTools(server: ServerView) {
 }
 
 function OnOff({ server, tool }: { server: ServerView; tool: ServerTool }) {
-  const off = server.settings.off_tools ?? [];
+  const off = server.settings.offTools ?? [];
   const [wanted, setWanted] = useState<boolean | null>(null);
   const isOn = wanted ?? !off.includes(tool.name);
   const change = (on: boolean) => {
@@ -72,7 +72,7 @@ function Tools({ server }: { server: ServerView }) {
     <div className={classes.stack}>
       <Failure message={problem} />
       {tools && tools.length === 0 && (
-        <p className={classes.lead}>
+        <p className="ph-lead">
           {server.state === "connected" ? "This server offers no tools." : "Its tools are known once it has been connected."}
         </p>
       )}
@@ -92,23 +92,17 @@ function Tools({ server }: { server: ServerView }) {
           </ToolLine>
         ))}
       </ul>
-      {shown.length > most && (
-        <Button variant="default" size="xs" onClick={() => setMost(most + 5 * PAGE)}>
-          {shown.length - most} more
-        </Button>
-      )}
-      {tools && tools.length > 0 && shown.length === 0 && <p className={classes.lead}>No tool fits.</p>}
+      <ShowMore left={shown.length - most} onMore={() => setMost(most + 5 * PAGE)} />
+      {tools && tools.length > 0 && shown.length === 0 && <p className="ph-lead">No tool fits.</p>}
     </div>
   );
 }
 
 /** The tools of one server: what they take, which are offered, what changed. */
 export function ToolsDialog({ server, onClose }: { server: ServerView | null; onClose: () => void }) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  const shown = useKept(server);
   return (
-    <Modal opened={server !== null} onClose={onClose} title={`Tools of ${shown?.name ?? ""}`} size="lg" fullScreen={isNarrow}>
-      {shown && <Tools key={shown.id} server={shown} />}
-    </Modal>
+    <Dialog about={server} title={({ name }) => `Tools of ${name}`} size="lg" onClose={onClose}>
+      {(shown) => <Tools key={shown.id} server={shown} />}
+    </Dialog>
   );
 }

@@ -1,9 +1,10 @@
-import { Button, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { api, errorText } from "../api/client";
 import type { ServerTool, ToolList } from "../api/types";
 import { Failure } from "../settings/Warning";
 import { SearchIcon } from "../shell/icons";
+import { ShowMore } from "../shell/More";
 import { useApp } from "../store/store";
 import classes from "./Rooms.module.css";
 import toolClasses from "./Tools.module.css";
@@ -19,7 +20,7 @@ function useAllTools() {
   const key = useApp((state) =>
     state.servers.servers
       .map(({ id, toolCount, changedTools, quarantinedTools, settings }) =>
-        [id, toolCount, changedTools, quarantinedTools, settings.off_tools].join(" "),
+        [id, toolCount, changedTools, quarantinedTools, settings.offTools].join(" "),
       )
       .join("\n"),
   );
@@ -112,11 +113,7 @@ function List({ tools, onChanged }: { tools: readonly ServerTool[]; onChanged: (
           </ToolLine>
         ))}
       </ul>
-      {tools.length > shown && (
-        <Button variant="default" size="xs" onClick={() => setShown(shown + 5 * PAGE)}>
-          {tools.length - shown} more
-        </Button>
-      )}
+      <ShowMore left={tools.length - shown} onMore={() => setShown(shown + 5 * PAGE)} />
     </>
   );
 }
@@ -136,15 +133,15 @@ export function ToolsRoom() {
     <>
       <Filters query={query} serverId={serverId} servers={servers} onQuery={setQuery} onServer={setServerId} />
       <Failure message={problem} />
-      <p role="status" className={classes.quiet}>
+      <p role="status" className={`ph-explained ${classes.quiet}`}>
         {tools && (found.length === tools.length ? counted(found.length, "tool") : `${found.length} of ${counted(tools.length, "tool")}`)}
       </p>
       {tools && tools.length === 0 && (
-        <p className={classes.explained}>
+        <p className="ph-explained">
           No server offers tools yet. Add one in the settings; its tools are known once it has been connected.
         </p>
       )}
-      {tools && tools.length > 0 && found.length === 0 && <p className={classes.explained}>No tool fits.</p>}
+      {tools && tools.length > 0 && found.length === 0 && <p className="ph-explained">No tool fits.</p>}
       <List key={`${searched} ${serverId}`} tools={found} onChanged={reload} />
     </>
   );

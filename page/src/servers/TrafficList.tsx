@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { memo, useState } from "react";
 import type { TrafficMessage } from "../api/types";
 import { LongText } from "../chat/LongText";
@@ -6,6 +5,7 @@ import { size } from "../chat/words";
 import { JsonTree } from "../json/JsonTree";
 import { CopyButton } from "../shell/CopyButton";
 import { ArrowDownIcon, ArrowUpIcon } from "../shell/icons";
+import { ShowMore } from "../shell/More";
 import classes from "./Rooms.module.css";
 import { latency, moment } from "./words";
 
@@ -42,7 +42,7 @@ function Message({ message }: { message: TrafficMessage }) {
         <time>{moment(message.at)}</time>
         <span className={classes.direction} data-direction={message.direction} title={isOut ? "sent" : "received"}>
           {isOut ? <ArrowUpIcon size={13} /> : <ArrowDownIcon size={13} />}
-          <span className={classes.hidden}>{isOut ? "sent" : "received"}</span>
+          <span className="ph-hidden">{isOut ? "sent" : "received"}</span>
         </span>
         <span className={classes.trafficServer}>{message.server}</span>
         <span className={classes.method}>{message.method || message.kind}</span>
@@ -71,11 +71,7 @@ export function TrafficList({ messages }: { messages: readonly TrafficMessage[] 
           <Row key={message.seq} message={message} />
         ))}
       </ol>
-      {messages.length > shown && (
-        <Button variant="default" size="xs" onClick={() => setShown(shown + 5 * PAGE)}>
-          {messages.length - shown} older
-        </Button>
-      )}
+      <ShowMore left={messages.length - shown} word="older" onMore={() => setShown(shown + 5 * PAGE)} />
     </>
   );
 }

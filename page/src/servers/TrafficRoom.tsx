@@ -118,17 +118,17 @@ export function TrafficRoom() {
           disabled={recording === null}
           onChange={(event) => switchTo(event.currentTarget.checked)}
         />
-        <span className={classes.space} />
+        <span className="ph-space" />
         <Button size="xs" variant="default" disabled={found.length === 0} onClick={keep}>
           Export {counted(found.length, "message")}
         </Button>
       </div>
-      <p className={classes.explained}>
+      <p className="ph-explained">
         Messages are kept in memory only, with secrets masked. Switching off forgets them.
       </p>
       <Failure message={problem} />
       {messages.length > 0 && <Filters filter={filter} servers={servers} onChange={setFilter} />}
-      <p role="status" className={classes.quiet}>
+      <p role="status" className={`ph-explained ${classes.quiet}`}>
         {recording === false && messages.length === 0 && "Nothing is recorded."}
         {recording && messages.length === 0 && "Waiting for messages…"}
         {messages.length > 0 && found.length === 0 && "No message fits."}

@@ -8,6 +8,8 @@ import { JsonTree } from "../json/JsonTree";
 import { rasterUrl } from "../markdown/raster";
 import { CheckIcon, CrossCircleIcon } from "../shell/icons";
 import { Failure } from "../settings/Warning";
+import { useApp } from "../store/store";
+import { SignInDialog } from "./SignInDialog";
 import classes from "./Tools.module.css";
 import { latency } from "./words";
 
@@ -32,7 +34,7 @@ function Result({ trial }: { trial: ToolTrial }) {
   const data = trial.structured ?? dataOf(trial.text);
   return (
     <div className={classes.result}>
-      <p role="status" className={classes.outcome} data-ok={trial.ok}>
+      <p role="status" className={`ph-with-icon ph-outcome ${classes.outcome}`} data-ok={trial.ok}>
         {trial.ok ? <CheckIcon size={15} /> : <CrossCircleIcon size={15} />}
         {trial.ok ? "Completed" : "Failed"} in {latency(trial.elapsedMs / 1000)}
       </p>
@@ -42,6 +44,19 @@ function Result({ trial }: { trial: ToolTrial }) {
         <Part key={at} part={part} />
       ))}
       {!trial.text && trial.content.length === 0 && data === undefined && <p className={classes.quiet}>The result is empty.</p>}
+    </div>
+  );
+}
+
+function SignIn({ serverId }: { serverId: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const server = useApp((state) => state.servers.servers.find(({ id }) => id === serverId)) ?? null;
+  return (
+    <div>
+      <Button size="compact-sm" disabled={!server} onClick={() => setOpen(true)}>
+        Sign in…
+      </Button>
+      <SignInDialog server={isOpen ? server : null} onClose={() => setOpen(false)} />
     </div>
   );
 }
@@ -84,6 +99,7 @@ export function TryTool({ tool }: { tool: ServerTool }) {
       <SchemaForm schema={tool.inputSchema} submitLabel={isRunning ? "Running…" : "Run"} disabled={isRunning} allowJson onSubmit={run} />
       <Failure message={problem} />
       {trial && <Result trial={trial} />}
+      {trial?.needsSignIn && <SignIn serverId={tool.serverId} />}
     </section>
   );
 }

@@ -1,15 +1,13 @@
 import type { ServerInput, ServerView } from "../api/types";
 import { understand } from "./commandLine";
+import { keyErrors, keyInputs, keysOf, type KeyDraft } from "./serverKeys";
 
-/** A name with a value: of the environment, or a header. */
+/** A name with a value that is no secret: of the environment, or a header. */
 export interface Pair {
   /** Tells rows apart while they are edited. */
   key: number;
   name: string;
   value: string;
-  isSecret: boolean;
-  /** Whether a secret is kept already; an empty value then leaves it. */
-  isKept: boolean;
 }
 
 /** A server as the form holds it; numbers are "" while nothing is said. */
@@ -19,11 +17,7 @@ export interface ServerDraft {
   line: string;
   env: Pair[];
   headers: Pair[];
-  token: string;
-  /** What happens to the token that is there: it stays, or it goes. */
-  keptToken: "none" | "keep" | "remove";
-  /** What stands as ${secret:NAME} in the other fields; an empty value leaves the secret that is there. */
-  slots: { name: string; value: string }[];
+  keys: KeyDraft[];
   cwd: string;
   /** The fingerprint of the one certificate that is trusted. */
   certificate: string;
@@ -41,14 +35,17 @@ export interface ServerDraft {
   rest: Pick<ServerInput, "enabled" | "offTools" | "toolTimes" | "roots" | "subprotocols">;
 }
 
-export type DraftErrors = Partial<Record<"name" | "line" | "env" | "headers" | "token" | "cwd" | "certificate" | "total", string>>;
+/** What is wrong with a field; with a key, by its row. */
+export type DraftErrors = Partial<
+  Record<"name" | "line" | "env" | "headers" | "cwd" | "certificate" | "total" | `key ${number}`, string>
+>;
 
-let keys = 0;
+let rows = 0;
 
 /** Return an empty row. */
 export function newPair(fields: Partial<Pair> = {}): Pair {
-  keys += 1;
-  return { key: keys, name: "", value: "", isSecret: true, isKept: false, ...fields };
+  rows += 1;
+  return { key: rows, name: "", value: "", ...fields };
 }
 
 /** Return an empty form. */
@@ -59,9 +56,7 @@ export function newDraft(): ServerDraft {
     line: "",
     env: [],
     headers: [],
-    token: "",
-    keptToken: "none",
-    slots: [],
+    keys: keysOf(null),
     cwd: "",
     certificate: "",
     wire: "auto",
@@ -77,44 +72,37 @@ export function newDraft(): ServerDraft {
   };
 }
 
-const isSecret = (value: string) => value.startsWith("secret:");
-
+/** What is kept as a secret is a key, and not shown here. */
 function pairsOf(values: Record<string, string> | undefined): Pair[] {
-  return Object.entries(values ?? {}).map(([name, value]) =>
-    isSecret(value) ? newPair({ name, isKept: true }) : newPair({ name, value, isSecret: false }),
-  );
+  const shown = Object.entries(values ?? {}).filter(([, value]) => !value.startsWith("secret:"));
+  return shown.map(([name, value]) => newPair({ name, value }));
 }
-
-const isToken = (pair: Pair) => pair.isKept && pair.name.toLowerCase() === "authorization";
 
 /** Return a form filled with a server as it is. */
 export function draftOf(server: ServerView): ServerDraft {
   const { settings } = server;
-  const headers = pairsOf(settings.headers);
   return {
     id: server.id,
     name: server.name,
     line: settings.url || server.address,
     env: pairsOf(settings.env),
-    headers: headers.filter((pair) => !isToken(pair)),
-    token: "",
-    keptToken: headers.some(isToken) ? "keep" : "none",
-    slots: server.secretSlots.map((name) => ({ name, value: "" })),
+    headers: pairsOf(settings.headers),
+    keys: keysOf(server),
     cwd: settings.cwd ?? "",
-    certificate: settings.trusted_certificate ?? "",
+    certificate: settings.trustedCertificate ?? "",
     wire: settings.wire ?? "auto",
     era: settings.era ?? "auto",
     total: settings.times?.total ?? "",
-    alwaysOn: settings.always_on ?? false,
-    perConversation: settings.per_conversation ?? false,
-    readOnly: settings.read_only ?? false,
-    cannotSend: settings.cannot_send ?? false,
+    alwaysOn: settings.alwaysOn ?? false,
+    perConversation: settings.perConversation ?? false,
+    readOnly: settings.readOnly ?? false,
+    cannotSend: settings.cannotSend ?? false,
     sandbox: settings.sandbox ?? false,
     network: settings.network ?? true,
     rest: {
       enabled: server.enabled,
-      offTools: settings.off_tools ?? [],
-      toolTimes: settings.tool_times ?? {},
+      offTools: settings.offTools ?? [],
+      toolTimes: settings.toolTimes ?? {},
       roots: settings.roots ?? [],
       subprotocols: settings.subprotocols ?? [],
     },
@@ -125,10 +113,10 @@ const blank = (pair: Pair) => !pair.name.trim() && !pair.value;
 
 function pairError(pairs: readonly Pair[], pattern: RegExp, what: string): string | undefined {
   const used = pairs.filter((pair) => !blank(pair));
-  for (const { name, value, isKept } of used) {
+  for (const { name, value } of used) {
     if (!name.trim()) return `Give every ${what} a name.`;
     if (!pattern.test(name.trim())) return `“${name.trim()}” cannot be the name of a ${what}.`;
-    if (!value && !isKept) return `Give ${name.trim()} a value, or remove it.`;
+    if (!value) return `Give ${name.trim()} a value, or remove it.`;
     if (/[\r\n\0]/.test(value)) return `The value of ${name.trim()} must be one line.`;
   }
   const names = used.map((pair) => pair.name.trim().toLowerCase());
@@ -163,27 +151,17 @@ export function check(draft: ServerDraft): DraftErrors {
     line: lineError(draft.line),
     env: isUrl ? undefined : pairError(draft.env, /^[A-Za-z_]\w*$/, "variable"),
     headers: isUrl ? pairError(draft.headers, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "header") : undefined,
-    token: isUrl && /\s/.test(draft.token.trim()) ? "A token has no spaces or line breaks in it." : undefined,
     cwd: isUrl || !draft.cwd.trim() || /^([/~]|[A-Za-z]:[\\/])/.test(draft.cwd.trim()) ? undefined : "Write the whole path of the folder.",
     certificate: isUrl ? certificateError(draft.certificate) : undefined,
     total: secondsError(draft.total),
+    ...keyErrors(draft.keys, isUrl),
   };
   return Object.fromEntries(Object.entries(found).filter(([, sentence]) => sentence)) as DraftErrors;
 }
 
-function secrets(pairs: readonly Pair[]): Record<string, string | null> {
-  const kept = pairs.filter((pair) => !blank(pair) && pair.isSecret);
-  return Object.fromEntries(kept.map(({ name, value }) => [name.trim(), value || null]));
-}
-
 function plain(pairs: readonly Pair[]): Record<string, string> {
-  const shown = pairs.filter((pair) => !blank(pair) && !pair.isSecret);
+  const shown = pairs.filter((pair) => !blank(pair));
   return Object.fromEntries(shown.map(({ name, value }) => [name.trim(), value]));
-}
-
-/** A token is kept as this header; null leaves the one that is there. */
-function keptToken({ token, keptToken: kept }: ServerDraft): Record<string, null> {
-  return kept === "keep" && !token.trim() ? { Authorization: null } : {};
 }
 
 function place(draft: ServerDraft): Partial<ServerInput> {
@@ -193,15 +171,12 @@ function place(draft: ServerDraft): Partial<ServerInput> {
       url: meant.url,
       wire: draft.wire,
       trustedCertificate: draft.certificate.trim() || null,
-      token: draft.token.trim() || null,
-      headers: { ...secrets(draft.headers), ...keptToken(draft) },
       plainHeaders: plain(draft.headers),
     };
   }
   return {
     commandLine: draft.line.trim(),
     cwd: draft.cwd.trim() || null,
-    env: secrets(draft.env),
     plainEnv: plain(draft.env),
     sandbox: draft.sandbox,
     network: draft.network || !draft.sandbox,
@@ -214,7 +189,7 @@ export function toInput(draft: ServerDraft): ServerInput {
     ...draft.rest,
     ...place(draft),
     name: draft.name.trim(),
-    secrets: Object.fromEntries(draft.slots.filter(({ value }) => value).map(({ name, value }) => [name, value])),
+    keys: keyInputs(draft.keys, understand(draft.line).kind === "url"),
     era: draft.era,
     alwaysOn: draft.alwaysOn,
     perConversation: draft.perConversation,

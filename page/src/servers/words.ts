@@ -8,6 +8,7 @@ const tones: Record<ServerState, Tone> = {
   connecting: "busy",
   reconnecting: "busy",
   needs_consent: "busy",
+  needs_sign_in: "busy",
   error: "bad",
   disconnected: "bad",
   disabled: "off",
@@ -22,6 +23,7 @@ const names: Record<ServerState, string> = {
   connecting: "Connecting",
   reconnecting: "Reconnecting",
   needs_consent: "Needs consent",
+  needs_sign_in: "Sign in",
   error: "Error",
   disconnected: "Disconnected",
   disabled: "Disabled",
@@ -65,9 +67,9 @@ export function originOf({ source }: ServerView): string {
     case "official":
       return `From the official registry: ${source.name} ${source.version}`;
     case "smithery":
-      return `From Smithery: ${source.qualified_name}`;
+      return `From Smithery: ${source.qualifiedName}`;
     default:
-      return source.imported_from ? `Imported from ${source.imported_from}` : "";
+      return source.importedFrom ? `Imported from ${source.importedFrom}` : "";
   }
 }
 

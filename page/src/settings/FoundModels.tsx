@@ -26,12 +26,9 @@ export function useFound(): FoundModel[] {
 }
 
 function add(found: FoundModel, model: string): Promise<ModelView> {
-  const { headers: _headers, extra: _extra, ...draft } = found.draft;
-  // The window that was guessed belongs to the model that was guessed.
-  const same = model === draft.model;
-  const name = same ? draft.name : draft.name.replace(draft.model ?? "", model);
-  const contextWindow = same ? (draft.contextWindow ?? null) : null;
-  return addModel({ ...draft, id: null, name, model, contextWindow });
+  const { headers: _headers, extra: _extra, known: _known, service, ...draft } = found.draft;
+  const name = draft.name.replace(draft.model ?? "", model);
+  return addModel({ ...draft, provider: service || draft.provider, id: null, name, model, contextWindow: null });
 }
 
 function FoundCard({ found }: { found: FoundModel }) {

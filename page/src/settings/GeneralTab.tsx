@@ -1,7 +1,7 @@
 import { Button, Radio, SegmentedControl, Switch, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { ConfigPatch, ConfigView } from "../api/types";
+import type { ConfigView } from "../api/types";
 import { boxKeys } from "../composer/keys";
 import { keyLabel } from "../shell/commands";
 import { CopyButton } from "../shell/CopyButton";
@@ -9,13 +9,11 @@ import { tell } from "../shell/messages";
 import { navigate, roomPath } from "../shell/router";
 import { useApp } from "../store/store";
 import { changeConfig, loadConfig, signOut } from "./actions";
-import { BuiltInTimes } from "./BuiltInTimes";
+import { Described, useChosen } from "./Described";
 import { Keeping } from "./Keeping";
 import { Part } from "./Part";
 import classes from "./Settings.module.css";
 import { Place, Warning } from "./Warning";
-
-type Resume = ConfigView["resumeAfterRestart"];
 
 /** A `config.json` that cannot be read: where and why. */
 export function ConfigProblem() {
@@ -45,45 +43,6 @@ function ColorScheme() {
   );
 }
 
-interface ChoiceProps {
-  label: string;
-  saved: string;
-  options: Record<string, string>;
-  patch: (value: string) => ConfigPatch;
-}
-
-/** One of several, kept by the server. */
-function Choice({ label, saved, options, patch }: ChoiceProps) {
-  // The choice shows at once; what the server kept has the last word.
-  const [chosen, setChosen] = useState<string | null>(null);
-  const change = (value: string) => {
-    setChosen(value);
-    changeConfig(patch(value))
-      .catch(tell)
-      .finally(() => setChosen(null));
-  };
-  return (
-    <Radio.Group aria-label={label} value={chosen ?? saved} onChange={change}>
-      <div className={classes.stack}>
-        {Object.entries(options).map(([value, words]) => (
-          <Radio key={value} value={value} label={words} />
-        ))}
-      </div>
-    </Radio.Group>
-  );
-}
-
-function AfterRestart({ saved }: { saved: Resume }) {
-  return (
-    <Choice
-      label="Answers that a restart interrupted"
-      saved={saved}
-      options={{ auto: "Go on by themselves", ask: "Wait until you say so" }}
-      patch={(value) => ({ resumeAfterRestart: value as Resume })}
-    />
-  );
-}
-
 /** Return what the keys of a message box do, in words. */
 function keyWords(enterSends: boolean): string {
   const { send, breaks } = boxKeys(enterSends);
@@ -91,19 +50,24 @@ function keyWords(enterSends: boolean): string {
 }
 
 function Sending({ enterSends }: { enterSends: boolean }) {
+  const [chosen, change] = useChosen(enterSends, (value) => changeConfig({ enterSends: value }));
   return (
-    <Choice
-      label="Sending a message"
-      saved={enterSends ? "enter" : "mod"}
-      options={{ enter: keyWords(true), mod: keyWords(false) }}
-      patch={(value) => ({ enterSends: value === "enter" })}
-    />
+    <Radio.Group
+      aria-label="Sending a message"
+      value={chosen ? "enter" : "mod"}
+      onChange={(value) => change(value === "enter")}
+    >
+      <div className={classes.stack}>
+        <Radio value="enter" label={keyWords(true)} />
+        <Radio value="mod" label={keyWords(false)} />
+      </div>
+    </Radio.Group>
   );
 }
 
 function Facts({ config }: { config: ConfigView }) {
   return (
-    <dl className={classes.factList}>
+    <dl className={`ph-facts ${classes.factList}`}>
       <dt>Data folder</dt>
       <dd>
         <code className={classes.place}>{config.dataFolder}</code>
@@ -161,13 +125,9 @@ export function GeneralTab() {
       </Part>
       <Part title="Sending a message">
         <Sending enterSends={config.enterSends} />
-        <p className={classes.explained}>On a touch screen Enter breaks the line and the button sends.</p>
+        <p className="ph-explained">On a touch screen Enter breaks the line and the button sends.</p>
       </Part>
-      <Part title="Answers that a restart interrupted">
-        <AfterRestart saved={config.resumeAfterRestart} />
-      </Part>
-      <BuiltInTimes config={config} />
-      <Keeping config={config} />
+      <Described tab="general" around={{ "Keeping conversations": (fields) => <Keeping>{fields}</Keeping> }} />
       <Part title="Debugging">
         <Traffic />
       </Part>
@@ -175,7 +135,7 @@ export function GeneralTab() {
         <Facts config={config} />
       </Part>
       <Part title="This browser">
-        <p className={classes.explained}>
+        <p className="ph-explained">
           Signing out ends this browser’s session; another link from the server opens a new one.
         </p>
         <Button variant="default" size="xs" onClick={() => void signOut().catch(tell)}>

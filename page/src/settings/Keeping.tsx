@@ -1,13 +1,8 @@
 import { Button, FileButton } from "@mantine/core";
-import { useRef, useState } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { importFile } from "../api/bytes";
-import type { ConfigView } from "../api/types";
 import { tell } from "../shell/messages";
 import { conversationPath, navigate } from "../shell/router";
-import { changeConfig } from "./actions";
-import { NumberSetting } from "./NumberSetting";
-import { Part } from "./Part";
-import classes from "./Settings.module.css";
 
 /** Takes the conversations of a file over, and opens the first of them. */
 function Import() {
@@ -37,30 +32,15 @@ function Import() {
 }
 
 /** How long conversations are kept, and those of elsewhere. */
-export function Keeping({ config: { retention } }: { config: ConfigView }) {
+export function Keeping({ children }: { children: ReactNode }) {
   return (
-    <Part title="Keeping conversations">
-      <p className={classes.explained}>
+    <>
+      <p className="ph-explained">
         Once a day the server removes what is older or more than you say, for good. The command{" "}
         <code>pilothouse retention</code> shows what that would be now.
       </p>
-      <NumberSetting
-        label="Days"
-        description="Conversations that nobody touched for so long are removed."
-        usual="for ever"
-        max={36_500}
-        saved={retention.days}
-        save={(days) => changeConfig({ retention: { ...retention, days } })}
-      />
-      <NumberSetting
-        label="Megabytes"
-        description="The longest untouched are removed until the rest is smaller."
-        usual="any number"
-        max={100_000_000}
-        saved={retention.megabytes}
-        save={(megabytes) => changeConfig({ retention: { ...retention, megabytes } })}
-      />
+      {children}
       <Import />
-    </Part>
+    </>
   );
 }

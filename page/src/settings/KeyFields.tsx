@@ -1,7 +1,8 @@
-import { PasswordInput, Radio, TextInput } from "@mantine/core";
+import { Anchor, PasswordInput, Radio, TextInput } from "@mantine/core";
+import type { ModelView } from "../api/types";
 import type { KeyChoice, ModelDraft } from "./modelDraft";
 import type { FieldsProps } from "./ModelFields";
-import { usualVariable } from "./providers";
+import { providerOf, usualVariable } from "./providers";
 import classes from "./Settings.module.css";
 
 /** Choose a source; the variable begins with its usual name. */
@@ -10,10 +11,42 @@ function withKey(draft: ModelDraft, key: KeyChoice): ModelDraft {
   return { ...draft, key, variable };
 }
 
+const signWords = {
+  aws: "AWS credentials of the server's machine",
+  google: "Google credentials of the server's machine",
+  copilot: "The sign-in to Copilot on the server's machine",
+};
+
+/** Return what keeping the key means for a model; empty where there is nothing to keep. */
+function keptWords(model: ModelView): string {
+  const { kind, name } = model.key;
+  if (kind === "secret") return "Keep the stored key";
+  if (kind === "literal") return "Keep the key in models.json";
+  return (kind === "aws" || kind === "google" || kind === "copilot") && name ? `Keep ${name}` : "";
+}
+
+function PasteHint({ keysAt }: { keysAt: string }) {
+  return (
+    <>
+      Kept as a secret, and sent only to the address above.
+      {keysAt && (
+        <>
+          {" "}
+          Get one at{" "}
+          <Anchor inherit underline="always" href={keysAt} target="_blank" rel="noreferrer">
+            {new URL(keysAt).host}
+          </Anchor>
+          .
+        </>
+      )}
+    </>
+  );
+}
+
 /** Where the key comes from: kept, pasted, from the environment, or not needed. */
 export function KeyFields({ draft, errors, current, onChange }: FieldsProps) {
-  const kept = { secret: "Keep the stored key", literal: "Keep the key in models.json", env: "", none: "" };
-  const keep = current ? kept[current.key.kind] : "";
+  const { keysAt, signs } = providerOf(draft.provider);
+  const keep = current ? keptWords(current) : "";
   return (
     <div className={classes.keyFields}>
       <Radio.Group label="API key" value={draft.key} onChange={(value) => onChange(withKey(draft, value as KeyChoice))}>
@@ -21,13 +54,14 @@ export function KeyFields({ draft, errors, current, onChange }: FieldsProps) {
           {keep && <Radio value="keep" label={keep} />}
           <Radio value="paste" label={keep ? "Paste another key" : "Paste a key"} />
           <Radio value="env" label="From environment variable" />
+          {signs && <Radio value="sign" label={signWords[signs]} />}
           <Radio value="none" label="No key" />
         </div>
       </Radio.Group>
       {draft.key === "paste" && (
         <PasswordInput
           aria-label="Key"
-          description="Kept as a secret, and sent only to the address above."
+          description={<PasteHint keysAt={keysAt} />}
           inputWrapperOrder={["input", "description", "error"]}
           autoComplete="new-password"
           spellCheck={false}

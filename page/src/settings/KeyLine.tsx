@@ -19,6 +19,12 @@ export function keyWords(model: ModelView): string {
       return `Key from the environment variable ${name}`;
     case "secret":
       return "Key stored as a secret";
+    case "aws":
+      return name ? `Signed with the AWS profile ${name}` : "Signed with the AWS credentials of the server's machine";
+    case "google":
+      return "With the Google credentials of the server's machine";
+    case "copilot":
+      return "With the sign-in to GitHub Copilot on the server's machine";
     case "literal":
       return "Key written in models.json (not recommended)";
   }
@@ -37,7 +43,7 @@ export function KeyLine({ model }: { model: ModelView }) {
     <div className={classes.key}>
       <span>{keyWords(model)}</span>
       {model.key.problem && (
-        <p className={classes.keyProblem}>
+        <p className={`ph-with-icon ${classes.keyProblem}`}>
           <WarningIcon size={15} />
           <span>{model.key.problem}</span>
         </p>

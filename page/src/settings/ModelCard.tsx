@@ -7,17 +7,19 @@ import { tell } from "../shell/messages";
 import { changeModels } from "./actions";
 import { Confirm } from "./Confirm";
 import { KeyLine } from "./KeyLine";
-import { kindOf } from "./providers";
+import { Learned } from "./Learned";
+import { providerOf } from "./providers";
 import classes from "./Settings.module.css";
-import { TestResult } from "./TestResult";
+import { ASKING, TestResult } from "./TestResult";
 
-/** Return the second line of a card: "api.deepseek.com • 128K context • Thinking ✓". */
+/** Return the second line of a card: "api.deepseek.com • 128K context • Thinking ✓ • $3 in, $15 out per 1M tokens". */
 export function factsOf(model: ModelView): string {
   const facts = [
-    model.host || kindOf(model.provider).label,
+    model.host || providerOf(model.service || model.provider).name,
     model.contextLabel,
     model.supportsThinking && "Thinking ✓",
     model.supportsImages && "Images ✓",
+    model.priceLabel,
   ];
   return facts.filter(Boolean).join(" • ");
 }
@@ -86,7 +88,7 @@ export function ModelCard({ model, onEdit, onDeleted }: ModelCardProps) {
             Default
           </Badge>
         )}
-        <span className={classes.space} />
+        <span className="ph-space" />
         <ActionIcon aria-label={`Edit ${model.name}`} onClick={onEdit}>
           <PencilIcon size={16} />
         </ActionIcon>
@@ -94,8 +96,11 @@ export function ModelCard({ model, onEdit, onDeleted }: ModelCardProps) {
       </div>
       <p className={classes.facts}>{factsOf(model)}</p>
       {model.model && model.model !== model.name && <p className={classes.modelId}>{model.model}</p>}
+      {model.factsFrom && <p className={classes.known}>As known from {model.factsFrom}</p>}
       {model.note && <p className={classes.note}>{model.note}</p>}
       <KeyLine model={model} />
+      {/* The button goes away with the click; the focus stays on the card. */}
+      <Learned model={model} onForgotten={() => card.current?.focus()} />
       <div className={classes.cardActions}>
         <Button size="compact-sm" variant="default" loading={isTesting} onClick={test} aria-label={`Test ${model.name}`}>
           Test
@@ -110,7 +115,7 @@ export function ModelCard({ model, onEdit, onDeleted }: ModelCardProps) {
             Set as Default
           </Button>
         )}
-        <TestResult isTesting={isTesting} result={result} />
+        <TestResult doing={isTesting ? ASKING : ""} result={result} />
       </div>
     </li>
   );

@@ -1,10 +1,12 @@
-import { Autocomplete, Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
-import type { ModelView, Provider } from "../api/types";
+import { Autocomplete, Checkbox, Select, TextInput } from "@mantine/core";
+import type { ModelView } from "../api/types";
+import { Tokens } from "../shell/SettingFields";
 import { KeyFields } from "./KeyFields";
-import { withProvider, type DraftErrors, type ModelDraft } from "./modelDraft";
+import { NAME_LENGTH, withProvider, type DraftErrors, type ModelDraft } from "./modelDraft";
 import { MoreFields } from "./MoreFields";
-import { isInside, kindOf, kinds } from "./providers";
+import { isInside, menu, providerOf } from "./providers";
 import classes from "./Settings.module.css";
+import { knownLine, useAbout } from "./useAbout";
 
 /** What every part of the form is given. */
 export interface FieldsProps {
@@ -17,48 +19,48 @@ export interface FieldsProps {
 
 export const numberOrNothing = (value: string | number): number | "" => (value === "" ? "" : Number(value));
 
-const providers = kinds.map(({ value, label }) => ({ value, label }));
-
 function Identity({ draft, errors, current, names, onChange }: FieldsProps & { names: readonly string[] }) {
-  const kind = kindOf(draft.provider);
+  const row = providerOf(draft.provider);
   return (
     <>
       <TextInput
         label="Name"
-        placeholder="As you want to see it in the list"
-        required
+        placeholder={draft.model.trim() || "As you want to see it in the list"}
+        required={!draft.model.trim()}
         data-autofocus={!current || undefined}
-        maxLength={80}
+        maxLength={NAME_LENGTH}
         value={draft.name}
         error={errors.name}
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
       />
       <Select
         label="Provider"
-        data={providers}
+        description={row.note}
+        inputWrapperOrder={["label", "input", "description", "error"]}
+        data={menu()}
+        searchable
+        nothingFoundMessage="None of that name. Choose “Another” and write its address."
+        maxDropdownHeight={320}
         value={draft.provider}
         allowDeselect={false}
-        onChange={(value) => value && onChange(withProvider(draft, value as Provider))}
+        onChange={(value) => value && onChange(withProvider(draft, value))}
       />
       {!isInside(draft.provider) && (
-        <Autocomplete
+        <TextInput
           label="Base URL"
-          placeholder={kind.places[0]?.url ?? ""}
-          data={kind.places.map((place) => place.url)}
-          // All of them, whatever stands in the field: it is filled from the start.
-          filter={({ options }) => options}
+          placeholder={row.baseUrl || "https://"}
           inputMode="url"
           spellCheck={false}
           value={draft.baseUrl}
           error={errors.baseUrl}
-          onChange={(baseUrl) => onChange({ ...draft, baseUrl })}
+          onChange={(event) => onChange({ ...draft, baseUrl: event.currentTarget.value })}
         />
       )}
       {draft.provider !== "embedded" && (
         <Autocomplete
           label={draft.provider === "scripted" ? "Script file" : "Model"}
           description={names.length ? `${names.length} known at this address` : undefined}
-          placeholder={kind.example}
+          placeholder={row.model}
           required
           data={[...names]}
           limit={50}
@@ -73,29 +75,25 @@ function Identity({ draft, errors, current, names, onChange }: FieldsProps & { n
 }
 
 function Abilities({ draft, errors, onChange }: FieldsProps) {
+  const about = useAbout(draft);
+  const known = knownLine(about);
+  const seen = about && (about.supportsImages ? "As known: yes" : "As known: no");
   return (
     <>
       <div className={classes.pair}>
-        <NumberInput
+        <Tokens
           label="Context window"
           description="Tokens"
-          placeholder="As usual for this model"
-          min={1}
+          placeholder={about?.contextWindow.toLocaleString("en") ?? "As known of this model"}
           step={1000}
-          allowDecimal={false}
-          thousandSeparator=","
           value={draft.contextWindow}
           error={errors.contextWindow}
           onChange={(value) => onChange({ ...draft, contextWindow: numberOrNothing(value) })}
         />
-        <NumberInput
+        <Tokens
           label="Max tokens of an answer"
           description="Tokens"
           placeholder="The provider's own limit"
-          min={1}
-          step={256}
-          allowDecimal={false}
-          thousandSeparator=","
           value={draft.maxTokens}
           error={errors.maxTokens}
           onChange={(value) => onChange({ ...draft, maxTokens: numberOrNothing(value) })}
@@ -105,7 +103,7 @@ function Abilities({ draft, errors, onChange }: FieldsProps) {
         <Select
           label="Takes images"
           data={[
-            { value: "auto", label: "As its name suggests" },
+            { value: "auto", label: seen ?? "As known of this model" },
             { value: "yes", label: "Yes" },
             { value: "no", label: "No" },
           ]}
@@ -116,10 +114,13 @@ function Abilities({ draft, errors, onChange }: FieldsProps) {
         <Checkbox
           className={classes.check}
           label="Supports thinking"
-          checked={draft.supportsThinking}
+          checked={draft.supportsThinking ?? about?.supportsThinking ?? false}
           onChange={(event) => onChange({ ...draft, supportsThinking: event.currentTarget.checked })}
         />
       </div>
+      <p className={classes.known} aria-live="polite">
+        {known && `Known: ${known}. What you say here counts instead.`}
+      </p>
     </>
   );
 }

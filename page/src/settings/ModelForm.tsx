@@ -1,14 +1,14 @@
-import { Button, Modal } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
+import { Button } from "@mantine/core";
 import { useRef, useState, type FormEvent } from "react";
 import { api, errorText } from "../api/client";
 import type { Catalogue, FoundModel, ModelTest, ModelView } from "../api/types";
 import { focusError } from "../forms/focusError";
-import { DialogFoot, Space } from "../shell/DialogFoot";
+import { Dialog } from "../shell/Dialog";
+import { DialogFoot, FormButtons } from "../shell/DialogFoot";
 import { addModel, changeModels } from "./actions";
 import { check, draftOf, newDraft, suggestions, toInput, type DraftErrors, type ModelDraft } from "./modelDraft";
 import { ModelFields } from "./ModelFields";
-import { TestResult } from "./TestResult";
+import { ASKING, TestResult } from "./TestResult";
 
 interface FormProps {
   model: ModelView | "new";
@@ -80,18 +80,15 @@ function Form(props: FormProps) {
       />
       <DialogFoot
         problem={progress.problem}
-        said={<TestResult isTesting={progress.doing === "testing"} result={progress.result} />}
+        said={<TestResult doing={progress.doing === "testing" ? ASKING : ""} result={progress.result} />}
       >
         <Button variant="default" loading={progress.doing === "testing"} onClick={test}>
           Test
         </Button>
-        <Space />
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={progress.doing === "saving"}>
+        <span className="ph-space" />
+        <FormButtons onCancel={onClose} isBusy={progress.doing === "saving"}>
           {draft.id ? "Save" : "Add"}
-        </Button>
+        </FormButtons>
       </DialogFoot>
     </form>
   );
@@ -99,21 +96,15 @@ function Form(props: FormProps) {
 
 /** The form that adds a model or edits one; `model` says which, null closes it. */
 export function ModelForm({ model, ...props }: Omit<FormProps, "model"> & { model: FormProps["model"] | null }) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  // While the dialog fades away it still shows what it showed.
-  const shown = useRef(model);
-  if (model) shown.current = model;
-  const title = shown.current && shown.current !== "new" ? `Edit ${shown.current.name}` : "Add a model";
   return (
-    <Modal
-      opened={model !== null}
-      onClose={props.onClose}
-      title={title}
+    <Dialog
+      about={model}
+      title={(shown) => (shown === "new" ? "Add a model" : `Edit ${shown.name}`)}
       size="lg"
-      fullScreen={isNarrow}
+      onClose={props.onClose}
       closeOnClickOutside={false}
     >
-      {shown.current && <Form model={shown.current} {...props} />}
-    </Modal>
+      {(shown) => <Form model={shown} {...props} />}
+    </Dialog>
   );
 }

@@ -46,7 +46,7 @@ export function ModelsTab({ catalogue }: { catalogue: CatalogueState }) {
       <FileProblem />
       <FoundModels found={found} />
       <div className={classes.sectionHead}>
-        <h2 className={classes.sectionTitle}>Models</h2>
+        <h2 className="ph-section-title">Models</h2>
         <Button ref={addButton} size="xs" leftSection={<PlusIcon size={15} />} onClick={() => setEditing("new")}>
           Add Model
         </Button>

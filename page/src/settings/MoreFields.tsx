@@ -1,10 +1,9 @@
-import { Button, Select } from "@mantine/core";
+import { Select } from "@mantine/core";
 import { useState } from "react";
-import { ChevronIcon } from "../shell/icons";
+import { Unfold } from "../shell/More";
 import { NativeTools } from "../shell/NativeTools";
 import { isUsual, type ModelDraft } from "./modelDraft";
 import type { FieldsProps } from "./ModelFields";
-import classes from "./Settings.module.css";
 
 const ways: readonly { value: ModelDraft["toolCalls"]; label: string }[] = [
   { value: "auto", label: "As the provider does, else in text" },
@@ -18,21 +17,9 @@ export function MoreFields({ draft, onChange }: FieldsProps) {
   const [isOpen, setOpen] = useState(() => !isUsual(draft));
   return (
     <>
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-sm"
-        className={classes.more}
-        aria-expanded={isOpen}
-        leftSection={
-          <span className={classes.chevron} data-open={isOpen || undefined}>
-            <ChevronIcon size={14} />
-          </span>
-        }
-        onClick={() => setOpen(!isOpen)}
-      >
+      <Unfold isOpen={isOpen} onToggle={() => setOpen(!isOpen)}>
         More
-      </Button>
+      </Unfold>
       {isOpen && (
         <>
           <Select

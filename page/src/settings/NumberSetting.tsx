@@ -1,44 +1,46 @@
 import { NumberInput } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { errorText } from "../api/client";
+import type { Setting } from "../api/types";
 import { numberOrNothing } from "./ModelFields";
 
 interface NumberSettingProps {
-  label: string;
-  description: string;
-  /** What holds while nothing is set. */
-  usual: number | string;
-  max: number;
+  about: Setting;
   saved: number | null;
-  save: (value: number | null) => Promise<unknown>;
+  save: (value: number | null) => Promise<void>;
 }
 
-/** A number that may be left open; it is kept when the field is left. */
-export function NumberSetting({ label, description, usual, max, saved, save }: NumberSettingProps) {
-  const [typed, setTyped] = useState<number | "">(saved ?? "");
+/** A number, which has its usual value when the field is empty; it is kept when the field is left. */
+export function NumberSetting({ about, saved, save }: NumberSettingProps) {
+  // What was typed and is not kept yet; null while the field shows what is kept.
+  const [typed, setTyped] = useState<number | "" | null>(null);
   const [problem, setProblem] = useState("");
-  useEffect(() => setTyped(saved ?? ""), [saved]);
   const keep = () => {
-    const value = typed === "" ? null : typed;
-    if (value === saved) return;
+    if (typed === null) return;
     setProblem("");
-    save(value).catch((error: unknown) => setProblem(errorText(error)));
+    save(typed === "" ? null : typed).then(
+      // What was typed meanwhile stays.
+      () => setTyped((now) => (now === typed ? null : now)),
+      (error: unknown) => setProblem(errorText(error)),
+    );
   };
   return (
     <NumberInput
-      label={label}
-      description={description}
-      placeholder={String(usual)}
-      min={1}
-      max={max}
+      label={about.label}
+      description={about.note}
+      placeholder={about.usual}
+      min={about.least ?? 1}
+      {...(about.most === null ? {} : { max: about.most })}
       allowDecimal={false}
+      thousandSeparator=","
+      w="100%"
       // What was refused stays as it was typed; the nearest number may mean something else.
       clampBehavior="none"
       // An arrow would make 1 of nothing, and 1 day or 1 second is hardly meant.
       hideControls
       withKeyboardEvents={false}
       maw={320}
-      value={typed}
+      value={typed ?? saved ?? ""}
       error={problem}
       onChange={(value) => setTyped(numberOrNothing(value))}
       onBlur={keep}

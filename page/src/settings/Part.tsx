@@ -5,7 +5,7 @@ import classes from "./Settings.module.css";
 export function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className={classes.part} aria-label={title}>
-      <h2 className={classes.sectionTitle}>{title}</h2>
+      <h2 className="ph-section-title">{title}</h2>
       {children}
     </section>
   );

@@ -1,15 +1,16 @@
-import { Button, Modal, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
+import { Select, TextInput } from "@mantine/core";
 import { useRef, useState, type FormEvent } from "react";
 import { errorText } from "../api/client";
 import type { ConfigView, ConversationSettings, Profile } from "../api/types";
-import { DialogFoot } from "../shell/DialogFoot";
+import { Dialog } from "../shell/Dialog";
+import { DialogFoot, FormButtons } from "../shell/DialogFoot";
+import { MaxTokens, SystemPrompt, Temperature } from "../shell/SettingFields";
+import { tokensError } from "../shell/tokens";
 import { getState, useApp } from "../store/store";
 import { changeConfig } from "./actions";
 import { withProfile } from "./profiles";
 import classes from "./Settings.module.css";
 
-const numberOrDefault = (value: string | number) => (value === "" ? null : Number(value));
 const thinkingOf = { default: null, on: true, off: false } as const;
 
 function thinkingName(thinking: boolean | null): keyof typeof thinkingOf {
@@ -36,35 +37,10 @@ function SettingsFields({ settings, onChange }: FieldsProps) {
         allowDeselect={false}
         onChange={(value) => onChange({ modelId: value || null })}
       />
-      <Textarea
-        label="System prompt"
-        autosize
-        minRows={2}
-        maxRows={8}
-        value={settings.systemPrompt ?? ""}
-        onChange={(event) => onChange({ systemPrompt: event.currentTarget.value })}
-      />
+      <SystemPrompt settings={settings} onChange={onChange} />
       <div className={classes.pair}>
-        <NumberInput
-          label="Temperature"
-          placeholder="The model's default"
-          min={0}
-          max={2}
-          step={0.1}
-          decimalScale={2}
-          value={settings.temperature ?? ""}
-          onChange={(value) => onChange({ temperature: numberOrDefault(value) })}
-        />
-        <NumberInput
-          label="Max tokens"
-          placeholder="The model's default"
-          min={1}
-          step={256}
-          allowDecimal={false}
-          thousandSeparator=","
-          value={settings.maxTokens ?? ""}
-          onChange={(value) => onChange({ maxTokens: numberOrDefault(value) })}
-        />
+        <Temperature settings={settings} onChange={onChange} />
+        <MaxTokens settings={settings} onChange={onChange} />
       </div>
       <Select
         label="Thinking"
@@ -101,6 +77,7 @@ function Form({ profile, config, onClose, onSaved }: FormProps) {
       setError("Give the profile a name.");
       return nameField.current?.focus();
     }
+    if (tokensError(draft.settings.maxTokens)) return;
     const systemPrompt = draft.settings.systemPrompt?.trim() || null;
     const wanted = { ...draft, name, settings: { ...draft.settings, systemPrompt } };
     changeConfig(withProfile(config, wanted)).then(
@@ -133,10 +110,7 @@ function Form({ profile, config, onClose, onSaved }: FormProps) {
         />
       </div>
       <DialogFoot problem={problem}>
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit">{profile.id ? "Save" : "Add"}</Button>
+        <FormButtons onCancel={onClose}>{profile.id ? "Save" : "Add"}</FormButtons>
       </DialogFoot>
     </form>
   );
@@ -144,18 +118,14 @@ function Form({ profile, config, onClose, onSaved }: FormProps) {
 
 /** The form that adds a profile or edits one; null closes it. */
 export function ProfileForm({ profile, ...props }: Omit<FormProps, "profile"> & { profile: Profile | null }) {
-  const isNarrow = useMediaQuery("(max-width: 600px)", false, { getInitialValueInEffect: false });
-  const shown = useRef(profile);
-  if (profile) shown.current = profile;
   return (
-    <Modal
-      opened={profile !== null}
+    <Dialog
+      about={profile}
+      title={({ id, name }) => (id ? `Edit ${name}` : "Add a profile")}
       onClose={props.onClose}
-      title={shown.current?.id ? `Edit ${shown.current.name}` : "Add a profile"}
-      fullScreen={isNarrow}
       closeOnClickOutside={false}
     >
-      {shown.current && <Form profile={shown.current} {...props} />}
-    </Modal>
+      {(shown) => <Form profile={shown} {...props} />}
+    </Dialog>
   );
 }

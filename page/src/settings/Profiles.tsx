@@ -85,7 +85,7 @@ function Tools({ config, chosen, onRemoved, onEdit }: ToolsProps) {
     onRemoved();
   };
   return (
-    <div role="toolbar" aria-label="Profiles" className={classes.toolbar}>
+    <div role="toolbar" aria-label="Profiles" className="ph-toolbar">
       <Confirm question={`Delete the profile “${chosen?.name ?? ""}”?`} action="Delete" onConfirm={remove}>
         {(ask) => (
           <ActionIcon aria-label="Delete the profile" disabled={!chosen} onClick={ask}>
@@ -99,7 +99,7 @@ function Tools({ config, chosen, onRemoved, onEdit }: ToolsProps) {
       <Button size="compact-sm" variant="subtle" color="gray" disabled={!chosen} onClick={() => chosen && onEdit(chosen)}>
         Edit
       </Button>
-      <span className={classes.space} />
+      <span className="ph-space" />
       <Button
         size="compact-sm"
         variant="subtle"
@@ -123,11 +123,11 @@ export function Profiles() {
   const chosen = profiles.find((profile) => profile.id === selected) ?? null;
   return (
     <section aria-label="Profiles" className={classes.part}>
-      <h2 className={classes.sectionTitle}>Profiles</h2>
-      <p className={classes.explained}>
+      <h2 className="ph-section-title">Profiles</h2>
+      <p className="ph-explained">
         A profile is a set of settings with a name; new conversations begin with the active one.
       </p>
-      <div className={classes.box}>
+      <div className={`ph-list-box ${classes.box}`}>
         {profiles.length > 0 ? (
           <List
             profiles={profiles}
@@ -137,7 +137,7 @@ export function Profiles() {
             onEdit={() => setEditing(chosen)}
           />
         ) : (
-          <p className={classes.none}>No profiles yet.</p>
+          <p className={`ph-lead ${classes.none}`}>No profiles yet.</p>
         )}
         <Tools
           config={config}

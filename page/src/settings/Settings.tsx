@@ -1,10 +1,9 @@
-import { ActionIcon, Button, Tabs, Title } from "@mantine/core";
-import { lazy, Suspense, useEffect, useMemo, useRef, type ReactNode } from "react";
-import { useCommands, type Command } from "../shell/commands";
-import { CloseIcon, RetryIcon } from "../shell/icons";
+import { Button, Tabs } from "@mantine/core";
+import { lazy, Suspense, useEffect, useRef, type ReactNode } from "react";
+import { RetryIcon } from "../shell/icons";
+import { Room } from "../shell/Room";
 import { navigate, settingsPath, settingsTabs, type SettingsTab } from "../shell/router";
 import { Loading } from "../shell/Standstill";
-import { leave } from "../shell/start";
 import { GeneralTab } from "./GeneralTab";
 import { McpTab } from "./McpTab";
 import { ModelsTab } from "./ModelsTab";
@@ -45,28 +44,17 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
   }
 }
 
-function Head({ catalogue }: { catalogue: CatalogueState }) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  // Whoever comes here by keyboard starts at the top of what is new.
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+function RefreshButton({ catalogue }: { catalogue: CatalogueState }) {
   return (
-    <header className={classes.head}>
-      <Title order={1} size="h3" ref={heading} tabIndex={-1} className={classes.heading}>
-        Settings
-      </Title>
-      <Button
-        variant="default"
-        size="xs"
-        leftSection={<RetryIcon size={15} />}
-        loading={catalogue.isRefreshing}
-        onClick={catalogue.refresh}
-      >
-        Refresh Models
-      </Button>
-      <ActionIcon size="lg" aria-label="Close settings" onClick={leave}>
-        <CloseIcon />
-      </ActionIcon>
-    </header>
+    <Button
+      variant="default"
+      size="xs"
+      leftSection={<RetryIcon size={15} />}
+      loading={catalogue.isRefreshing}
+      onClick={catalogue.refresh}
+    >
+      Refresh Models
+    </Button>
   );
 }
 
@@ -79,43 +67,37 @@ function useTabInSight(tab: SettingsTab) {
   return list;
 }
 
+const closing = { id: "close-settings", title: "Close settings", group: "Settings" };
+
 /** The settings, one tab at a time. */
 export default function Settings({ tab }: { tab: SettingsTab }) {
   const catalogue = useCatalogue();
   const list = useTabInSight(tab);
-  const commands = useMemo<Command[]>(
-    () => [{ id: "close-settings", title: "Close settings", keys: ["escape"], group: "Settings", run: leave }],
-    [],
-  );
-  useCommands(commands);
   return (
-    <div className={classes.scroller}>
-      <div className={classes.column}>
-        <Head catalogue={catalogue} />
-        <div className={classes.news} role="status">
-          {catalogue.news.map((sentence) => (
-            <p key={sentence}>{sentence}</p>
-          ))}
-        </div>
-        <Tabs
-          value={tab}
-          onChange={(value) => value && navigate(settingsPath(value as SettingsTab), "replace")}
-          keepMounted={false}
-        >
-          <Tabs.List ref={list} className={classes.tabs} aria-label="Settings">
-            {settingsTabs.map((name) => (
-              <Tabs.Tab key={name} value={name} className={classes.tab}>
-                {names[name]}
-              </Tabs.Tab>
-            ))}
-          </Tabs.List>
-          {settingsTabs.map((name) => (
-            <Tabs.Panel key={name} value={name} className={classes.panel}>
-              {panel(name, catalogue)}
-            </Tabs.Panel>
-          ))}
-        </Tabs>
+    <Room title="Settings" closing={closing} tools={<RefreshButton catalogue={catalogue} />}>
+      <div className={classes.news} role="status">
+        {catalogue.news.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
       </div>
-    </div>
+      <Tabs
+        value={tab}
+        onChange={(value) => value && navigate(settingsPath(value as SettingsTab), "replace")}
+        keepMounted={false}
+      >
+        <Tabs.List ref={list} className={classes.tabs} aria-label="Settings">
+          {settingsTabs.map((name) => (
+            <Tabs.Tab key={name} value={name} className={classes.tab}>
+              {names[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {settingsTabs.map((name) => (
+          <Tabs.Panel key={name} value={name} className={classes.panel}>
+            {panel(name, catalogue)}
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Room>
   );
 }

@@ -6,7 +6,6 @@ import { Said } from "../shell/Said";
 import classes from "./Settings.module.css";
 
 const parts = {
-  root: classes.alert ?? "",
   title: classes.alertTitle ?? "",
   icon: classes.alertIcon ?? "",
   message: classes.alertText ?? "",
@@ -15,7 +14,7 @@ const parts = {
 /** Something a person should know, with a title. */
 export function Warning({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <Alert icon={<WarningIcon />} title={title} classNames={parts}>
+    <Alert icon={<WarningIcon />} title={title} classNames={{ ...parts, root: `ph-warning ${classes.alert}` }}>
       {children}
     </Alert>
   );
@@ -25,7 +24,7 @@ export function Warning({ title, children }: { title: string; children: ReactNod
 export function Failure({ message }: { message: string }) {
   if (!message) return null;
   return (
-    <Alert role="alert" data-bad classNames={parts}>
+    <Alert role="alert" classNames={{ ...parts, root: `ph-bad ${classes.alert}` }}>
       <Said text={message} />
     </Alert>
   );

@@ -1,16 +1,21 @@
-import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools, Provider } from "../api/types";
+import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools } from "../api/types";
 import { withoutEnd } from "../shell/paths";
 import { isUnset, unset } from "../shell/selection";
-import { isInside, isLocal, usualUrl } from "./providers";
+import { tokensError } from "../shell/tokens";
+import { blankIn, isInside, isLocal, providerOf, usualUrl } from "./providers";
 
-/** Where a key comes from: what is there already, pasted, from the environment, or nowhere. */
-export type KeyChoice = "keep" | "paste" | "env" | "none";
+/** Where a key comes from: what is there already, pasted, from the environment, what signs on the machine, or nowhere. */
+export type KeyChoice = "keep" | "paste" | "env" | "sign" | "none";
+
+/** As long as a name may be. */
+export const NAME_LENGTH = 80;
 
 /** A model as the form holds it; numbers are "" while nothing is said. */
 export interface ModelDraft {
   id: string | null;
   name: string;
-  provider: Provider;
+  /** By its name in the table of providers. */
+  provider: string;
   baseUrl: string;
   model: string;
   key: KeyChoice;
@@ -18,7 +23,8 @@ export interface ModelDraft {
   variable: string;
   contextWindow: number | "";
   maxTokens: number | "";
-  supportsThinking: boolean;
+  /** Null is what nobody said: it is as is known of the model. */
+  supportsThinking: boolean | null;
   supportsImages: "auto" | "yes" | "no";
   toolCalls: ModelView["toolCalls"];
   nativeTools: NativeTools;
@@ -31,15 +37,15 @@ export function newDraft(): ModelDraft {
   return {
     id: null,
     name: "",
-    provider: "anthropic-compatible",
-    baseUrl: usualUrl("anthropic-compatible"),
+    provider: "anthropic",
+    baseUrl: usualUrl("anthropic"),
     model: "",
     key: "paste",
     apiKey: "",
     variable: "",
     contextWindow: "",
     maxTokens: "",
-    supportsThinking: false,
+    supportsThinking: null,
     supportsImages: "auto",
     toolCalls: "auto",
     nativeTools: unset,
@@ -49,40 +55,58 @@ export function newDraft(): ModelDraft {
 /** Tell whether nothing is said of what few people change. */
 export const isUsual = (draft: ModelDraft) => draft.toolCalls === "auto" && isUnset(draft.nativeTools);
 
-const choiceOf = { none: "none", env: "env", secret: "keep", literal: "keep" } as const;
+const choiceOf = {
+  none: "none",
+  env: "env",
+  secret: "keep",
+  literal: "keep",
+  aws: "sign",
+  google: "sign",
+  copilot: "sign",
+} as const;
+
+const imagesOf = (said: boolean | null) => (said === null ? "auto" : said ? "yes" : "no");
 
 /** Return a form filled with a model as it is. */
 export function draftOf(model: ModelView): ModelDraft {
   return {
     id: model.id,
     name: model.name,
-    provider: model.provider,
-    baseUrl: model.baseUrl || usualUrl(model.provider),
+    provider: model.service || model.provider,
+    baseUrl: model.baseUrl || usualUrl(model.service || model.provider),
     model: model.model,
-    key: choiceOf[model.key.kind],
+    // A profile or a file that somebody named stays.
+    key: model.key.kind !== "env" && model.key.name ? "keep" : choiceOf[model.key.kind],
     apiKey: "",
     variable: model.key.kind === "env" ? model.key.name : "",
-    contextWindow: model.contextWindow,
+    contextWindow: model.said.contextWindow ?? "",
     maxTokens: model.maxTokens ?? "",
-    supportsThinking: model.supportsThinking,
-    supportsImages: model.supportsImages ? "yes" : "no",
+    supportsThinking: model.said.supportsThinking,
+    supportsImages: imagesOf(model.said.supportsImages),
     toolCalls: model.toolCalls,
     nativeTools: model.nativeTools,
   };
 }
 
 /** Change the provider; an address and a key choice that nobody touched follow it. */
-export function withProvider(draft: ModelDraft, provider: Provider): ModelDraft {
+export function withProvider(draft: ModelDraft, provider: string): ModelDraft {
   const untouched = !draft.baseUrl.trim() || draft.baseUrl === usualUrl(draft.provider);
   const baseUrl = isInside(provider) ? "" : untouched ? usualUrl(provider) : draft.baseUrl;
-  const wasIdle = draft.key === "none" || (draft.key === "paste" && !draft.apiKey);
-  const key = wasIdle ? (isInside(provider) || isLocal(baseUrl) ? "none" : "paste") : draft.key;
-  return { ...draft, provider, baseUrl, key };
+  const wasIdle = draft.key === "none" || draft.key === "sign" || (draft.key === "paste" && !draft.apiKey);
+  const usual = providerOf(provider).signs ? "sign" : isInside(provider) || isLocal(baseUrl) ? "none" : "paste";
+  // A variable belongs to the provider that it was named for.
+  return { ...draft, provider, baseUrl, key: wasIdle ? usual : draft.key, variable: draft.key === "env" ? draft.variable : "" };
 }
+
+/** Return what the model is called: by its provider's name for it where nobody gave it another. */
+const nameOf = (draft: ModelDraft) => draft.name.trim() || draft.model.trim().slice(0, NAME_LENGTH);
 
 function urlError(draft: ModelDraft): string | undefined {
   const url = draft.baseUrl.trim();
-  if (isInside(draft.provider) || !url) return undefined;
+  if (isInside(draft.provider)) return undefined;
+  const blank = blankIn(url || usualUrl(draft.provider));
+  if (blank) return `Put your own ${blank} in the place of {${blank}}.`;
+  if (!url) return undefined;
   if (/^https?:\/\/[^\s/]+/.test(url) && URL.canParse(url)) return undefined;
   return "Write a web address that begins with http:// or https://.";
 }
@@ -95,6 +119,8 @@ function modelError(draft: ModelDraft): string | undefined {
 function keyError(draft: ModelDraft): string | undefined {
   if (isInside(draft.provider) || draft.key !== "paste") return undefined;
   if (!draft.apiKey.trim()) return "Paste the key, or choose another source.";
+  // A service account's key is a whole document.
+  if (providerOf(draft.provider).signs === "google" && draft.apiKey.trim().startsWith("{")) return undefined;
   return /\s/.test(draft.apiKey.trim()) ? "A key has no spaces or line breaks in it." : undefined;
 }
 
@@ -105,28 +131,23 @@ function variableError(draft: ModelDraft): string | undefined {
     : "Name the variable with letters, digits and underscores, for example ANTHROPIC_API_KEY.";
 }
 
-function countError(value: number | "", what: string): string | undefined {
-  if (value === "" || (Number.isInteger(value) && value >= 1)) return undefined;
-  return `${what} is a whole number of tokens, 1 or more.`;
-}
-
 function maxTokensError(draft: ModelDraft): string | undefined {
   const { maxTokens, contextWindow } = draft;
   if (maxTokens !== "" && contextWindow !== "" && maxTokens > contextWindow) {
     return "An answer cannot be longer than the context window.";
   }
-  return countError(maxTokens, "The limit");
+  return tokensError(maxTokens, "The limit");
 }
 
 /** Return one sentence for each field that cannot stay as it is. */
 export function check(draft: ModelDraft): DraftErrors {
   const found: Record<string, string | undefined> = {
-    name: draft.name.trim() ? undefined : "Give the model a name.",
+    name: nameOf(draft) ? undefined : "Give the model a name.",
     baseUrl: urlError(draft),
     model: modelError(draft),
     apiKey: keyError(draft),
     variable: variableError(draft),
-    contextWindow: countError(draft.contextWindow, "The context window"),
+    contextWindow: tokensError(draft.contextWindow, "The context window"),
     maxTokens: maxTokensError(draft),
   };
   return Object.fromEntries(Object.entries(found).filter(([, sentence]) => sentence)) as DraftErrors;
@@ -141,6 +162,8 @@ function keyFields(draft: ModelDraft): Pick<ModelInput, "apiKey" | "apiKeySource
       return { apiKey: draft.apiKey.trim() };
     case "env":
       return { apiKeySource: `env:${draft.variable.trim()}` };
+    case "sign":
+      return { apiKeySource: providerOf(draft.provider).signs };
     case "none":
       return { apiKeySource: "" };
   }
@@ -150,11 +173,11 @@ function keyFields(draft: ModelDraft): Pick<ModelInput, "apiKey" | "apiKeySource
 export function toInput(draft: ModelDraft): ModelInput {
   return {
     id: draft.id,
-    name: draft.name.trim(),
+    name: nameOf(draft),
     provider: draft.provider,
     model: draft.model.trim(),
     baseUrl: isInside(draft.provider) ? "" : draft.baseUrl.trim(),
-    contextWindow: draft.contextWindow === "" ? null : draft.contextWindow,
+    contextWindow: draft.contextWindow === "" ? (draft.id ? "known" : null) : draft.contextWindow,
     maxTokens: draft.maxTokens === "" ? null : draft.maxTokens,
     supportsThinking: draft.supportsThinking,
     supportsImages: draft.supportsImages === "auto" ? null : draft.supportsImages === "yes",

@@ -1,73 +1,47 @@
-import type { Provider } from "../api/types";
+import type { ProviderView } from "../api/types";
+import { getState } from "../store/store";
 
-/** A place that speaks a provider's format, and the variable in which people keep its key. */
-interface Place {
-  url: string;
-  variable?: string;
-}
+const rows = (): readonly ProviderView[] => getState().providers;
 
-interface Kind {
-  value: Provider;
-  label: string;
-  /** The first place is where requests go when the form says nothing else. */
-  places: readonly Place[];
-  example: string;
-}
+/** Return a provider of which nobody knows more than its name. */
+export const unknownProvider = (id: string): ProviderView => ({
+  id,
+  name: id,
+  wire: "plugin",
+  baseUrl: "",
+  variables: [],
+  guarded: [],
+  keysAt: "",
+  signs: "",
+  model: "",
+  local: false,
+  inside: false,
+  note: "",
+});
 
-const openai: Place = { url: "https://api.openai.com/v1", variable: "OPENAI_API_KEY" };
-
-/** The kinds of provider, in the order in which a form offers them. */
-export const kinds: readonly Kind[] = [
-  {
-    value: "anthropic-compatible",
-    label: "Anthropic compatible",
-    places: [
-      { url: "https://api.anthropic.com", variable: "ANTHROPIC_API_KEY" },
-      { url: "https://api.deepseek.com/anthropic", variable: "DeepseekKey" },
-    ],
-    example: "claude-sonnet-4-5",
-  },
-  {
-    value: "openai-compatible",
-    label: "OpenAI compatible (chat completions)",
-    places: [
-      openai,
-      { url: "https://api.deepseek.com", variable: "DeepseekKey" },
-      { url: "https://openrouter.ai/api/v1", variable: "OPENROUTER_API_KEY" },
-      { url: "https://api.mistral.ai/v1", variable: "MISTRAL_API_KEY" },
-      { url: "https://api.groq.com/openai/v1", variable: "GROQ_API_KEY" },
-      { url: "http://127.0.0.1:1234/v1" },
-      { url: "http://127.0.0.1:8080/v1" },
-    ],
-    example: "gpt-4.1",
-  },
-  { value: "openai-responses", label: "OpenAI (responses)", places: [openai], example: "gpt-5" },
-  {
-    value: "gemini",
-    label: "Google Gemini",
-    places: [{ url: "https://generativelanguage.googleapis.com", variable: "GEMINI_API_KEY" }],
-    example: "gemini-2.5-flash",
-  },
-  { value: "ollama", label: "Ollama", places: [{ url: "http://127.0.0.1:11434" }], example: "qwen3:8b" },
-  { value: "embedded", label: "Built in (no key, to try things out)", places: [], example: "" },
-  { value: "scripted", label: "Scripted (answers from a file)", places: [], example: "/path/to/script.yaml" },
-  { value: "plugin", label: "Plugin (a package makes it)", places: [], example: "name/model" },
-];
-
-const byValue = new Map(kinds.map((kind) => [kind.value, kind]));
-
-/** Return what is known about a kind of provider. */
-export function kindOf(provider: Provider): Kind {
-  const kind = byValue.get(provider);
-  if (!kind) throw new Error(`unknown provider: ${provider}`);
-  return kind;
-}
+/** Return what the server says about a provider. */
+export const providerOf = (id: string): ProviderView => rows().find((row) => row.id === id) ?? unknownProvider(id);
 
 /** Tell whether a provider runs inside the server: it has no address and no key. */
-export const isInside = (provider: Provider): boolean => provider === "embedded" || provider === "scripted";
+export const isInside = (provider: string): boolean => providerOf(provider).inside;
+
+const options = (fits: (row: ProviderView) => boolean) =>
+  rows()
+    .filter(fits)
+    .map(({ id, name }) => ({ value: id, label: name }));
+
+/** Return the providers as a menu shows them. */
+export const menu = () => [
+  { group: "Providers", items: options((row) => Boolean(row.baseUrl) && !row.local) },
+  { group: "On a machine of your own", items: options((row) => row.local) },
+  { group: "Other", items: options((row) => !row.baseUrl) },
+];
 
 /** Return the address to begin with. */
-export const usualUrl = (provider: Provider): string => kindOf(provider).places[0]?.url ?? "";
+export const usualUrl = (provider: string): string => providerOf(provider).baseUrl;
+
+/** Return the first blank that an address still has; empty for none. */
+export const blankIn = (url: string): string => /\{(\w+)\}/.exec(url)?.[1] ?? "";
 
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
@@ -78,8 +52,10 @@ export function isLocal(url: string): boolean {
   return /^(localhost|127\.|\[::1\])/.test(hostOf(url));
 }
 
-/** Return the variable in which people usually keep the key for an address. */
-export function usualVariable(provider: Provider, url: string): string {
-  const host = hostOf(url || usualUrl(provider));
-  return kindOf(provider).places.find((place) => hostOf(place.url) === host)?.variable ?? "";
+/** Return the variable in which people usually keep the key for a provider, or for an address. */
+export function usualVariable(provider: string, url: string): string {
+  const host = hostOf(url);
+  const row = providerOf(provider);
+  const known = row.baseUrl ? row : rows().find((each) => host && hostOf(each.baseUrl) === host);
+  return known?.variables[0] ?? known?.guarded[0] ?? "";
 }

@@ -24,6 +24,7 @@ import { useTab } from "./useTab";
 
 const Settings = lazy(() => import("../settings/Settings"));
 const Rooms = lazy(() => import("../servers/Rooms"));
+const Callback = lazy(() => import("../servers/Callback"));
 const WaitingRoom = lazy(() => import("../approvals/WaitingRoom"));
 
 /** Below this width the list of conversations is a drawer. */
@@ -152,6 +153,7 @@ function Page() {
 /** The whole page, or why it cannot be drawn. */
 export function App() {
   const phase = useApp((state) => state.phase);
+  const isBack = useRoute().page === "callback";
   switch (phase.name) {
     case "loading":
       return <Loading />;
@@ -160,6 +162,12 @@ export function App() {
     case "failed":
       return <Failed message={phase.message} />;
     case "ready":
-      return <Page />;
+      return isBack ? (
+        <Suspense fallback={<Loading />}>
+          <Callback />
+        </Suspense>
+      ) : (
+        <Page />
+      );
   }
 }

@@ -58,7 +58,7 @@ export function AppBar({ onMenu }: { onMenu: (() => void) | null }) {
         </ActionIcon>
       )}
       <ModelSelector />
-      <span className={classes.space} />
+      <span className="ph-space" />
       <ConnectionState />
       {route.page === "chat" && (
         <>

@@ -1,6 +1,6 @@
 import { Checkbox } from "@mantine/core";
 import { useApp } from "../store/store";
-import { allBuiltIn, needsFolder, toggleBuiltIn } from "./builtIn";
+import { toggleBuiltIn } from "./builtIn";
 import classes from "./ToolChoice.module.css";
 import { useFolder } from "./useFolder";
 
@@ -13,21 +13,22 @@ interface BuiltInChoiceProps {
 /** Which of the built-in tools this conversation uses. */
 export function BuiltInChoice({ value, onChange }: BuiltInChoiceProps) {
   const folder = useFolder();
+  const tools = useApp((state) => state.builtInTools);
   const hasPlugins = useApp((state) => (state.config?.plugins ?? []).length > 0);
   return (
-    <fieldset className={classes.choice}>
+    <fieldset className="ph-fieldset">
       <legend>Built-in tools</legend>
       {!folder && <p className={classes.note}>Files, commands and git are offered once there is a working directory.</p>}
       <ul className={classes.whole}>
-        {allBuiltIn.map(({ name, label, note }) => (
+        {tools.map(({ name, label, note, needsFolder }) => (
           <li key={name}>
             <Checkbox
               size="xs"
               classNames={{ description: classes.about ?? "" }}
               label={label}
-              description={needsFolder.has(name) && !folder ? `${note} Needs a working directory.` : note}
+              description={needsFolder && !folder ? `${note} Needs a working directory.` : note}
               checked={value === null || value.includes(name)}
-              onChange={() => onChange(toggleBuiltIn(value, name))}
+              onChange={() => onChange(toggleBuiltIn(tools, value, name))}
             />
           </li>
         ))}

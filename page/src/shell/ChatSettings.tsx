@@ -1,4 +1,4 @@
-import { ActionIcon, NumberInput, Popover, Stack, Switch, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Popover, Stack, Switch, TextInput, Tooltip } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import type { ConversationSettings } from "../api/types";
 import { changeSettings } from "../store/actions";
@@ -10,10 +10,11 @@ import { tell } from "./messages";
 import { currentModel } from "./ModelSelector";
 import { NativeTools } from "./NativeTools";
 import { chooseBuiltIn, chooseNative, unset } from "./selection";
+import { MaxTokens, SystemPrompt, Temperature } from "./SettingFields";
+import { tokensError } from "./tokens";
 import { ToolChoice } from "./ToolChoice";
 
 const textOrDefault = (text: string) => text.trim() || null;
-const numberOrDefault = (value: string | number) => (value === "" || !Number.isFinite(Number(value)) ? null : Number(value));
 
 /** Return what differs from what was saved; empty text means the default. */
 function changes(saved: ConversationSettings, draft: ConversationSettings): Partial<ConversationSettings> {
@@ -21,6 +22,8 @@ function changes(saved: ConversationSettings, draft: ConversationSettings): Part
     ...draft,
     systemPrompt: textOrDefault(draft.systemPrompt ?? ""),
     workingDirectory: textOrDefault(draft.workingDirectory ?? ""),
+    // A slip stays in the field, with what is wrong with it.
+    maxTokens: tokensError(draft.maxTokens) ? saved.maxTokens : draft.maxTokens,
   };
   const keys = Object.keys(wanted) as (keyof ConversationSettings)[];
   return Object.fromEntries(keys.filter((key) => wanted[key] !== saved[key]).map((key) => [key, wanted[key]]));
@@ -46,37 +49,9 @@ function Fields({ id, settings }: { id: string | null; settings: ConversationSet
   useEffect(() => save, []);
   return (
     <Stack gap="sm">
-      <Textarea
-        label="System prompt"
-        description="What the model is told before the conversation."
-        autosize
-        minRows={2}
-        maxRows={8}
-        value={draft.systemPrompt ?? ""}
-        onChange={(event) => edit({ systemPrompt: event.currentTarget.value })}
-        onBlur={save}
-      />
-      <NumberInput
-        label="Temperature"
-        placeholder="The model's default"
-        min={0}
-        max={2}
-        step={0.1}
-        decimalScale={2}
-        value={draft.temperature ?? ""}
-        onChange={(value) => edit({ temperature: numberOrDefault(value) })}
-        onBlur={save}
-      />
-      <NumberInput
-        label="Max tokens"
-        placeholder="The model's default"
-        min={1}
-        step={256}
-        allowDecimal={false}
-        value={draft.maxTokens ?? ""}
-        onChange={(value) => edit({ maxTokens: numberOrDefault(value) })}
-        onBlur={save}
-      />
+      <SystemPrompt settings={draft} description="What the model is told before the conversation." onChange={edit} onBlur={save} />
+      <Temperature settings={draft} onChange={edit} onBlur={save} />
+      <MaxTokens settings={draft} onChange={edit} onBlur={save} />
       <Switch
         label="Thinking"
         description={model?.supportsThinking ? "Let the model think before it answers." : "This model does not think."}

@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Failure } from "../settings/Warning";
 import classes from "./DialogFoot.module.css";
@@ -16,10 +17,30 @@ export function DialogFoot({ problem = "", said, children }: DialogFootProps) {
     <div className={classes.foot}>
       <Failure message={problem} />
       {said}
-      <div className={classes.buttons}>{children}</div>
+      <div className="ph-actions">{children}</div>
     </div>
   );
 }
 
-/** What stands after this is at the right. */
-export const Space = () => <span className={classes.space} />;
+interface FormButtonsProps {
+  onCancel: () => void;
+  /** What the button says that goes back. */
+  cancel?: string;
+  isBusy?: boolean;
+  disabled?: boolean;
+  children: ReactNode;
+}
+
+/** The way out of a form, and the button that sends it. */
+export function FormButtons({ onCancel, cancel = "Cancel", isBusy = false, disabled = false, children }: FormButtonsProps) {
+  return (
+    <>
+      <Button variant="default" onClick={onCancel}>
+        {cancel}
+      </Button>
+      <Button type="submit" loading={isBusy} disabled={disabled}>
+        {children}
+      </Button>
+    </>
+  );
+}

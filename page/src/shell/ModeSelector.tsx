@@ -1,7 +1,7 @@
 import { Button, Menu, Modal } from "@mantine/core";
 import { useState } from "react";
 import { useNow } from "../chat/Elapsed";
-import { modeAt, modeNames, modes, modeWords, type Mode } from "../policy/modes";
+import { defaultMode, modeAt, modeNames, modes, modeWords, type ChosenMode, type Mode } from "../policy/modes";
 import { changeSettings } from "../store/actions";
 import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
@@ -13,12 +13,13 @@ import classes from "./Mode.module.css";
 /** Return the mode in force here; it is looked at again as time goes by, because one of them ends by itself. */
 export function useMode(): Mode {
   const settings = useApp(settingsNow);
+  const config = useApp((state) => state.config);
   const now = useNow(15_000, settings.mode === "auto_approve");
-  return modeAt(settings, now / 1000);
+  return modeAt(settings, config, now / 1000);
 }
 
 /** Change the mode of this conversation; its time begins anew, also where the same is chosen again. */
-export const setMode = (mode: Mode) => void changeSettings({ mode, modeSince: 0 }).catch(tell);
+export const setMode = (mode: ChosenMode) => void changeSettings({ mode, modeSince: 0 }).catch(tell);
 
 /** Asks before a conversation stops asking. */
 function ConfirmAutoApprove({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -48,12 +49,25 @@ function ConfirmAutoApprove({ opened, onClose }: { opened: boolean; onClose: () 
   );
 }
 
+/** Return what can be chosen: each mode, and first what holds where none is. */
+function useChoices(): { value: ChosenMode; name: string; words: string }[] {
+  const byDefault = useApp((state) => defaultMode(state.config, settingsNow(state).workingDirectory));
+  const words = `Here ${modeNames[byDefault]}, as your settings say under Permissions.`;
+  return [
+    { value: "default", name: "Default", words },
+    ...modes.map((value) => ({ value, name: modeNames[value], words: modeWords[value] })),
+  ];
+}
+
 /** How much this conversation may do unasked, and the way to change it. */
 export function ModeSelector() {
   const mode = useMode();
+  const isDefault = useApp((state) => settingsNow(state).mode === "default");
+  const chosen = isDefault ? "default" : mode;
+  const choices = useChoices();
   const [isConfirming, setConfirming] = useState(false);
-  const choose = (next: Mode) => {
-    if (next === mode) return;
+  const choose = (next: ChosenMode) => {
+    if (next === chosen) return;
     if (next === "auto_approve") setConfirming(true);
     else setMode(next);
   };
@@ -68,24 +82,26 @@ export function ModeSelector() {
             color="gray"
             size="compact-sm"
             rightSection={<ChevronDownIcon size={13} />}
-            aria-label={`Mode: ${modeNames[mode]}`}
+            aria-label={`Mode: ${modeNames[mode]}${isDefault ? " (default)" : ""}`}
+            title={modeWords[mode]}
           >
             {modeNames[mode]}
+            {isDefault && <span className={classes.byDefault}> (default)</span>}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          {modes.map((each) => (
+          {choices.map(({ value, name, words }) => (
             <Menu.RadioItem
-              key={each}
-              className={classes.item}
-              value={each}
-              checked={each === mode}
+              key={value}
+              className="ph-menu-item"
+              value={value}
+              checked={value === chosen}
               checkIcon={<CheckIcon size={16} />}
               closeMenuOnClick
-              onChange={() => choose(each)}
+              onChange={() => choose(value)}
             >
-              {modeNames[each]}
-              <div className={classes.words}>{modeWords[each]}</div>
+              {name}
+              <div className={`ph-menu-note ${classes.words}`}>{words}</div>
             </Menu.RadioItem>
           ))}
         </Menu.Dropdown>

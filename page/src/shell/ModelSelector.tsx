@@ -19,7 +19,7 @@ function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) 
   const choose = () => void changeSettings({ modelId: model.id }).catch(tell);
   return (
     <Menu.RadioItem
-      className={classes.modelItem}
+      className={`ph-menu-item ${classes.modelItem}`}
       value={model.id}
       checked={isCurrent}
       checkIcon={<CheckIcon size={16} />}
@@ -27,10 +27,11 @@ function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) 
       closeMenuOnClick
     >
       {model.name}
-      <div className={classes.modelNote}>
+      <div className="ph-menu-note">
         {model.host || model.provider}
         {model.isDefault && " · default"}
       </div>
+      <div className="ph-menu-note">{[model.contextLabel, model.priceLabel].filter(Boolean).join(" · ")}</div>
     </Menu.RadioItem>
   );
 }
@@ -40,7 +41,7 @@ export function ModelSelector() {
   const models = useApp((state) => state.models.models);
   const current = useApp(currentModel);
   return (
-    <Menu position="bottom-start" width={280}>
+    <Menu position="bottom-start" width={330}>
       <Menu.Target>
         <Button
           variant="subtle"
@@ -55,9 +56,11 @@ export function ModelSelector() {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {models.map((model) => (
-          <Choice key={model.id} model={model} isCurrent={model.id === current?.id} />
-        ))}
+        <div className={classes.modelList}>
+          {models.map((model) => (
+            <Choice key={model.id} model={model} isCurrent={model.id === current?.id} />
+          ))}
+        </div>
         {models.length > 0 && <Menu.Divider />}
         <Menu.Item onClick={() => navigate(settingsPath("models"))}>Manage Models…</Menu.Item>
       </Menu.Dropdown>

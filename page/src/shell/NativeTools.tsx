@@ -1,11 +1,12 @@
 import { SegmentedControl } from "@mantine/core";
 import type { NativeTools as Native } from "../api/types";
-import classes from "./NativeTools.module.css";
+import classes from "./ToolChoice.module.css";
 
 const tools: readonly (readonly [keyof Native, string])[] = [
   ["webSearch", "Web search"],
   ["codeExecution", "Code execution"],
   ["urlContext", "Reading web pages"],
+  ["imageGeneration", "Making pictures"],
 ];
 const states = [
   { value: "default", label: "Default" },
@@ -26,11 +27,11 @@ interface NativeToolsProps {
 /** The provider's own tools: as they are by default, on or off. */
 export function NativeTools({ value, note, onChange }: NativeToolsProps) {
   return (
-    <fieldset className={classes.tools}>
+    <fieldset className={`ph-fieldset ${classes.native}`}>
       <legend>Provider's own tools</legend>
-      <p>{note}</p>
+      <p className={classes.note}>{note}</p>
       {tools.map(([tool, label]) => (
-        <div key={tool} className={classes.tool}>
+        <div key={tool} className={classes.line}>
           <span aria-hidden>{label}</span>
           <SegmentedControl
             size="xs"

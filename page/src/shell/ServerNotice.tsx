@@ -17,12 +17,14 @@ function FileNotice({ problem, tab, children }: FileNoticeProps) {
   const route = useRoute();
   if (!problem || (route.page === "settings" && route.tab === tab)) return null;
   return (
-    <div className={classes.notice} data-level="warning">
+    <div className={`ph-warning ${classes.notice}`}>
       {problem.file}
       {problem.line !== null && `, line ${problem.line}`}: {problem.message} {children}
     </div>
   );
 }
+
+const tints = { info: "", warning: "ph-warning", error: "ph-bad" };
 
 /** What concerns the whole server: a full disk, a database that is away, a file that cannot be read. */
 export function ServerNotice() {
@@ -32,7 +34,7 @@ export function ServerNotice() {
   return (
     <div role="status">
       {notice && (
-        <Group className={classes.notice} data-level={notice.level} wrap="nowrap" justify="space-between">
+        <Group className={`${tints[notice.level]} ${classes.notice}`} wrap="nowrap" justify="space-between">
           <span><Said text={notice.message} /></span>
           <CloseButton size="sm" aria-label="Dismiss" onClick={() => setState({ notice: null })} />
         </Group>

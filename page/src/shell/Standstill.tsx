@@ -1,6 +1,9 @@
 import { Button, Code, Loader, Title } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
 import { load } from "../store/session";
+import { answerHeld } from "../store/signInAnswer";
 import classes from "./App.module.css";
+import { callbackPath } from "./router";
 
 /** Something is on its way. */
 export function Loading() {
@@ -9,6 +12,22 @@ export function Loading() {
       <Loader size="sm" type="dots" aria-hidden />
       <p>Loading…</p>
     </div>
+  );
+}
+
+/** Someone came back from a sign-in in a browser that may not finish it: the other way. */
+function Elsewhere() {
+  const { copied, copy } = useClipboard();
+  return (
+    <>
+      <p>
+        Your sign-in to a server goes on here once this browser is let in. Or copy the address that you were sent back to, and
+        paste it where you began.
+      </p>
+      <Button variant="default" onClick={() => copy(location.origin + callbackPath + answerHeld())}>
+        {copied ? "Copied" : "Copy the address"}
+      </Button>
+    </>
   );
 }
 
@@ -23,6 +42,7 @@ export function SignedOut() {
         This browser is not signed in. Open the link that pilothouse printed when it started, or run{" "}
         <Code>pilothouse open</Code> for a new one. Each link works once.
       </p>
+      {answerHeld() && <Elsewhere />}
     </main>
   );
 }

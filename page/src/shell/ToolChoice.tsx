@@ -57,7 +57,7 @@ function Tools({ server, what, pinned, onChoose, onPin }: ServerChoiceProps) {
   }
   const all = tools.map((tool) => tool.name);
   return tools.map((tool) => (
-    <div key={tool.name} className={classes.server}>
+    <div key={tool.name} className={classes.line}>
       <Checkbox
         size="xs"
         label={tool.title || tool.name}
@@ -72,9 +72,10 @@ function Tools({ server, what, pinned, onChoose, onPin }: ServerChoiceProps) {
 /** What was left out of the last message, because there was no room for all tools. */
 function LeftOut() {
   const told = useApp(({ open }) => {
-    const id = open?.order.findLast((each) => open.items.get(each)?.data.code === "tools_left_out");
-    const item = id ? open?.items.get(id) : undefined;
-    return item && Object.keys((item.data.servers as object | undefined) ?? {}).length ? item.text : "";
+    const notices = open?.order.map((id) => open.items.get(id)).filter((item) => item?.kind === "notice") ?? [];
+    const last = notices.findLast(({ data: { code } }) => code === "tools_left_out");
+    const { servers = {} } = last?.data ?? {};
+    return last && Object.keys(servers).length ? last.text : "";
   });
   if (!told) return null;
   return (
@@ -96,7 +97,7 @@ function ServerChoice(props: ServerChoiceProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <li>
-      <div className={classes.server}>
+      <div className={classes.line}>
         <Checkbox
           label={server.name}
           disabled={!server.enabled}
@@ -128,7 +129,7 @@ function ServerChoice(props: ServerChoiceProps) {
 export function ToolChoice({ selection, onChange }: { selection: Selection | null; onChange: (next: Selection | null) => void }) {
   const servers = useApp((state) => state.servers.servers);
   return (
-    <fieldset className={classes.choice}>
+    <fieldset className="ph-fieldset">
       <legend>Tools of MCP servers</legend>
       {servers.length === 0 && <p className={classes.note}><Said text="No MCP server is set up; Settings, MCP adds one." /></p>}
       <LeftOut />

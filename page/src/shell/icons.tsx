@@ -22,6 +22,16 @@ export function icon(path: ReactNode) {
   };
 }
 
+/** Such an icon in a ring. */
+const ringed = (path: string, fill?: string) =>
+  icon(
+    <>
+      <circle cx="12" cy="12" r="8" />
+      <path d={path} fill={fill} />
+    </>,
+  );
+
+export const KeyIcon = icon(<path d="M12 15.5a4 4 0 1 1-8 0 4 4 0 0 1 8 0zM10.9 12.6L20 3.5M16.5 7l3 3M13.7 9.8l2 2" />);
 export const CheckIcon = icon(<path d="M5 12.5l4.5 4.5L19 7.5" />);
 export const ChevronIcon = icon(<path d="M9 6l6 6-6 6" />);
 export const ChevronDownIcon = icon(<path d="M6 9l6 6 6-6" />);
@@ -75,46 +85,16 @@ export const SunIcon = icon(
   </>,
 );
 export const MoonIcon = icon(<path d="M19.5 14.5A8 8 0 0 1 9.5 4.5a8 8 0 1 0 10 10z" />);
-export const HalfIcon = icon(
-  <>
-    <circle cx="12" cy="12" r="8" />
-    <path d="M12 4a8 8 0 0 1 0 16z" fill="currentColor" />
-  </>,
-);
+export const HalfIcon = ringed("M12 4a8 8 0 0 1 0 16z", "currentColor");
 export const HourglassTopIcon = icon(<path d="M7 4h10M7 20h10M8 4c0 5 4 5 4 8s-4 3-4 8M16 4c0 5-4 5-4 8s4 3 4 8M9.5 6.5h5" />);
 export const HourglassBottomIcon = icon(
   <path d="M7 4h10M7 20h10M8 4c0 5 4 5 4 8s-4 3-4 8M16 4c0 5-4 5-4 8s4 3 4 8M9.5 18h5" />,
 );
-export const CrossCircleIcon = icon(
-  <>
-    <circle cx="12" cy="12" r="8" />
-    <path d="M9.3 9.3l5.4 5.4M14.7 9.3l-5.4 5.4" />
-  </>,
-);
-export const ForbiddenIcon = icon(
-  <>
-    <circle cx="12" cy="12" r="8" />
-    <path d="M6.5 6.5l11 11" />
-  </>,
-);
-export const ClockIcon = icon(
-  <>
-    <circle cx="12" cy="12" r="8" />
-    <path d="M12 7.5V12l3 2" />
-  </>,
-);
-export const QuestionIcon = icon(
-  <>
-    <circle cx="12" cy="12" r="8" />
-    <path d="M9.8 9.8a2.3 2.3 0 1 1 3.2 2.2c-.7.3-1 .8-1 1.5M12 16.2v.1" />
-  </>,
-);
-export const InfoIcon = icon(
-  <>
-    <circle cx="12" cy="12" r="8" />
-    <path d="M12 11v5M12 8v.1" />
-  </>,
-);
+export const CrossCircleIcon = ringed("M9.3 9.3l5.4 5.4M14.7 9.3l-5.4 5.4");
+export const ForbiddenIcon = ringed("M6.5 6.5l11 11");
+export const ClockIcon = ringed("M12 7.5V12l3 2");
+export const QuestionIcon = ringed("M9.8 9.8a2.3 2.3 0 1 1 3.2 2.2c-.7.3-1 .8-1 1.5M12 16.2v.1");
+export const InfoIcon = ringed("M12 11v5M12 8v.1");
 export const WarningIcon = icon(<path d="M12 4.5L3.5 19.5h17zM12 10.5v4M12 17v.1" />);
 export const ThoughtIcon = icon(
   <path d="M9 18.5h6M10 21h4M8.5 15.5c-1.7-1.2-3-3-3-5.5a6.5 6.5 0 0 1 13 0c0 2.5-1.3 4.3-3 5.5z" />,
@@ -141,4 +121,5 @@ export const TerminalIcon = icon(
 );
 export const ToolIcon = icon(<path d="M14.5 6.5a4 4 0 0 1 5-1l-2.7 2.7 1 2 2 1 2.7-2.7a4 4 0 0 1-5.2 5.2L9 22l-3-3 8-8.3a4 4 0 0 1 .5-4.2z" transform="translate(-1.5 -1.5)" />);
 export const UndoIcon = icon(<path d="M8.5 5L4.5 9l4 4M4.5 9h9a5.5 5.5 0 0 1 0 11h-3" />);
+export const ShieldIcon = icon(<path d="M12 3.5l7 2.5v5.5c0 4.4-2.9 7.6-7 9-4.1-1.4-7-4.6-7-9V6z" />);
 export const DownloadIcon = icon(<path d="M12 4.5v10M7.5 10.5l4.5 4.5 4.5-4.5M5 19.5h14" />);

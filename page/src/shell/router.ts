@@ -11,7 +11,11 @@ export type Route =
   | { page: "chat"; conversationId: string | null; itemId: string | null }
   | { page: "settings"; tab: SettingsTab }
   | { page: "waiting" }
+  | { page: "callback" }
   | { page: "room"; room: Room };
+
+/** Where a browser comes back to after its person signed in to a server. */
+export const callbackPath = "/oauth/callback";
 
 /** Return what an address names; anything unknown is the start page. */
 export function parseRoute(path: string, query = ""): Route {
@@ -19,6 +23,7 @@ export function parseRoute(path: string, query = ""): Route {
   if (first === "settings") {
     return { page: "settings", tab: settingsTabs.find((tab) => tab === second) ?? "general" };
   }
+  if (path === callbackPath) return { page: "callback" };
   if (first === "waiting" && !second) return { page: "waiting" };
   const room = rooms.find((name) => name === first);
   if (room && !second) return { page: "room", room };
@@ -31,6 +36,8 @@ export const itemPath = (id: string, itemId: string) => `${conversationPath(id)}
 export const waitingPath = "/waiting";
 export const roomPath = (room: Room) => `/${room}`;
 export const settingsPath = (tab: SettingsTab) => `/settings/${tab}`;
+export const keyPath = (serverId: string) => `${settingsPath("mcp")}?key=${encodeURIComponent(serverId)}`;
+export const signInPath = (serverId: string) => `${settingsPath("mcp")}?sign-in=${encodeURIComponent(serverId)}`;
 
 const listeners = new Set<() => void>();
 let current: { key: string; route: Route } | null = null;

@@ -4,7 +4,7 @@ import type { NativeTools, Selection, ServerView } from "../api/types";
 export type Chosen = "all" | "none" | readonly string[];
 
 /** The provider's own tools as they are when nothing is said. */
-export const unset: NativeTools = { webSearch: null, codeExecution: null, urlContext: null };
+export const unset: NativeTools = { webSearch: null, codeExecution: null, urlContext: null, imageGeneration: null };
 
 /** Tell whether nothing is said of the provider's own tools. */
 export const isUnset = (native: NativeTools) => Object.values(native).every((value) => value === null);

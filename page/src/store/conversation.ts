@@ -1,3 +1,4 @@
+import { knownItem } from "../api/items";
 import type { Conversation, ConversationSnapshot, Item, ItemPage, Run, TodoList } from "../api/types";
 
 /** One conversation as the page knows it: what a snapshot gave and what the events since then made of it. */
@@ -23,7 +24,7 @@ export interface ConversationState {
 export function fromSnapshot(snapshot: ConversationSnapshot): ConversationState {
   return {
     conversation: snapshot.conversation,
-    items: new Map(snapshot.items.map((item) => [item.id, item])),
+    items: new Map(snapshot.items.map((item) => [item.id, knownItem(item)])),
     order: snapshot.items.map((item) => item.id),
     runs: new Map(snapshot.runs.map((run) => [run.id, run])),
     todos: snapshot.todos,
@@ -40,7 +41,7 @@ export function withEarlier(state: ConversationState, page: ItemPage): Conversat
   const older = page.items.filter((item) => !state.items.has(item.id));
   return {
     ...state,
-    items: new Map([...older.map((item) => [item.id, item] as const), ...state.items]),
+    items: new Map([...older.map((item) => [item.id, knownItem(item)] as const), ...state.items]),
     order: [...older.map((item) => item.id), ...state.order],
     hasEarlier: page.hasEarlier,
   };

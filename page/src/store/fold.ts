@@ -1,3 +1,4 @@
+import { known, knownItem } from "../api/items";
 import type { Event, Item } from "../api/types";
 import type { ConversationState } from "./conversation";
 import { newerTodos } from "./todos";
@@ -47,6 +48,9 @@ function showText(draft: Draft, item: Item, event: DeltaEvent): void {
   draft.items.set(item.id, { ...item, text: item.text + rest });
 }
 
+/** What an update tells replaces what was carried under the same names; it is of the item's own kind. */
+const patched = (item: Item, patch: Record<string, unknown>) => ({ ...item, data: { ...item.data, ...known(patch) } }) as Item;
+
 function withItem(draft: Draft, id: string, change: (item: Item) => void): void {
   const item = draft.items.get(id);
   if (item) change(item);
@@ -54,25 +58,25 @@ function withItem(draft: Draft, id: string, change: (item: Item) => void): void 
 
 function apply(draft: Draft, event: Event): void {
   switch (event.type) {
-    case "item.created":
+    case "item.created": {
+      const item = knownItem(event.item);
       // A person's own change of the list is told by a notice.
-      draft.todos = newerTodos(draft.todos, event.item.data.todos);
-      return place(draft, event.item);
+      draft.todos = newerTodos(draft.todos, item.data);
+      return place(draft, item);
+    }
     case "item.delta":
       return withItem(draft, event.itemId, (item) => (event.seq ? keepText : showText)(draft, item, event));
     case "item.updated":
       return withItem(draft, event.itemId, (item) => {
-        const data = { ...item.data, ...event.data };
-        draft.items.set(item.id, { ...item, status: event.status ?? item.status, data, updatedAt: event.at || item.updatedAt });
-        draft.todos = newerTodos(draft.todos, event.data.todos);
+        draft.items.set(item.id, { ...patched(item, event.data), status: event.status ?? item.status, updatedAt: event.at || item.updatedAt });
+        draft.todos = newerTodos(draft.todos, event.data);
       });
     case "item.completed":
       return withItem(draft, event.itemId, (item) => {
         const text = item.text.slice(0, keptOf(draft, item));
-        const data = { ...item.data, ...event.data };
-        draft.items.set(item.id, { ...item, text, status: event.status, data, updatedAt: event.at || item.updatedAt });
+        draft.items.set(item.id, { ...patched(item, event.data), text, status: event.status, updatedAt: event.at || item.updatedAt });
         draft.kept.delete(item.id);
-        draft.todos = newerTodos(draft.todos, event.data.todos);
+        draft.todos = newerTodos(draft.todos, event.data);
       });
     case "run.updated":
       draft.runs.set(event.run.id, event.run);

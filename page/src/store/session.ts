@@ -1,12 +1,13 @@
 import { api, ApiError, errorText } from "../api/client";
-import { isStartedAnew, onRenewed, renewForDocument } from "../api/half";
+import { isStartedAnew, onRenewed, onSignedInElsewhere, renewForDocument } from "../api/csrf";
 import { openWire } from "../api/line";
 import type { Conversation, PageState, SocketFrame } from "../api/types";
 import { hearOf, lookAgain, refreshWaiting } from "../approvals/waiting";
-import { currentRoute, onRoute } from "../shell/router";
+import { callbackPath, currentRoute, navigate, onRoute } from "../shell/router";
 import { fromSnapshot, type ConversationState } from "./conversation";
 import { foldAll } from "./fold";
 import { askFor, hear, isAboutServer, toast } from "./servers";
+import { answerHeld, holdAnswer } from "./signInAnswer";
 import { FeedSocket } from "./socket";
 import { getState, setState } from "./store";
 
@@ -86,6 +87,8 @@ function lists(state: PageState) {
     nextConversations: state.conversations.next,
     models: state.models,
     config: state.config,
+    providers: state.providers,
+    builtInTools: state.builtInTools,
   };
 }
 
@@ -157,6 +160,7 @@ function keepAwake(): void {
   let lastTick = Date.now();
   window.addEventListener("online", () => socket.connect());
   window.addEventListener("offline", () => setState({ connection: "offline" }));
+  onSignedInElsewhere(() => getState().phase.name === "signed-out" && void load());
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && socket.wake());
   // Timers stand still while a laptop sleeps: a late tick means that it slept.
   setInterval(() => {
@@ -189,6 +193,8 @@ export async function load(): Promise<void> {
     const openProblem = wanted && !open ? "There is no such conversation." : null;
     setState({ phase: { name: "ready" }, ...lists(state), open, openProblem });
     warnOfPlainHttp();
+    // This browser had to be let in first; what it came with is handed over now.
+    if (answerHeld()) navigate(callbackPath, "replace");
     if (open) follow(open);
     socket.connect();
     onRenewed(() => socket.wake());
@@ -214,6 +220,7 @@ async function enter(): Promise<void> {
 
 /** Begin: exchange the link's code, draw the page from one request, then follow what happens. */
 export async function start(): Promise<void> {
+  holdAnswer();
   onRoute(routeChanged);
   keepAwake();
   // A link pasted into a tab that is already here changes only the fragment.

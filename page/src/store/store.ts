@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import type { PendingApproval } from "../api/authority";
-import type { Conversation, ConfigView, ConversationSettings, ModelList, ServerList } from "../api/types";
+import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame } from "../api/types";
 import type { ConversationState } from "./conversation";
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "offline";
@@ -12,11 +12,7 @@ export type Phase =
   | { name: "signed-out"; message: string }
   | { name: "failed"; message: string };
 
-export interface ServerNotice {
-  level: "info" | "warning" | "error";
-  code: string;
-  message: string;
-}
+export type ServerNotice = Omit<Extract<SocketFrame, { op: "notice" }>, "op">;
 
 export interface AppState {
   phase: Phase;
@@ -28,6 +24,10 @@ export interface AppState {
   /** The MCP servers, as they are at this moment. */
   servers: ServerList;
   config: ConfigView | null;
+  /** The providers that can be chosen by name. */
+  providers: readonly ProviderView[];
+  /** The built-in tools, in the order in which models get them. */
+  builtInTools: readonly BuiltInTool[];
   /** The open conversation; null on the start page. */
   open: ConversationState | null;
   /** Whether the conversation named by the address is being fetched. */
@@ -53,7 +53,7 @@ export const noSettings: ConversationSettings = {
   thinking: null,
   workingDirectory: null,
   selection: null,
-  mode: "ask",
+  mode: "default",
   modeSince: 0,
 };
 
@@ -65,6 +65,8 @@ const initial: AppState = {
   models: { defaultModelId: null, models: [], problem: null },
   servers: { servers: [], problem: null },
   config: null,
+  providers: [],
+  builtInTools: [],
   open: null,
   opening: false,
   openProblem: null,

@@ -2,9 +2,9 @@ import { hands } from "../api/hands";
 import type { Todo, TodoList } from "../api/types";
 import { getState, setState } from "./store";
 
-/** Return the newer one of what is known and what an item brought; anything that is no list leaves it as it is. */
-export function newerTodos(known: TodoList, told: unknown): TodoList {
-  const list = told as Partial<TodoList> | null | undefined;
+/** Return the newer one of what is known and what an item or its update brought; anything that is no list leaves it as it is. */
+export function newerTodos(known: TodoList, told: object): TodoList {
+  const { todos: list } = told as { todos?: Partial<TodoList> | null };
   if (!Array.isArray(list?.todos)) return known;
   const updatedAt = list.updatedAt ?? 0;
   return updatedAt >= known.updatedAt ? { todos: list.todos, updatedAt } : known;
@@ -20,7 +20,7 @@ export async function lookAtTodos(): Promise<void> {
   if (!open) return;
   const told = await hands.todos(open.conversation.id);
   const now = getState().open;
-  if (now?.conversation.id === open.conversation.id) draw(open.conversation.id, newerTodos(now.todos, told));
+  if (now?.conversation.id === open.conversation.id) draw(open.conversation.id, newerTodos(now.todos, { todos: told }));
 }
 
 /** Let the person's list be the one that counts; what the server made of it is drawn. */

@@ -1,11 +1,12 @@
-import { NumberInput, Radio, Select, Switch } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { Radio, Switch } from "@mantine/core";
+import { useEffect } from "react";
 import type { SandboxView, TerminalSettings } from "../api/types";
 import { anything } from "../policy/pattern";
 import { newRule } from "../policy/ruleDraft";
 import { Rules, type Topic } from "../policy/Rules";
 import { usePolicy } from "../policy/usePolicy";
 import { changeConfig, loadConfig } from "../settings/actions";
+import { Described, useChosen } from "../settings/Described";
 import { ConfigProblem } from "../settings/GeneralTab";
 import { Part } from "../settings/Part";
 import classes from "../settings/Settings.module.css";
@@ -13,9 +14,6 @@ import { Failure, Warning } from "../settings/Warning";
 import { tell } from "../shell/messages";
 import { useApp } from "../store/store";
 import { isAboutCommands, sandboxMeans } from "./sandbox";
-
-const shells = ["bash", "zsh", "fish", "sh"];
-const SECONDS_IN_A_DAY = 86_400;
 
 const commands: Topic = {
   title: "Rules for commands",
@@ -27,13 +25,12 @@ const commands: Topic = {
   first: () => ({ ...newRule(), pattern: { ...anything, tool: "terminal_operations.run_command" } }),
 };
 
-interface HeldProps {
-  terminal: TerminalSettings;
-  sandbox: SandboxView;
-  change: (next: Partial<TerminalSettings>) => void;
-}
+type Holding = Pick<TerminalSettings, "sandbox" | "network">;
 
-function Held({ terminal, sandbox, change }: HeldProps) {
+function Held({ saved, sandbox }: { saved: Holding; sandbox: SandboxView }) {
+  const kept = { sandbox: saved.sandbox, network: saved.network };
+  const [terminal, choose] = useChosen(kept, (next) => changeConfig({ terminal: next }));
+  const change = (next: Partial<Holding>) => choose({ ...terminal, ...next });
   return (
     <>
       {sandbox.warning && (
@@ -41,7 +38,7 @@ function Held({ terminal, sandbox, change }: HeldProps) {
           <p>{sandbox.warning}</p>
         </Warning>
       )}
-      {terminal.sandbox === "on" && <p className={classes.explained}>{sandboxMeans(sandbox.kind)}</p>}
+      {terminal.sandbox === "on" && <p className="ph-explained">{sandboxMeans(sandbox.kind)}</p>}
       <Radio.Group
         aria-label="Sandbox"
         value={terminal.sandbox}
@@ -62,30 +59,6 @@ function Held({ terminal, sandbox, change }: HeldProps) {
   );
 }
 
-function Time({ saved, change }: { saved: number; change: (next: Partial<TerminalSettings>) => void }) {
-  const [value, setValue] = useState<string | number>(saved);
-  useEffect(() => setValue(saved), [saved]);
-  const save = () => {
-    const seconds = Number(value);
-    if (value !== "" && Number.isFinite(seconds) && seconds !== saved) change({ timeout: seconds });
-    else setValue(saved);
-  };
-  return (
-    <NumberInput
-      label="Seconds that a command may take"
-      description="When a call does not say otherwise; what takes longer is ended with everything it started."
-      min={1}
-      max={SECONDS_IN_A_DAY}
-      clampBehavior="blur"
-      allowDecimal={false}
-      maw={320}
-      value={value}
-      onChange={setValue}
-      onBlur={save}
-    />
-  );
-}
-
 function CommandRules() {
   const { policy, problem, keep } = usePolicy();
   return (
@@ -99,38 +72,16 @@ function CommandRules() {
 /** What a person sets about commands and terminals. */
 export default function TerminalSettingsTab() {
   const config = useApp((state) => state.config);
-  // The choice shows at once; what the server kept has the last word.
-  const [chosen, setChosen] = useState<TerminalSettings | null>(null);
   useEffect(() => void loadConfig().catch(tell), []);
   if (!config) return null;
-  const terminal = chosen ?? config.terminal;
-  const change = (next: Partial<TerminalSettings>) => {
-    const wanted = { ...terminal, ...next };
-    setChosen(wanted);
-    changeConfig({ terminal: wanted })
-      .catch(tell)
-      .finally(() => setChosen((now) => (now === wanted ? null : now)));
-  };
   return (
     <>
       <ConfigProblem />
-      <Part title="Shell">
-        <Select
-          aria-label="Shell"
-          description="For terminals that are opened from now on."
-          data={shells}
-          allowDeselect={false}
-          maw={320}
-          value={terminal.shell}
-          onChange={(shell) => shell && change({ shell })}
-        />
-      </Part>
+      <Described tab="terminal" part="Shell" />
       <Part title="Sandbox">
-        <Held terminal={terminal} sandbox={config.sandbox} change={change} />
+        <Held saved={config.terminal} sandbox={config.sandbox} />
       </Part>
-      <Part title="Time">
-        <Time saved={terminal.timeout} change={change} />
-      </Part>
+      <Described tab="terminal" part="Time" />
       <CommandRules />
     </>
   );

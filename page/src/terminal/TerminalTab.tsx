@@ -23,7 +23,7 @@ const EVERY_MS = 2_500;
 function Sandbox({ sandbox }: { sandbox: SandboxView }) {
   if (sandbox.kind === "none" || sandbox.warning) {
     return (
-      <p className={classes.warning} role="status">
+      <p className={`ph-with-icon ph-warning ${classes.warning}`} role="status">
         <WarningIcon size={15} />
         <span>{sandbox.warning || "Nothing holds commands back on this machine: they may do whatever you may do."}</span>
       </p>

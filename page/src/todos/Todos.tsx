@@ -45,7 +45,7 @@ function Steps({ todo }: { todo: Todo }) {
           <span aria-hidden>{step.done ? "✓" : "○"}</span>
           <span>
             {step.title}
-            {step.done && <span className={classes.hidden}> (done)</span>}
+            {step.done && <span className="ph-hidden"> (done)</span>}
           </span>
         </li>
       ))}
@@ -66,7 +66,6 @@ function Row({ todo, todos, isBusy, onTick }: RowProps) {
     <li className={classes.row} data-status={status}>
       <Checkbox
         size="xs"
-        className={classes.box ?? ""}
         label={todo.title}
         description={todo.description}
         checked={status === "completed"}
@@ -122,7 +121,7 @@ export function Todos() {
       .finally(() => setBusy(false));
   };
   if (!todos?.length) {
-    return <p className={classes.empty}>Nothing is on the list. The agent writes down here what a larger task takes, and ticks it off.</p>;
+    return <p className={`ph-lead ${classes.empty}`}>Nothing is on the list. The agent writes down here what a larger task takes, and ticks it off.</p>;
   }
   return (
     <div className={classes.todos}>

@@ -7,9 +7,11 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.agent.stop_reasons import tokens
 from pilothouse.types import limits
-from pilothouse.types.items import Item
-from pilothouse.types.json import convert, encode
+from pilothouse.types.item_data import CallData, CompactionData, QuestionData, ResponseData, Spent, SummaryData
+from pilothouse.types.items import Call, Item, is_a
+from pilothouse.types.json import encode
 from pilothouse.types.tool_names import INCREASE
 
 CONTINUE = "continue"
@@ -23,32 +25,32 @@ class Excess(msgspec.Struct, frozen=True):
     question: str
 
 
-class Spent(msgspec.Struct, frozen=True):
-    """What a run has used up: answers of its model, their tokens; and answers that the agent was given beyond."""
-
-    turns: int = 0
-    tokens: int = 0
-    added: int = 0
-
-
 def spent(mine: Sequence[Item]) -> Spent:
     """Return what a run has used up; a summary says it of what is out of sight."""
-    summary = next((item for item in reversed(mine) if "spent" in item.data and item.kind == "compaction"), None)
-    before = convert(summary.data["spent"], Spent) if summary is not None else Spent()
-    since = int(summary.data["keepFrom"]) if summary is not None else 0
+    summaries = (item.data for item in reversed(mine) if is_a(item, CompactionData))
+    summary = next((data for data in summaries if data.spent is not None), None)
+    before = summary.spent if summary is not None and summary.spent is not None else Spent()
+    since = summary.keep_from if summary is not None else 0
     seen = [item for item in mine if item.position >= since and item.status == "completed"]
-    turns = [item for item in seen if item.kind == "response"]
+    turns = [item for item in seen if is_a(item, ResponseData)]
     # A server's tool may have any name and bring any data.
-    own = [item for item in seen if item.kind == "tool_call" and item.data.get("tool") == INCREASE]
-    added = sum(int(item.data.get("iterations") or 0) for item in own if not item.data.get("server"))
-    tokens = sum(_tokens(item) for item in turns)
-    return Spent(before.turns + len(turns), before.tokens + tokens, before.added + added)
+    own = [item.data for item in seen if is_a(item, CallData) and item.data.tool == INCREASE]
+    added = sum(data.iterations for data in own if not data.server)
+    used = sum(tokens(item) for item in turns)
+    # A summary that came to nothing was paid for, too.
+    used += sum(map(_summary_tokens, (item for item in mine if item.position >= since)))
+    return Spent(before.turns + len(turns), before.tokens + used, before.added + added)
+
+
+def _summary_tokens(item: Item) -> int:
+    usage = item.data.usage if is_a(item, SummaryData) else None
+    return usage.input + usage.output if usage is not None else 0
 
 
 def exceeded(mine: Sequence[Item]) -> Excess | None:
     """Return the limit that the run's items have reached since the person last said to go on."""
     used = spent(mine)
-    if _left(mine, used) == 0:
+    if iterations_left(mine, used) == 0:
         return Excess("iterations", f"The model has been asked {used.turns} times for this message. Go on?")
     if used.tokens >= limits.RUN_TOKEN_BUDGET * _allowances(mine):
         return Excess("tokens", f"This message has used {used.tokens:,} tokens. Go on?")
@@ -61,12 +63,8 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
     return None
 
 
-def iterations_left(mine: Sequence[Item]) -> int:
+def iterations_left(mine: Sequence[Item], used: Spent) -> int:
     """Return how often the model may still be asked before the person is."""
-    return _left(mine, spent(mine))
-
-
-def _left(mine: Sequence[Item], used: Spent) -> int:
     return max(0, limits.MAX_ITERATIONS * _allowances(mine) + used.added - used.turns)
 
 
@@ -74,47 +72,43 @@ def _allowances(mine: Sequence[Item]) -> int:
     return 1 + sum(1 for item in mine if _went_on(item))
 
 
-def iterations_added(mine: Sequence[Item]) -> int:
-    """Return how many the agent was given when it asked for more."""
-    return spent(mine).added
-
-
 def _went_on(item: Item) -> bool:
-    return item.kind == "question" and bool(item.data.get("answer", {}).get("choice") == CONTINUE)
-
-
-def _tokens(item: Item) -> int:
-    usage = item.data.get("usage") or {}
-    return int(usage.get("input", 0)) + int(usage.get("output", 0))
+    answer = item.data.answer if is_a(item, QuestionData) else None
+    return answer is not None and answer.choice == CONTINUE
 
 
 def _repeated(mine: Sequence[Item]) -> str | None:
     """Return the tool that was called alike in turn after turn; alike within one turn is not a loop."""
-    turns: dict[object, list[Item]] = {}
+    turns: dict[str, list[Call]] = {}
     for item in mine:
         if _went_on(item):
             turns = {}
-        elif item.kind == "tool_call" and not item.data.get("cutOff"):
-            turns.setdefault(item.data.get("turn"), []).append(item)
+        elif is_a(item, CallData) and not item.data.cut_off:
+            turns.setdefault(item.data.turn, []).append(item)
     last = list(turns.values())[-limits.REPEATED_CALLS :]
     if len(last) < limits.REPEATED_CALLS or len({_shape(calls) for calls in last}) > 1:
         return None
-    return str(last[0][0].data.get("tool"))
+    return last[0][0].data.tool
 
 
-def _shape(calls: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
-    return frozenset((str(call.data.get("tool")), encode(call.data.get("arguments"))) for call in calls)
+def _shape(calls: Sequence[Call]) -> frozenset[tuple[str, bytes]]:
+    return frozenset((call.data.tool, encode(call.data.arguments)) for call in calls)
 
 
 def result_room(context_window: int) -> int:
     """Return how many characters of one result a model gets."""
-    return min(limits.RESULT_CHARS, int(context_window * limits.CHARS_PER_TOKEN * limits.RESULT_SHARE))
+    return min(limits.RESULT_CHARS, window_room(context_window))
+
+
+def window_room(context_window: int) -> int:
+    """Return how many characters of one result the window allows: four of them at once do not burst it."""
+    return int(context_window * limits.CHARS_PER_TOKEN * limits.RESULT_SHARE)
 
 
 def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> bool:
     """Return whether the next request would leave little room in the context window."""
     used = characters // limits.CHARS_PER_TOKEN
     last = next((item for item in reversed(items) if item.kind in ("response", "compaction")), None)
-    if last is not None and last.kind == "response":
-        used = max(used, _tokens(last))
+    if last is not None and is_a(last, ResponseData):
+        used = max(used, tokens(last))
     return used > context_window * limits.COMPACT_ABOVE

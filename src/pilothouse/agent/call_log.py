@@ -1,12 +1,15 @@
-"""What becomes of tool calls, in the log: one record for each step, with ids, never with arguments or results."""
+"""What becomes of tool calls, in the log: a line for each step, with ids, never with arguments or results."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from typing import Literal
 
-from pilothouse.types.items import Item
-from pilothouse.types.ports import ToolOutput
+from pilothouse.types import limits
+from pilothouse.types.items import Call
+from pilothouse.types.json import JsonObject
 
 _log = logging.getLogger(__name__)
 # A model may call a tool by any name; a line of the log is no place for all of it.
@@ -14,25 +17,40 @@ _NAME_CHARS = 128
 Step = Literal["requested", "waiting", "executing", "stopped", "ended"]
 
 
-def tell(step: Step, call: Item, **more: object) -> None:
-    """Write that a call came to a step."""
-    if not _log.isEnabledFor(logging.INFO):
-        return
-    # Made here and not by the logger, which would walk the stack for a line number that is written nowhere.
-    record = logging.LogRecord(_log.name, logging.INFO, __file__, 0, "tool call %s", (step,), None)
-    record.facts = {
-        "step": step,
-        "conversation": call.conversation_id,
-        "run": call.run_id,
-        "call": call.id,
-        "tool": str(call.data.get("tool") or "")[:_NAME_CHARS],
-        "server": call.data.get("server") or "",
-        **more,
-    }
-    _log.handle(record)
+class CallLog:
+    """The steps of a run's calls: those of a round are one record of several lines, unless a call takes its time."""
 
+    def __init__(self) -> None:
+        self._lines: list[tuple[float, JsonObject]] = []
+        self._timer: asyncio.TimerHandle | None = None
 
-def tell_end(call: Item, status: str, output: ToolOutput, elapsed: float) -> None:
-    """Write how a call ended."""
-    code = output.error.code if output.error is not None else ""
-    tell("ended", call, status=status, code=code, elapsedMs=round(elapsed * 1000))
+    def tell(self, step: Step, call: Call, **more: object) -> None:
+        """Note that a call came to a step."""
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        facts: JsonObject = {
+            "step": step,
+            "conversation": call.conversation_id,
+            "run": call.run_id,
+            "call": call.id,
+            "tool": call.data.tool[:_NAME_CHARS],
+            "server": call.data.server,
+            **more,
+        }
+        self._lines.append((time.time(), facts))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(limits.CALL_LOGGED, self.write)
+
+    def write(self) -> None:
+        """Write what was noted."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._lines:
+            return
+        lines, self._lines = self._lines, []
+        steps = ", ".join(str(facts["step"]) for _at, facts in lines)
+        # Made here and not by the logger, which would walk the stack for a line number that is written nowhere.
+        record = logging.LogRecord(_log.name, logging.INFO, __file__, 0, "tool call %s", (steps,), None)
+        record.lines = [(at, f"tool call {facts['step']}", facts) for at, facts in lines]
+        _log.handle(record)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import TypeGuard
 
 from pilothouse.agent.budget import spent
 from pilothouse.agent.history import history, until_message
-from pilothouse.agent.seen import kept_of, seen
+from pilothouse.agent.taint import kept_of, seen
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
-from pilothouse.types.items import Item
-from pilothouse.types.json import plain
+from pilothouse.types.item_data import CallData, CompactionData, ReminderData
+from pilothouse.types.items import Item, ItemOf, is_a, patch, turn_of
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.ports import Journal, OpenModel
 from pilothouse.types.stream import Failed, TextDelta
@@ -24,7 +25,7 @@ _GAP = "\n\n[… left out …]\n\n"
 
 def place_to_cut(items: Sequence[Item], run_id: str) -> int | None:
     """Return the position from which items are kept: the newest message, or the newest turn after it."""
-    since = max((int(item.data["keepFrom"]) for item in items if _done(item)), default=0)
+    since = max((item.data.keep_from for item in items if _done(item)), default=0)
     spoken = [
         item for item in items if item.position >= since and item.kind in ("user_message", "response", "tool_call")
     ]
@@ -34,13 +35,14 @@ def place_to_cut(items: Sequence[Item], run_id: str) -> int | None:
     turns = [item for item in spoken if item.run_id == run_id and item.kind != "user_message"]
     if not turns:
         return None
-    newest = turns[-1].data.get("turn")
-    cut = min(item.position for item in turns if item.data.get("turn") == newest)
+    newest = turn_of(turns[-1])
+    # Its thinking too: calls are refused that come back without the thinking that led to them.
+    cut = min(item.position for item in items if item.run_id == run_id and turn_of(item) == newest)
     return cut if any(item.position < cut for item in turns) else None
 
 
-def _done(item: Item) -> bool:
-    return item.kind == "compaction" and item.status == "completed"
+def _done(item: Item) -> TypeGuard[ItemOf[CompactionData]]:
+    return is_a(item, CompactionData) and item.status == "completed"
 
 
 async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
@@ -50,28 +52,38 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     if cut is None:
         return False
     # Reminders by name are left out: what still holds is said again.
-    named = {item.id for item in items if item.kind == "reminder" and item.data.get("name")}
+    named = {item.id for item in items if is_a(item, ReminderData) and item.data.name}
     older = [item for item in items if (item.position < cut and item.id not in named) or _done(item)]
     room = opened.config.context_window * limits.CHARS_PER_TOKEN // 2
-    transcript = _middle_out(_transcript(history(older)), room)
+    told = middle_out(transcript(history(older)), room)
     item = journal.new("compaction")
     await journal.write(ItemCreated(item=item))
-    summarised = await _summarise(opened, journal, item.id, transcript)
+    summarised = await _summarise(opened, journal, item.id, told)
     if not summarised:
         # An excerpt is worse than a summary and better than a conversation that cannot go on.
-        journal.delta(item.id, _middle_out(transcript, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
+        journal.delta(item.id, middle_out(told, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
     # What the conversation had seen does not become harmless because it was summarised.
-    told = kept_of(seen(journal.items, run_id))
+    had = kept_of(seen(journal.items, run_id))
     mine = [each for each in items if each.run_id == run_id and each.position < cut]
-    data = {"keepFrom": cut, "by": "model" if summarised else "excerpt", "seen": told, "spent": plain(spent(mine))}
+    by = "model" if summarised else "excerpt"
+    used = used_before(items, cut)
+    data = patch(CompactionData, keep_from=cut, by=by, seen=had, spent=spent(mine), tools=used, tells=True)
     await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
     return True
 
 
-async def _summarise(opened: OpenModel, journal: Journal, item_id: str, transcript: str) -> bool:
+def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
+    """Return the tools of servers that were used before a position, the newest last."""
+    earlier = [name for item in items if _done(item) for name in item.data.tools]
+    calls = [item.data for item in items if is_a(item, CallData) and item.position < cut and not item.data.cut_off]
+    names = dict.fromkeys(reversed([*earlier, *(data.tool for data in calls if data.server)]))
+    return tuple(reversed(list(names)[: limits.TOOLS_REMEMBERED]))
+
+
+async def _summarise(opened: OpenModel, journal: Journal, item_id: str, told: str) -> bool:
     request = ModelRequest(
         system=_REQUEST,
-        messages=(Message("user", (TextBlock(text=transcript),)),),
+        messages=(Message("user", (TextBlock(text=told),)),),
         max_tokens=_SUMMARY_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
@@ -86,7 +98,8 @@ async def _summarise(opened: OpenModel, journal: Journal, item_id: str, transcri
     return written
 
 
-def _transcript(messages: Sequence[Message]) -> str:
+def transcript(messages: Sequence[Message]) -> str:
+    """Return a conversation as one text, without thinking."""
     lines = []
     for message in messages:
         who = "Person" if message.role == "user" else "Assistant"
@@ -104,7 +117,8 @@ def _said(block: Block) -> str:
     return ""
 
 
-def _middle_out(text: str, room: int) -> str:
+def middle_out(text: str, room: int) -> str:
+    """Return a text, or its beginning and end."""
     if len(text) <= room:
         return text
     half = (room - len(_GAP)) // 2

@@ -82,7 +82,7 @@ class Deadline:
             self._expired()
 
 
-class Silence:
+class SilenceTimer:
     """Tells when nothing was heard for a while, and when something is heard again after that."""
 
     def __init__(self, after: float, tell: Callable[[float | None], None]) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-from pilothouse.agent.deadline import Deadline, Silence
+import msgspec
+
+from pilothouse.agent.deadline import Deadline, SilenceTimer
+from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.types import limits
+from pilothouse.types.item_data import CallData, Progress
+from pilothouse.types.items import patch, read
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallTimes, Journal, Results, Tool, ToolError, ToolOutput, ToolPaused
+from pilothouse.types.ports import CallContext, CallTimes, Journal, Tool, ToolError, ToolOutput, ToolPaused
 
 # How a tool took being stopped: it ended, its server was told (and does not say whether it stopped), or neither.
 Cancellation = Literal["acknowledged", "asked", "unanswered"]
@@ -25,22 +30,22 @@ _left_behind: set[asyncio.Task[ToolOutput | ToolPaused]] = set()
 class Execution:
     """A call from the start of its tool to an outcome."""
 
-    def __init__(self, call_id: str, tool: Tool, times: CallTimes, journal: Journal, results: Results) -> None:
+    def __init__(self, call_id: str, tool: Tool, times: CallTimes, journal: Journal, results: Pipeline) -> None:
         self._id = call_id
         self._tool = tool
         self._journal = journal
         self._results = results
         self._task: asyncio.Task[ToolOutput | ToolPaused] | None = None
-        self.last_progress: JsonObject | None = None
+        self.last_progress: Progress | None = None
         self._over: asyncio.Future[Literal["done", "timeout", "cancel"]] = asyncio.get_running_loop().create_future()
         self._deadline = Deadline(times.total, lambda: self._end("timeout"))
-        self._silence = None if times.quiet is None else Silence(times.quiet, self._tell_silence)
+        self._silence = None if times.quiet is None else SilenceTimer(times.quiet, self._tell_silence)
         self.sign()
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Take what the tool tells; an answer that came too late to count tells nothing."""
         self.sign()
-        self._tell_progress({"done": done, "total": total, "message": message})
+        self._tell_progress(Progress(done=done, total=total, message=message))
 
     def sign(self) -> None:
         """Take a sign of life."""
@@ -53,7 +58,7 @@ class Execution:
             self._silence.accept()
             self._silence.stop()
         self._deadline.stop()
-        self._tell_progress({"done": None, "total": None, "message": why})
+        self._tell_progress(Progress(message=why))
 
     def begins(self) -> None:
         """Let the clock run from now on."""
@@ -62,23 +67,24 @@ class Execution:
         self._deadline.begin()
         self.sign()
         if self.last_progress is not None:
-            self._tell_progress({"done": None, "total": None, "message": ""})
+            self._tell_progress(Progress())
 
     def keep_waiting(self) -> None:
         """Give it more time."""
         self._deadline.extend()
         if self._silence is not None:
             self._silence.accept()
-        self._journal.note(self._id, {"deadlineAt": self._deadline.at})
+        self._journal.note(self._id, patch(CallData, deadline_at=self._deadline.at))
 
-    def _tell_progress(self, progress: JsonObject) -> None:
+    def _tell_progress(self, progress: Progress) -> None:
         if not self._over.done():
-            self.last_progress = self._results.masked(progress)
-            self._journal.note(self._id, {"progress": self.last_progress, "deadlineAt": self._deadline.at})
+            self.last_progress = read(Progress, self._results.masked(msgspec.to_builtins(progress)))
+            told = patch(CallData, progress=self.last_progress, deadline_at=self._deadline.at)
+            self._journal.note(self._id, told)
 
     def _tell_silence(self, since: float | None) -> None:
         if not self._over.done():
-            self._journal.note(self._id, {"quietSince": since})
+            self._journal.note(self._id, patch(CallData, quiet_since=since))
 
     def cancel(self) -> None:
         """Stop it because the person said so."""
@@ -114,7 +120,7 @@ class Execution:
         task = self._task
         if task is None:
             return "acknowledged"
-        self._journal.note(self._id, {"cancellation": "asked"})
+        self._journal.note(self._id, patch(CallData, cancellation="asked"))
         task.cancel()
         await asyncio.wait([task], timeout=limits.CANCEL_GRACE)
         if not task.done():

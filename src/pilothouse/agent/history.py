@@ -7,16 +7,27 @@ more items only ever add to the end, so that a provider's cache of the beginning
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeGuard
 
 import msgspec
 
+from pilothouse.agent.results.entering import kept_note
 from pilothouse.types import limits
-from pilothouse.types.items import CLOSED, Item
-from pilothouse.types.json import JsonObject
+from pilothouse.types.item_data import (
+    CallData,
+    CompactionData,
+    MessageData,
+    ReminderData,
+    ResponseData,
+    ResultPart,
+    ThinkingData,
+)
+from pilothouse.types.items import CLOSED, Call, Item, ItemOf, Response, is_a, is_cut_off, turn_of
+from pilothouse.types.json import JsonObject, encode_text
 from pilothouse.types.messages import (
     Block,
     CallBlock,
@@ -28,29 +39,41 @@ from pilothouse.types.messages import (
     TextBlock,
     ThinkingBlock,
 )
+from pilothouse.types.tool_names import CALL, READ_RESULT, RECALL
 
 _SUMMARY_INTRODUCTION = (Path(__file__).parent / "summary_introduction.md").read_text()
+_RECALL = "\n\n" + (Path(__file__).parent / "summary_recall.md").read_text().strip()
+_GO_ON = (Path(__file__).parent / "go_on.md").read_text().strip()
+_GO_ON_UNSAID = (Path(__file__).parent / "go_on_unsaid.md").read_text().strip()
 _NO_OUTPUT = "(no output)"
+_CHANGED = "The person changed the arguments of this call before they allowed it. It was made with these instead:"
 Role = Literal["user", "assistant"]
 # What the model is told as the person's words: each is a block of its own, whatever its text pretends to be.
 _TOLD = ("user_message", "reminder")
+_SPOKEN = ("response", "thinking", "tool_call")
+_TEXTS = ("text", "json")
 # The kinds of pieces of a result that may be a picture or a sound.
 _MEDIA = ("image", "audio", "resource")
 
 
-def history(items: Sequence[Item]) -> tuple[Message, ...]:
-    """Return the conversation as messages."""
+def history(items: Sequence[Item], *, offered: Collection[str] = ()) -> tuple[Message, ...]:
+    """Return the conversation as messages.
+
+    A model that is offered the tools for it is told which results were cut for another, and that it can look back.
+    """
     messages: list[tuple[Role, list[Block]]] = []
     summary, kept = _since_compaction(_in_order(items))
     if summary is not None:
-        _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text)])
+        told = _RECALL if RECALL in offered and is_a(summary, CompactionData) and summary.data.tells else ""
+        _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text + told)])
     for group in _turns(kept):
         first = group[0]
         if first.kind in _TOLD:
             _add(messages, "user", _user_blocks(first))
         else:
             _add(messages, "assistant", _assistant_blocks(group))
-            _add(messages, "user", [_result(item) for item in group if item.kind == "tool_call"])
+            _add(messages, "user", [_result(item, READ_RESULT in offered) for item in group if is_a(item, CallData)])
+            _add(messages, "user", _told_to_go_on(group))
     return tuple(Message(role=role, content=tuple(blocks)) for role, blocks in messages)
 
 
@@ -63,10 +86,10 @@ def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
     return [item for item in items if item.kind != "user_message" or item.position <= newest]
 
 
-def reminded(items: Sequence[Item]) -> list[Item]:
+def reminded(items: Sequence[Item]) -> list[ItemOf[ReminderData]]:
     """Return the reminders by name that the model is told, in order; others were for their moment."""
     told = _since_compaction(_in_order(items))[1]
-    return [item for item in told if item.kind == "reminder" and _name(item)]
+    return [item for item in told if _is_named(item)]
 
 
 def _in_order(items: Sequence[Item]) -> list[Item]:
@@ -104,7 +127,7 @@ def _answers(spoken: Sequence[Item], items: Sequence[Item]) -> tuple[dict[str | 
     late: dict[str | None, int] = {}
     answers = []
     for item in spoken:
-        if item.kind == "reminder" and not _name(item):
+        if item.kind == "reminder" and not _is_named(item):
             late[item.run_id] = newest
         if item.run_id not in late:
             begun.setdefault(item.run_id, item.position)
@@ -113,17 +136,28 @@ def _answers(spoken: Sequence[Item], items: Sequence[Item]) -> tuple[dict[str | 
     return begun, sorted(answers)
 
 
-def _name(item: Item) -> str:
-    """Return the name of a reminder that is said again whenever it changes; others are for their moment."""
-    return str(item.data.get("name") or "")
+def _is_named(item: Item) -> TypeGuard[ItemOf[ReminderData]]:
+    """Return whether this is a reminder that is said again whenever it changes; others are for their moment."""
+    return is_a(item, ReminderData) and bool(item.data.name)
 
 
 def left_behind(items: Sequence[Item], run_id: str) -> bool:
-    """Return whether a later message was answered since a run last said something, or was told to."""
-    sent = _sent(items)
+    """Return whether a later message was taken up since a run last said something, or was told to."""
     mine = max((item.position for item in items if item.run_id == run_id and _belongs(item)), default=0)
-    others = (item for item in items if item.position > mine and item.kind not in _TOLD and _belongs(item))
-    return any(sent.get(item.run_id, 0) > sent.get(run_id, 0) for item in others)
+    return _taken_up(items, run_id) > mine
+
+
+def unread(items: Sequence[Item], run_id: str) -> list[Item]:
+    """Return the items of a run that nobody has read who answered a later message."""
+    read = _taken_up(items, run_id)
+    return [item for item in items if item.run_id == run_id and item.position > read]
+
+
+def _taken_up(items: Sequence[Item], run_id: str) -> int:
+    """Return where something was last done about a message after a run's own."""
+    sent = _sent(items)
+    others = (item for item in items if item.kind != "user_message" and item.run_id != run_id)
+    return max((item.position for item in others if sent.get(item.run_id, 0) > sent.get(run_id, 0)), default=0)
 
 
 def _with_reminders(ordered: Sequence[Item], items: Sequence[Item]) -> list[Item]:
@@ -137,7 +171,10 @@ def _with_reminders(ordered: Sequence[Item], items: Sequence[Item]) -> list[Item
 
 def _stands_before(item: Item) -> str:
     """Return the id of the message that a reminder stands right before; empty for whatever stands by itself."""
-    return str(item.data.get("before") or "") if item.kind == "reminder" else ""
+    if item.kind != "reminder":
+        # Most are not, and everything is asked.
+        return ""
+    return item.data.before if is_a(item, ReminderData) else ""
 
 
 def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
@@ -145,7 +182,7 @@ def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
     if not done:
         return None, [item for item in items if _belongs(item)]
     newest = done[-1]
-    start = int(newest.data["keepFrom"])
+    start = newest.data.keep_from if is_a(newest, CompactionData) else 0
     kept = [item for item in items if item.position >= start and _belongs(item)]
     there = {item.id for item in kept}
     return newest, [item for item in kept if (_stands_before(item) or item.id) in there]
@@ -154,25 +191,24 @@ def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
 def _belongs(item: Item) -> bool:
     if item.kind in _TOLD:
         return True
-    if item.kind not in ("response", "thinking", "tool_call"):
+    if item.kind not in _SPOKEN or item.status not in CLOSED:
         return False
     # What an attempt left behind when it broke off is for people to see; the next attempt says it anew.
-    return item.status in CLOSED and not item.data.get("cutOff")
+    return not is_cut_off(item)
 
 
 def _turns(items: Iterable[Item]) -> list[list[Item]]:
     groups: list[list[Item]] = []
+    last: tuple[str | None, str] | None = None
     for item in items:
-        same = groups and item.kind not in _TOLD and _turn(groups[-1][-1]) == _turn(item)
-        if same:
+        # What a person said is a group by itself.
+        turn = None if item.kind in _TOLD else (item.run_id, turn_of(item))
+        if turn is not None and turn == last:
             groups[-1].append(item)
         else:
             groups.append([item])
+        last = turn
     return groups
-
-
-def _turn(item: Item) -> tuple[str | None, object]:
-    return (item.run_id, None if item.kind in _TOLD else item.data.get("turn"))
 
 
 def _add(messages: list[tuple[Role, list[Block]]], role: Role, blocks: Sequence[Block]) -> None:
@@ -183,70 +219,169 @@ def _add(messages: list[tuple[Role, list[Block]]], role: Role, blocks: Sequence[
 
 
 def _user_blocks(item: Item) -> list[Block]:
-    images = [_image(item.id, part) for part in item.data.get("content") or () if part.get("kind") == "image"]
+    content = item.data.content if is_a(item, MessageData) else ()
+    images = [_image(item.id, part) for part in content if part.kind == "image"]
     text = [TextBlock(text=item.text)] if item.text else []
     return [*images, *text]
 
 
-def _image(item_id: str, part: JsonObject) -> ImageBlock:
-    media_type, name = part["mediaType"], str(part.get("name") or "")
-    return ImageBlock(media_type=media_type, item_id=item_id, index=part["index"], size=part["bytes"], name=name)
+def _image(item_id: str, part: ResultPart, opaque: JsonObject | None = None) -> ImageBlock:
+    return ImageBlock(
+        media_type=part.media_type,
+        item_id=item_id,
+        index=part.index,
+        size=part.bytes,
+        name=part.name,
+        opaque=opaque,
+    )
 
 
 def _assistant_blocks(group: Sequence[Item]) -> list[Block]:
     """Return what the model thought, said and asked for, in the order in which it did."""
-    blocks: list[Block] = []
-    for item in group:
-        if item.kind == "thinking":
-            blocks += _thinking_blocks(item)
-        elif item.kind == "tool_call":
-            blocks.append(_call(item))
-        else:
-            blocks += [TextBlock(text=item.text)] if item.text else []
-            blocks += [NativeBlock(raw=raw) for raw in item.data.get("native", ())]
+    said = next((item for item in group if is_a(item, ResponseData)), None)
+    if said is not None and said.status != "completed" and not any(item.kind == "tool_call" for item in group):
+        # Proofs hold for whole answers: of one that was stopped its words are told, and no provider refuses those.
+        words: list[Block] = [TextBlock(text=said.text)] if said.text else []
+        return [*words, *(_image(said.id, part) for part in said.data.content)]
+    blocks = _as_stood(said, group) if said is not None else None
+    if blocks is None:
+        blocks = _by_items(group)
     # Thinking alone is no answer, and no provider takes it back as one.
     return blocks if any(not isinstance(block, ThinkingBlock) for block in blocks) else []
 
 
-def _thinking_blocks(item: Item) -> list[Block]:
-    opaque = item.data.get("opaque") or []
-    if not opaque:
+def _as_stood(said: Response, group: Sequence[Item]) -> list[Block] | None:
+    """Return the pieces of an answer as `answer_order` noted them; None where it did not, or they do not fit."""
+    order = said.data.order
+    if order is None:
+        return None
+    pieces = _Pieces(said, group)
+    try:
+        blocks = [block for piece in order for block in pieces.take(piece)]
+    except (IndexError, KeyError):
+        return None
+    return blocks if pieces.are_used_up else None
+
+
+class _Pieces:
+    """What an answer's order is about: its items, and the text and the parts of the one that has it."""
+
+    def __init__(self, said: Response, group: Sequence[Item]) -> None:
+        self._said = said
+        self._thoughts = deque(item for item in group if is_a(item, ThinkingData))
+        self._calls = deque(item for item in group if is_a(item, CallData))
+        self._natives = deque(said.data.native)
+        self._told = 0
+
+    def take(self, piece: Any) -> list[Block]:
+        """Return the blocks that a piece stands for."""
+        match piece:
+            case int(size) if size < 0:
+                self._told -= size
+                return []
+            case int(size):
+                return [self._text(size, None)]
+            case {"text": int(size), "opaque": opaque}:
+                return [self._text(size, opaque)]
+            case {"picture": int()}:
+                return _made(self._said, piece)
+            case "thinking":
+                return _thinking_blocks(self._thoughts.popleft())
+            case "call":
+                return [_call(self._calls.popleft())]
+            case "native":
+                return [NativeBlock(raw=self._natives.popleft())]
+            case _:
+                return []
+
+    def _text(self, size: int, opaque: JsonObject | None) -> TextBlock:
+        begin, self._told = self._told, self._told + size
+        return TextBlock(text=self._said.text[begin : self._told], opaque=opaque)
+
+    @property
+    def are_used_up(self) -> bool:
+        """Return whether every piece had its place."""
+        return not (self._thoughts or self._calls or self._natives) and self._told == len(self._said.text)
+
+
+def _made(said: Response, piece: JsonObject) -> list[Block]:
+    """Return a picture that the model made; what turned out to be none is for people only."""
+    part = said.data.content[piece["picture"]]
+    return [_image(said.id, part, piece.get("opaque"))] if part.kind == "image" else []
+
+
+def _by_items(group: Sequence[Item]) -> list[Block]:
+    blocks: list[Block] = []
+    for item in group:
+        if is_a(item, ThinkingData):
+            blocks += _thinking_blocks(item)
+        elif is_a(item, CallData):
+            blocks.append(_call(item))
+        elif is_a(item, ResponseData):
+            blocks += [TextBlock(text=item.text)] if item.text else []
+            blocks += [NativeBlock(raw=raw) for raw in item.data.native]
+            blocks += [_image(item.id, part) for part in item.data.content]
+    return blocks
+
+
+def _told_to_go_on(group: Sequence[Item]) -> list[Block]:
+    """Return what the model is told after an answer that was cut and goes on; one that was paused just goes on."""
+    response = next((item for item in reversed(group) if is_a(item, ResponseData)), None)
+    if response is None or not response.data.go_on or response.data.stop == "pause":
+        return []
+    return [TextBlock(text=_GO_ON if response.text else _GO_ON_UNSAID)]
+
+
+def _thinking_blocks(item: ItemOf[ThinkingData]) -> list[Block]:
+    if not item.data.opaque:
         return [ThinkingBlock(text=item.text)] if item.text else []
-    first, *others = opaque
+    first, *others = item.data.opaque
     return [ThinkingBlock(text=item.text, opaque=first), *(ThinkingBlock(text="", opaque=more) for more in others)]
 
 
-def _call(item: Item) -> CallBlock:
+def _call(item: Call) -> CallBlock:
     data = item.data
-    arguments = data.get("arguments")
-    return CallBlock(
-        id=data["callId"],
-        name=data["tool"],
-        # A provider takes back only objects; the raw text stays visible in the timeline.
-        arguments=arguments if isinstance(arguments, dict) else {},
-        opaque=data.get("opaque"),
-    )
+    # A provider takes back only objects; the raw text stays visible in the timeline.
+    asked = data.arguments if data.asked_arguments is None else data.asked_arguments
+    arguments = {"name": data.by_name, "arguments": asked or {}} if data.by_name else asked or {}
+    return CallBlock(id=data.call_id, name=_called(data), arguments=arguments, opaque=data.opaque)
 
 
-def _result(item: Item) -> ResultBlock:
-    error = item.data.get("error")
-    text = item.text or (error["message"] if error else _NO_OUTPUT)
+def _called(data: CallData) -> str:
+    """Return the tool that the model called, be it by which it called another."""
+    return CALL if data.by_name else data.tool
+
+
+def _result(item: Call, can_read: bool) -> ResultBlock:
+    data = item.data
+    text = item.text or (data.error.message if data.error else _NO_OUTPUT)
+    if can_read and not data.kept_as and (size := _kept_beyond(item)):
+        text = f"{kept_note(f'r{item.position}', f'{size:,} bytes')}\n{text}"
+    if data.asked_arguments is not None:
+        # The model's own words stay what they were; what became of them is told with the result.
+        text = f"{_CHANGED} {encode_text(data.arguments)}\n\n{text}"
     return ResultBlock(
-        id=item.data["callId"],
-        name=item.data["tool"],
+        id=data.call_id,
+        name=_called(data),
         text=text,
         is_error=item.status != "completed",
         media=tuple(_media(item)),
     )
 
 
-def _media(item: Item) -> Iterator[Media]:
+def _kept_beyond(item: Call) -> int:
+    """Return how long the text is that was kept of a result, where it is more than the item has; else 0."""
+    texts = (part.bytes for part in item.data.content if part.digest and part.kind in _TEXTS)
+    longest = max(texts, default=0)
+    return longest if longest > len(item.text.encode()) else 0
+
+
+def _media(item: Call) -> Iterator[Media]:
     """Return the pictures and sounds of a result; its text says where they stand in it."""
-    for part in item.data.get("content") or ():
-        kind = str(part.get("mediaType") or "")
-        if part.get("kind") in _MEDIA and kind.startswith(("image/", "audio/")):
-            name = str(part.get("name") or part.get("uri") or "")
-            yield Media(item_id=item.id, index=part["index"], media_type=kind, size=part["bytes"], name=name)
+    for part in item.data.content:
+        if part.kind in _MEDIA and part.media_type.startswith(("image/", "audio/")):
+            name = part.name or part.uri
+            yield Media(item_id=item.id, index=part.index, media_type=part.media_type, size=part.bytes, name=name)
 
 
 def size(messages: Sequence[Message]) -> int:

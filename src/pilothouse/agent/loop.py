@@ -7,26 +7,30 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.agent import budget, compaction
+from pilothouse.agent import budget, compaction, stop_reasons
 from pilothouse.agent.calls import Calls
-from pilothouse.agent.history import history, size, until_message
-from pilothouse.agent.leftovers import interrupted, resumed
-from pilothouse.agent.media import Fetch, Showing, no_media
-from pilothouse.agent.reminders import Current, Reminding, nothing
+from pilothouse.agent.closing import interrupted, resumed
+from pilothouse.agent.history import history, size, unread, until_message
+from pilothouse.agent.media import Fetch, MediaLoader, no_media
+from pilothouse.agent.reminders import CurrentReminders, ReminderWriter, no_reminders
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
-from pilothouse.agent.turn import TurnId, TurnWriter, take_turn
+from pilothouse.agent.turn import TurnWriter, take_turn
 from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode
-from pilothouse.types.events import ItemCreated
-from pilothouse.types.items import Item
+from pilothouse.types.events import ItemCreated, ItemUpdated
+from pilothouse.types.item_data import ChoiceShown, LimitData, NoticeData, ResponseData
+from pilothouse.types.items import Item, TurnId, patch
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Message, ModelRequest, ToolSpec
 from pilothouse.types.models import CallStyle, ToolCalls
 from pilothouse.types.ports import Journal, OpenModel
+from pilothouse.types.runs import CutReason
 from pilothouse.types.selection import NativeTools
 from pilothouse.types.stream import Failed
+from pilothouse.types.tool_names import RECALL
 
-LIMIT_CHOICES = [{"id": budget.CONTINUE, "label": "Go on"}, {"id": budget.STOP, "label": "Stop here"}]
+_ASKED_AGAIN = "The model made a call that its provider could not read. It was asked again."
+LIMIT_CHOICES = (ChoiceShown(id=budget.CONTINUE, label="Go on"), ChoiceShown(id=budget.STOP, label="Stop here"))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -43,6 +47,8 @@ class Plan(msgspec.Struct, frozen=True):
     native_tools: NativeTools = NativeTools()
     # Where an answer ends that does not end by itself, in characters.
     longest_answer: int = limits.ANSWER_CHARS
+    # The tools that the model may call although it is not sent them, by name.
+    on_demand: tuple[str, ...] = ()
     # Gives the bytes of pictures and sounds in results.
     fetch: Fetch = no_media
 
@@ -53,35 +59,42 @@ class Outcome(msgspec.Struct, frozen=True):
     status: Literal["completed", "waiting", "failed"]
     code: ErrorCode | None = None
     message: str = ""
+    # Why the answer is not at its end.
+    cut: CutReason | None = None
 
 
 class Loop:
     """One run's loop."""
 
-    def __init__(self, plan: Plan, journal: Journal, calls: Calls, reminders: Current = nothing) -> None:
+    def __init__(self, plan: Plan, journal: Journal, calls: Calls, reminders: CurrentReminders = no_reminders) -> None:
         self._plan = plan
         self._journal = journal
         self._calls = calls
         self._tools = plan.tools
-        self._reminding = Reminding(reminders, journal, plan.run_id, (tool.name for tool in plan.tools))
+        self._reminders = ReminderWriter(reminders, journal, plan.run_id, (tool.name for tool in plan.tools))
         self._call_style: CallStyle = "native" if plan.tool_calls == "auto" else plan.tool_calls
-        self._showing = Showing(plan.opened.media, plan.fetch)
+        self._media = MediaLoader(plan.opened.media, plan.fetch)
         # Whether room was made for this answer: what is too long even then stays too long.
         self._compacted = False
+        # How often the model made a call that its provider could not read.
+        self._unread = 0
         # Whether the model turned out not to take tools the usual way; the run went on with text, or without any.
         self.tools_refused = False
 
     async def run(self) -> Outcome:
         """Do what is to be done until nothing is."""
-        mine = [item for item in self._journal.items if item.run_id == self._plan.run_id]
-        left = [*interrupted(mine), *resumed(mine)]
+        mine = self._mine()
+        # What those have read who answered later messages stays as it is.
+        left = [*interrupted(mine), *resumed(unread(self._journal.items, self._plan.run_id))]
         if left:
             await self._journal.write(*left)
         while True:
             step = next_step(self._journal.items, self._plan.run_id)
             match step:
                 case Finish():
-                    return Outcome("completed")
+                    cut = stop_reasons.cut(self._mine(), self._plan.opened.config.context_window)
+                    if cut is None or not await self._went_on(cut):
+                        return Outcome("completed", cut=cut.reason if cut is not None else None)
                 case Wait():
                     return Outcome("waiting")
                 case AskPerson():
@@ -93,21 +106,47 @@ class Loop:
                     if failure is not None:
                         return Outcome("failed", failure.code, failure.message)
 
+    def _mine(self) -> list[Item]:
+        return [item for item in self._journal.items if item.run_id == self._plan.run_id]
+
+    async def _went_on(self, cut: stop_reasons.Cut) -> bool:
+        """Have the model go on with an answer that the window cut, if there is room now; else tell the person."""
+        opened = self._plan.opened
+        may = cut.reason == "context" and stop_reasons.may_go_on(self._mine())
+        if may and await compaction.compact(opened, self._journal, self._plan.run_id):
+            await self._reminders.remind()
+            items = self._items()
+            if not self._is_crowded(items, await self._media.messages(self._history(items))):
+                await self._journal.write(ItemUpdated(item_id=cut.response.id, data=patch(ResponseData, go_on=True)))
+                return True
+        if not stop_reasons.is_told(self._mine(), cut):
+            await self._tell(*stop_reasons.words(cut, opened.config.context_window, self._plan.max_tokens))
+        return False
+
+    async def _tell(self, text: str, data: JsonObject) -> None:
+        await self._journal.write(
+            ItemCreated(item=self._journal.new("notice", status="completed", text=text, data=data))
+        )
+
     async def _ask_person(self, step: AskPerson) -> None:
-        data: JsonObject = {"kind": "limit", "reason": step.reason, "choices": LIMIT_CHOICES}
+        data = patch(LimitData, kind="limit", reason=step.reason, choices=LIMIT_CHOICES)
         question = self._journal.new("question", status="waiting", text=step.question, data=data)
         await self._journal.write(ItemCreated(item=question))
 
     async def _ask_model(self, turn: int) -> Failed | None:
         """Ask until an answer stands or trying again makes no sense."""
         self._compacted = False
+        self._unread = 0
         attempt = self._attempts(turn)
         last = attempt + limits.STREAM_ATTEMPTS
+        continues = stop_reasons.continued(self._mine())
         while True:
             attempt += 1
             messages = await self._messages()
-            writer = TurnWriter(self._journal, TurnId(turn, attempt), self._plan.opened.config.id, self._calls.describe)
-            failure = await take_turn(self._plan.opened.model, self._request(messages), writer)
+            turn_id, opened = TurnId(turn, attempt, continues), self._plan.opened
+            prices = opened.config.known.prices if opened.config.known else None
+            writer = TurnWriter(self._journal, turn_id, opened.config.id, self._calls.describe, prices)
+            failure = await take_turn(opened.model, self._request(messages), writer)
             if failure is None:
                 return None
             if not await self._may_retry(failure, attempt >= last):
@@ -121,33 +160,56 @@ class Loop:
             else:
                 self._tools = ()
             return True
+        if failure.code == "call_unreadable":
+            return await self._asks_again()
         if failure.code == "context_too_long" and not self._compacted:
             self._compacted = True
             return await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
         return failure.retryable and not tried_enough
 
+    async def _asks_again(self) -> bool:
+        """Return whether the model is asked once more for a call that its provider could not read."""
+        self._unread += 1
+        if self._unread >= limits.MALFORMED_ATTEMPTS:
+            return False
+        await self._tell(_ASKED_AGAIN, patch(NoticeData, level="info", code="malformed_call"))
+        return True
+
     async def _messages(self) -> tuple[Message, ...]:
         """Return what the model is told, after making room for its answer where there is little."""
-        await self._reminding.remind()
+        await self._reminders.remind()
         items = self._items()
-        messages = await self._showing.messages(history(items))
+        messages = await self._media.messages(self._history(items))
         if not self._compacted and self._is_crowded(items, messages):
             self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
             # What was summarised took its reminders along.
-            await self._reminding.remind()
-            messages = await self._showing.messages(history(self._items()))
+            await self._reminders.remind()
+            messages = await self._media.messages(self._history(self._items()))
         return messages
+
+    def _history(self, items: Sequence[Item]) -> tuple[Message, ...]:
+        return history(items, offered={tool.name for tool in self._offered(items)})
+
+    def _offered(self, items: Sequence[Item]) -> tuple[ToolSpec, ...]:
+        """Return the tools of the next request: looking back is for a conversation that was summed up.
+
+        With a summary the request begins anew in any case, so that its tools may change just then.
+        """
+        if any(item.kind == "compaction" and item.status == "completed" for item in items):
+            return self._tools
+        return tuple(tool for tool in self._tools if tool.name != RECALL)
 
     def _is_crowded(self, items: Sequence[Item], messages: Sequence[Message]) -> bool:
         window = self._plan.opened.config.context_window
-        return self._showing.shown.nearly_full or budget.nearly_full(items, window, size(messages))
+        return self._media.shown.nearly_full or budget.nearly_full(items, window, size(messages))
 
     def _request(self, messages: tuple[Message, ...]) -> ModelRequest:
         plan = self._plan
         return ModelRequest(
             messages=messages,
             system=plan.system,
-            tools=self._tools,
+            tools=self._offered(self._journal.items),
+            on_demand=plan.on_demand,
             max_tokens=plan.max_tokens,
             temperature=plan.temperature,
             thinking=plan.thinking,
@@ -162,5 +224,5 @@ class Loop:
 
     def _attempts(self, turn: int) -> int:
         """Return how often this turn was tried before, by whatever process."""
-        tags = [str(item.data.get("turn", "")) for item in self._journal.items if item.run_id == self._plan.run_id]
-        return max((int(tag.split(".")[1]) for tag in tags if tag.startswith(f"{turn}.")), default=0)
+        tried = (TurnId.of(item) for item in self._mine())
+        return max((each.attempt for each in tried if each.turn == turn), default=0)

@@ -26,18 +26,18 @@ async def no_media(_item_id: str, _index: int) -> bytes | None:
     return None
 
 
-class Shown:
+class MediaCount:
     """How much of pictures and sounds messages show."""
 
     def __init__(self) -> None:
         self.pieces = 0
         self.bytes = 0
 
-    def takes(self, media: Media) -> bool:
+    def takes(self, media: Media | ImageBlock) -> bool:
         """Return whether one more fits."""
         return self.pieces < limits.SHOWN_MEDIA and self.bytes + media.size <= limits.SHOWN_MEDIA_BYTES
 
-    def add(self, media: Media) -> None:
+    def add(self, media: Media | ImageBlock) -> None:
         """Count one."""
         self.pieces += 1
         self.bytes += media.size
@@ -49,7 +49,7 @@ class Shown:
         return self.pieces > limits.SHOWN_MEDIA * full or self.bytes > limits.SHOWN_MEDIA_BYTES * full
 
 
-class Showing:
+class MediaLoader:
     """Fetches what one model is shown, for one request after the other."""
 
     def __init__(self, takes: Mapping[str, int], fetch: Fetch) -> None:
@@ -57,21 +57,31 @@ class Showing:
         self._takes = takes
         self._fetch = fetch
         # What the last messages show.
-        self.shown = Shown()
+        self.shown = MediaCount()
 
     async def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return the messages with the bytes of what is shown, and a sentence for the rest."""
-        self.shown = Shown()
+        self.shown = MediaCount()
         made = []
         for message in messages:
-            content = [await self._block(block) for block in message.content]
+            by_model = message.role == "assistant"
+            content = [await self._block(block, by_model=by_model) for block in message.content]
             made.append(msgspec.structs.replace(message, content=tuple(content)))
         return tuple(made)
 
-    async def _block(self, block: Block) -> Block:
+    async def _block(self, block: Block, *, by_model: bool) -> Block:
         if isinstance(block, ImageBlock):
-            return await self._attached(block)
+            return await (self._made(block) if by_model else self._attached(block))
         return await self._result(block) if isinstance(block, ResultBlock) and block.media else block
+
+    async def _made(self, image: ImageBlock) -> Block:
+        """Return a picture that a model made with its bytes, as far as this one takes it and there is room."""
+        if why := self._unfit(image):
+            return TextBlock(text=_not_shown(image, why))
+        shown = await self._attached(image)
+        if isinstance(shown, ImageBlock):
+            self.shown.add(shown)
+        return shown
 
     async def _attached(self, image: ImageBlock) -> Block:
         """Return what the person showed with its bytes: they chose the model for it."""
@@ -93,13 +103,13 @@ class Showing:
                 notes.append(_not_shown(media, why or _LOST))
         return msgspec.structs.replace(block, text="\n".join([block.text, *notes]), media=tuple(shown))
 
-    def _unfit(self, media: Media) -> str:
+    def _unfit(self, media: Media | ImageBlock) -> str:
         """Return why a piece is not shown, or nothing."""
         most = self._takes.get(media.media_type)
         if most is None:
             kind = media.media_type.partition("/")[0]
             some = any(taken.startswith(f"{kind}/") for taken in self._takes)
-            what = media.media_type if some else "images" if media.is_image else "sounds"
+            what = media.media_type if some else "images" if kind == "image" else "sounds"
             return f"this model takes no {what}"
         if media.size > most:
             return f"this model takes at most {most:,} bytes"

@@ -8,45 +8,59 @@ import msgspec
 
 from pilothouse.agent.recording import Masked
 from pilothouse.types import limits
-from pilothouse.types.authority import Approval
+from pilothouse.types.authority import LASTING, Approval
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemUpdated
-from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject
+from pilothouse.types.item_data import (
+    AnswerData,
+    ApprovalData,
+    CallData,
+    ChoiceShown,
+    CollaborationData,
+    ElicitationData,
+    QuestionData,
+    ResponseData,
+)
+from pilothouse.types.items import Call, Item, Question, is_a, patch, turn_of
+from pilothouse.types.json import JsonObject, encode
 from pilothouse.types.ports import Ask, PermitNeeded, Tool
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.tool_names import COLLABORATION
 
-# Answers that stand for more than the one call.
-_LASTING = frozenset({"conversation", "always"})
-_REPLIES = [
-    {"id": "accept", "label": "Send"},
-    {"id": "decline", "label": "Decline"},
-    {"id": "cancel", "label": "Cancel"},
-]
+_REPLIES = (
+    ChoiceShown(id="accept", label="Send"),
+    ChoiceShown(id="decline", label="Decline"),
+    ChoiceShown(id="cancel", label="Cancel"),
+)
+_SIGNING_IN = (
+    ChoiceShown(id="accept", label="Sign in"),
+    ChoiceShown(id="decline", label="Do not sign in"),
+)
 # What of a tool's description stands beside the question; the tools page has all of it.
 _DESCRIPTION_CHARS = 2_000
 
 
-def approval(call: Item, tool: Tool, needed: PermitNeeded, items: Iterable[Item]) -> JsonObject:
+def approval(call: Call, tool: Tool, needed: PermitNeeded, items: Iterable[Item]) -> JsonObject:
     """Return the data of a question whether a call may be executed; its arguments are shown from the call."""
-    return needed.data | {
-        "kind": "approval",
-        "callItemId": call.id,
-        "toolCallId": call.data.get("callId"),
-        "rule": needed.decision.rule,
-        "why": needed.decision.why,
-        "callHash": needed.decision.call_hash,
-        "tool": tool.spec.name,
-        "serverTool": tool.qualified_name,
-        "server": tool.server,
-        "description": tool.spec.description[:_DESCRIPTION_CHARS],
-        "modelSays": _said_before(call, items),
-    }
+    return needed.data | patch(
+        ApprovalData,
+        kind="approval",
+        call_item_id=call.id,
+        tool_call_id=call.data.call_id,
+        rule=needed.decision.rule,
+        why=needed.decision.why,
+        call_hash=needed.decision.call_hash,
+        tool=tool.spec.name,
+        server_tool=tool.qualified_name,
+        server=tool.server,
+        description=tool.spec.description[:_DESCRIPTION_CHARS],
+        model_says=_said_before(call, items),
+        parameters=schema if len(encode(schema := tool.spec.input_schema)) <= limits.SHOWN_SCHEMA_BYTES else None,
+    )
 
 
 # What of a question about a call says what the call is about, and may hold what its arguments hold.
-_WORDS = ("why", "description", "modelSays", "dangerous", "proposal", "proposalText", "access", "preview")
+_WORDS = ("why", "description", "modelSays", "dangerous", "proposal", "proposalText", "access", "preview", "cure")
 
 
 def masked(text: str, data: JsonObject, mask: Masked) -> tuple[str, JsonObject]:
@@ -55,121 +69,133 @@ def masked(text: str, data: JsonObject, mask: Masked) -> tuple[str, JsonObject]:
     kept = {key: None for key in words} | mask(words)
     clean = data | kept
     if kept.get("proposal") != data.get("proposal"):
-        once = [choice for choice in data["choices"] if choice["id"] not in _LASTING]
+        once = [choice for choice in data["choices"] if choice["id"] not in LASTING]
         clean |= {"proposal": None, "proposalText": "", "group": "", "choices": once}
     return mask({"text": text}).get("text", ""), clean
 
 
-def _said_before(call: Item, items: Iterable[Item]) -> str:
+def _said_before(call: Call, items: Iterable[Item]) -> str:
     """Return what the model wrote in the turn in which it asked for the call."""
-    turn = (call.run_id, call.data.get("turn"))
-    said = [item.text for item in items if item.kind == "response" and (item.run_id, item.data.get("turn")) == turn]
+    turn = (call.run_id, call.data.turn)
+    said = [item.text for item in items if is_a(item, ResponseData) and (item.run_id, turn_of(item)) == turn]
     return " ".join(said).strip()[: limits.MODEL_SAYS_CHARS]
 
 
-def elicitation(call: Item, tool: Tool, ask: Ask) -> JsonObject:
+def elicitation(call: Call, tool: Tool, ask: Ask) -> JsonObject:
     """Return the data of a question that a server asks in the middle of a call."""
-    return {
-        "kind": "elicitation",
-        "callItemId": call.id,
-        "toolCallId": call.data.get("callId"),
-        "askId": ask.id,
-        # Becomes the question's text.
-        "message": ask.message,
-        "mode": ask.kind,
-        "schema": ask.schema,
-        "url": ask.url,
-        "server": tool.server,
-        "serverTool": tool.qualified_name,
-        "choices": _REPLIES,
-    }
+    return patch(
+        ElicitationData,
+        kind="elicitation",
+        call_item_id=call.id,
+        tool_call_id=call.data.call_id,
+        ask_id=ask.id,
+        mode=ask.kind,
+        schema=ask.schema,
+        url=ask.url,
+        server=tool.server,
+        server_tool=tool.qualified_name,
+        choices=_SIGNING_IN if ask.kind == "sign_in" else _REPLIES,
+    )
 
 
-def collaboration(call: Item, tool: Tool, ask: Ask) -> JsonObject:
+def collaboration(call: Call, tool: Tool, ask: Ask) -> JsonObject:
     """Return the data of a question that the agent itself asks."""
-    may_ask_leave = tool.spec.name == COLLABORATION and not tool.server
-    return {
-        "kind": "collaboration",
-        "callItemId": call.id,
-        "toolCallId": call.data.get("callId"),
-        "askId": ask.id,
-        # Becomes the question's text.
-        "message": ask.message,
-        "context": ask.context,
-        "choices": [{"id": choice.id, "label": choice.label} for choice in ask.choices],
-        "authorizes": ask.authorizes if may_ask_leave else "",
-        "duration": ask.duration,
-    }
+    may_ask_permission = tool.spec.name == COLLABORATION and not tool.server
+    return patch(
+        CollaborationData,
+        kind="collaboration",
+        call_item_id=call.id,
+        tool_call_id=call.data.call_id,
+        ask_id=ask.id,
+        context=ask.context,
+        choices=tuple(ChoiceShown(id=choice.id, label=choice.label) for choice in ask.choices),
+        authorizes=ask.authorizes if may_ask_permission else "",
+        duration=ask.duration,
+    )
 
 
-def asked(call: Item, tool: Tool, ask: Ask) -> JsonObject:
+def asked(call: Call, tool: Tool, ask: Ask) -> JsonObject:
     """Return the data of what a call asks before it goes on."""
     return collaboration(call, tool, ask) if ask.kind == "question" else elicitation(call, tool, ask)
 
 
-def approval_of(call: Item, items: Iterable[Item]) -> Approval | None:
+def approval_of(call: Call, items: Iterable[Item]) -> Approval | None:
     """Return what the person chose when last asked about this call."""
     for item in reversed(list(items)):
-        if item.kind == "question" and item.data.get("callItemId") == call.id and item.data.get("kind") == "approval":
+        asked = item.data if is_a(item, QuestionData) else None
+        if isinstance(asked, ApprovalData) and asked.call_item_id == call.id:
             if item.status != "completed":
                 return None
-            answer = item.data.get("answer", {})
+            answer = asked.answer or AnswerData()
             return Approval(
-                choice=str(answer.get("choice")),
-                call_hash=str(item.data.get("callHash")),
-                by=str(answer.get("by", "")),
-                reason=str(answer.get("text") or ""),
+                choice=str(answer.choice),
+                call_hash=asked.call_hash,
+                by=answer.by,
+                reason=answer.text or "",
+                why=asked.why or "",
+                changed=answer.changed or "",
             )
     return None
 
 
-def begun_with(call: Item) -> Approval | None:
-    """Return the leave with which a call began that paused to ask something: going on is no second call."""
-    decision = call.data.get("decision") or {}
-    if not call.data.get("paused") or decision.get("verdict") != "allow":
+def begun_with(call: Call) -> Approval | None:
+    """Return the permission with which a call began that paused to ask something: going on is no second call."""
+    decision = call.data.decision
+    if not call.data.paused or decision is None or decision.verdict != "allow":
         return None
-    return Approval(choice="allow", call_hash=str(decision.get("callHash")), by=str(decision.get("by", "")))
+    return Approval(choice="allow", call_hash=decision.call_hash, by=decision.by)
 
 
-def reply(question: Item) -> JsonObject:
+def reply(question: Question) -> JsonObject:
     """Return the person's answer as whoever asked is told it; a question that was withdrawn is cancelled."""
-    answer = question.data.get("answer") or {}
-    if question.data.get("kind") == "collaboration" and answer:
-        return {"action": "accept", "choice": answer.get("choice"), "text": answer.get("text") or ""}
-    action = answer.get("choice") or "cancel"
-    return {"action": action, "content": answer["content"]} if answer.get("content") is not None else {"action": action}
+    answer = question.data.answer
+    if isinstance(question.data, CollaborationData) and answer is not None:
+        return {"action": "accept", "choice": answer.choice, "text": answer.text or ""}
+    action = (answer.choice if answer is not None else None) or "cancel"
+    content = answer.content if answer is not None else None
+    return {"action": action, "content": content} if content is not None else {"action": action}
 
 
 # --- rules for the store: from a run and what it left open to what both are then ----------------
 
 
-def answered(run: Run, left: Sequence[Item], item_id: str, answer: JsonObject) -> tuple[Run, list[Event]]:
-    """Keep the first answer to a question, and queue the run once nothing is asked any more."""
-    questions = [item for item in left if item.kind == "question" and item.status == "waiting"]
+def answered(
+    run: Run, left: Sequence[Item], item_id: str, answer: AnswerData, changed: JsonObject | None = None
+) -> tuple[Run, list[Event]]:
+    """Keep the first answer to a question, and queue the run once nothing is asked any more.
+
+    `changed` is what the item of its call says from then on, where the person changed what it is given.
+    """
+    questions = [item for item in left if is_a(item, QuestionData) and item.status == "waiting"]
     question = next((item for item in questions if item.id == item_id), None)
     if question is None:
         raise PilothouseError("conflict", "This question has already been answered or withdrawn.")
     settled = [question, *(item for item in questions if _same_grant(question, item, answer))]
-    done: list[Event] = [
-        ItemCompleted(item_id=item.id, status="completed", data={"answer": answer}) for item in settled
-    ]
+    kept = patch(QuestionData, answer=answer)
+    done: list[Event] = [ItemCompleted(item_id=item.id, status="completed", data=kept) for item in settled]
+    if changed is not None:
+        done.insert(0, ItemUpdated(item_id=question.data.call_item_id, data=changed))
     # Whoever answers a run that a restart interrupted wants it to go on.
     return _going_on(run, len(questions) > len(settled), resting=("waiting", "interrupted")), done
 
 
-def _same_grant(question: Item, other: Item, answer: JsonObject) -> bool:
+def _same_grant(question: Question, other: Question, answer: AnswerData) -> bool:
     """Return whether a permission that was given as it was proposed answers another open question too."""
-    lasting = answer.get("choice") in _LASTING and question.data.get("group") and not answer.get("edited")
-    return bool(lasting) and other.id != question.id and other.data.get("group") == question.data["group"]
+    group = _group(question) if answer.choice in LASTING and not answer.edited else ""
+    return bool(group) and other.id != question.id and _group(other) == group
+
+
+def _group(question: Question) -> str:
+    return question.data.group if isinstance(question.data, ApprovalData) else ""
 
 
 def call_cancelled(run: Run, left: Sequence[Item], item_id: str) -> tuple[Run, list[Event]]:
     """Mark a call as unwanted, withdraw what is asked about it, and let a parked run go on without it."""
     if not any(item.id == item_id for item in left):
         raise PilothouseError("conflict", "This has already ended.")
-    questions = [item for item in left if item.kind == "question" and item.status == "waiting"]
-    withdrawn = [item for item in questions if item.data.get("callItemId") == item_id]
-    events: list[Event] = [ItemUpdated(item_id=item_id, data={"cancelRequested": True})]
+    questions = [item for item in left if is_a(item, QuestionData) and item.status == "waiting"]
+    withdrawn = [item for item in questions if item.data.call_item_id == item_id]
+    events: list[Event] = [ItemUpdated(item_id=item_id, data=patch(CallData, cancel_requested=True))]
     events += [ItemCompleted(item_id=item.id, status="cancelled") for item in withdrawn]
     return _going_on(run, len(questions) > len(withdrawn)), events
 
@@ -181,4 +207,4 @@ def _going_on(run: Run, still_asked: bool, resting: tuple[RunStatus, ...] = ("wa
 
 def paused(items: Iterable[Item]) -> list[str]:
     """Return the calls that wait for answers to what their server asked."""
-    return [item.id for item in items if item.kind == "tool_call" and item.data.get("phase") == "input_required"]
+    return [item.id for item in items if is_a(item, CallData) and item.data.phase == "input_required"]

@@ -11,23 +11,23 @@ from pathlib import Path
 from pilothouse.agent.history import left_behind, reminded, until_message
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCreated
-from pilothouse.types.items import Item
-from pilothouse.types.json import JsonObject
+from pilothouse.types.item_data import ReminderData
+from pilothouse.types.items import Item, patch
 from pilothouse.types.ports import Journal
 from pilothouse.types.todos import Reminder, Reminders
 
 # The reminders of the run's conversation as they are now.
-Current = Callable[[], Awaitable[tuple[Reminder, ...]]]
+CurrentReminders = Callable[[], Awaitable[tuple[Reminder, ...]]]
 _RESUMED = (Path(__file__).parent / "reminder_resumed.md").read_text()
 _WITHDRAWN = (Path(__file__).parent / "reminder_withdrawn.md").read_text().strip()
 
 
-async def nothing() -> tuple[Reminder, ...]:
+async def no_reminders() -> tuple[Reminder, ...]:
     """Remind of nothing."""
     return ()
 
 
-class Several:
+class CombinedReminders:
     """Reminders from several sources, in their order; implements the port `Reminders`."""
 
     def __init__(self, sources: Iterable[Reminders]) -> None:
@@ -38,10 +38,10 @@ class Several:
         return tuple([reminder for source in self._sources for reminder in await source.current(conversation_id)])
 
 
-class Reminding:
+class ReminderWriter:
     """Keeps one run's model reminded."""
 
-    def __init__(self, current: Current, journal: Journal, run_id: str, tools: Iterable[str]) -> None:
+    def __init__(self, current: CurrentReminders, journal: Journal, run_id: str, tools: Iterable[str]) -> None:
         self._current = current
         self._journal = journal
         self._run_id = run_id
@@ -52,7 +52,7 @@ class Reminding:
         """Write down what the model must be told before it is asked the next time."""
         await self._go_on()
         items = until_message(self._journal.items, self._run_id)
-        last = {str(item.data["name"]): item for item in reminded(items)}
+        last = {item.data.name: item for item in reminded(items)}
         message = None if self._asked else _unanswered(items, self._run_id)
         self._asked = True
         current = await self._current()
@@ -83,7 +83,7 @@ class Reminding:
         return last is None or last.text != text or (message is not None and last.run_id != self._run_id)
 
     def _created(self, name: str, text: str, message: Item | None) -> ItemCreated:
-        data: JsonObject = {"name": name} if message is None else {"name": name, "before": message.id}
+        data = patch(ReminderData, name=name) if message is None else patch(ReminderData, name=name, before=message.id)
         return ItemCreated(item=self._journal.new("reminder", status="completed", text=text, data=data))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.agent import budget
-from pilothouse.types.items import CLOSED, Item
+from pilothouse.agent import budget, stop_reasons
+from pilothouse.types.item_data import CallData, LimitData, QuestionData
+from pilothouse.types.items import CLOSED, Call, Item, TurnId, is_a
 
 
 class AskModel(msgspec.Struct, frozen=True):
@@ -19,7 +20,7 @@ class AskModel(msgspec.Struct, frozen=True):
 class ExecuteCalls(msgspec.Struct, frozen=True):
     """Execute these calls, which the model asked for and nobody has begun."""
 
-    calls: tuple[Item, ...]
+    calls: tuple[Call, ...]
 
 
 class AskPerson(msgspec.Struct, frozen=True):
@@ -45,33 +46,22 @@ def next_step(items: Sequence[Item], run_id: str) -> Step:
     mine = [item for item in items if item.run_id == run_id]
     if any(item.kind == "question" and item.status == "waiting" for item in mine):
         return Wait()
-    ready = tuple(item for item in mine if item.kind == "tool_call" and item.status not in CLOSED)
+    ready = tuple(item for item in mine if is_a(item, CallData) and item.status not in CLOSED)
     if ready:
         return ExecuteCalls(ready)
     if _told_to_stop(mine):
         return Finish()
-    turns = [item for item in mine if item.kind == "response" and _stands(item)]
-    if turns and not _has_calls(mine, turns[-1].data.get("turn")):
+    turns = stop_reasons.standing(mine)
+    if turns and not stop_reasons.has_calls(mine, turns[-1]) and not stop_reasons.goes_on(turns):
         return Finish()
     excess = budget.exceeded(mine)
     if excess is not None:
         return AskPerson(excess.reason, excess.question)
     # By the last number and not by count: a compaction may have taken earlier turns out of sight.
-    return AskModel(int(str(turns[-1].data["turn"]).partition(".")[0]) + 1 if turns else 1)
-
-
-def _stands(item: Item) -> bool:
-    return item.status == "completed" and not item.data.get("cutOff")
-
-
-def _has_calls(mine: Sequence[Item], turn: object) -> bool:
-    return any(
-        item.kind == "tool_call" and item.data.get("turn") == turn and not item.data.get("cutOff") for item in mine
-    )
+    return AskModel(TurnId.of(turns[-1]).turn + 1 if turns else 1)
 
 
 def _told_to_stop(mine: Sequence[Item]) -> bool:
-    answers = [
-        item.data.get("answer", {}) for item in mine if item.kind == "question" and item.data.get("kind") == "limit"
-    ]
-    return bool(answers) and answers[-1].get("choice") == budget.STOP
+    asked = [item.data for item in mine if is_a(item, QuestionData) and isinstance(item.data, LimitData)]
+    answer = asked[-1].answer if asked else None
+    return answer is not None and answer.choice == budget.STOP

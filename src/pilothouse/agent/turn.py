@@ -12,32 +12,36 @@ from contextlib import aclosing
 
 import msgspec
 
+from pilothouse.agent.answer_order import AnswerOrder
+from pilothouse.agent.pictures import Pictures
 from pilothouse.types import limits, stream
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated
 from pilothouse.types.invisible import sound
-from pilothouse.types.items import Item, ItemStatus
+from pilothouse.types.item_data import (
+    CallData,
+    CallError,
+    Level,
+    NoticeData,
+    ResponseData,
+    ResponseError,
+    Source,
+    ThinkingData,
+    TokenUsage,
+)
+from pilothouse.types.items import Item, ItemStatus, TurnId, is_a, patch, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
 from pilothouse.types.ports import Journal, Model
+from pilothouse.types.prices import Prices
 
 _DECLINED = "The model declined to answer."
 _EMPTY = "The model gave an empty answer."
+_PARAGRAPH = "\n\n"
+_UNREADABLE = "The model made a call that its provider could not read"
 
 # From a tool's name, and once they are there its arguments (or the text that should have been some) and the id of its
 # item, to what the item says about the call: without secrets.
 Describe = Callable[[str, JsonObject | str | None, str], Awaitable[JsonObject]]
-
-
-class TurnId(msgspec.Struct, frozen=True):
-    """Which turn of the run, and which attempt at it."""
-
-    turn: int
-    attempt: int
-
-    @property
-    def tag(self) -> str:
-        """Return the mark that the turn's items carry."""
-        return f"{self.turn}.{self.attempt}"
 
 
 async def take_turn(model: Model, request: ModelRequest, writer: TurnWriter) -> stream.Failed | None:
@@ -78,11 +82,18 @@ class _Call:
 class TurnWriter:
     """Turns a model's stream into items."""
 
-    def __init__(self, journal: Journal, turn: TurnId, model_id: str, describe: Describe) -> None:
+    def __init__(
+        self, journal: Journal, turn: TurnId, model_id: str, describe: Describe, prices: Prices | None = None
+    ) -> None:
         self._journal = journal
         self._turn = turn
         self._model_id = model_id
+        self._prices = prices
         self._describe = describe
+        self._order = AnswerOrder()
+        # Whether anything but text came since the last of it, and what that was.
+        self._turned = False
+        self._last_text = ""
         self._began = time.monotonic()
         self._first_token: float | None = None
         # When the first and the last piece of it came, how many there were, and whether its thinking was among them.
@@ -101,6 +112,10 @@ class TurnWriter:
         # How many calls were beyond what one answer may ask for.
         self._left_out = 0
         self._native: list[JsonObject] = []
+        self._pictures = Pictures(journal)
+        # By address, or by title where there is none: a source is told once.
+        self._sources: dict[str, Source] = {}
+        self._told: list[stream.Notice] = []
         self._usage: stream.Usage | None = None
         self._stopped: stream.Stopped | None = None
 
@@ -110,16 +125,38 @@ class TurnWriter:
         """Take a piece of the answer; an empty one says nothing."""
         if not text:
             return
+        response = self._response
+        if response is None or self._turned:
+            response = await self._turn_to_text(text)
+        self._piece()
+        self._order.length += len(text)
+        self._last_text = text
+        self._journal.delta(response, text)
+
+    async def _turn_to_text(self, text: str) -> str:
+        """Return the item of the answer's text after something else; what is not one paragraph is not shown as one."""
+        self._turned = False
         if self._response is None:
             await self._end_thinking()
-            item = self._journal.new("response", data=self._about())
+            return await self._respond()
+        await self._end_thought()
+        if self._order.is_apart and not (self._last_text[-1:].isspace() or text[0].isspace()):
+            self._order.show(len(_PARAGRAPH))
+            self._journal.delta(self._response, _PARAGRAPH)
+        self._order.is_apart = False
+        return self._response
+
+    async def _respond(self) -> str:
+        """Return the item of the answer's text, which begins with its first piece or picture."""
+        if self._response is None:
+            item = self._journal.new("response", data=self._about_response())
             await self._write(ItemCreated(item=item))
             self._response = item.id
-        self._piece()
-        self._journal.delta(self._response, text)
+        return self._response
 
     async def take(self, event: stream.StreamEvent) -> None:
         """Take anything but text and failure."""
+        self._turned = True
         match event:
             case stream.ThinkingDelta():
                 await self._think(event)
@@ -128,11 +165,9 @@ class TurnWriter:
             case stream.CallArguments():
                 self._piece()
                 if event.index in self._calls:
-                    self._journal.note(self._calls[event.index].item.id, {"argumentBytes": event.size})
+                    self._journal.note(self._calls[event.index].item.id, patch(CallData, argument_bytes=event.size))
             case stream.CallEnd():
                 await self._call_received(event)
-            case stream.NativeDelta():
-                self._native.append(event.raw)
             case stream.Retrying():
                 await self._retrying(event)
             case stream.Usage():
@@ -140,12 +175,36 @@ class TurnWriter:
             case stream.Stopped():
                 self._stopped = event
             case _:
+                await self._take_beside(event)
+
+    async def _take_beside(self, event: stream.StreamEvent) -> None:
+        """Take what stands beside the answer's words, and where these end."""
+        match event:
+            case stream.TextEnd():
+                if event.opaque is not None:
+                    await self._end_thought()
+                self._order.end_block(event.opaque)
+            case stream.NativeDelta():
+                await self._end_thought()
+                self._native.append(event.raw)
+                self._order.add("native")
+            case stream.PictureDelta():
+                await self._picture(event)
+            case stream.Cited():
+                self._cited(event)
+            case stream.Notice():
+                self._told.append(event)
+            case _:
                 pass
 
     async def _think(self, event: stream.ThinkingDelta) -> None:
+        if event.opaque is not None and not self._order.ends_with_thinking:
+            # What is sealed stands here, and not where thinking without a seal was left for other things.
+            await self._end_thinking()
         if self._thinking is None:
-            item = self._journal.new("thinking", data=self._about())
+            item = self._journal.new("thinking", data=patch(ThinkingData, turn=self._turn.tag))
             await self._write(ItemCreated(item=item))
+            self._order.add("thinking")
             self._thinking, self._thinking_began = item.id, time.monotonic()
         if event.opaque is not None:
             self._opaque.append(event.opaque)
@@ -158,7 +217,9 @@ class TurnWriter:
         if len(self._calls) >= limits.CALLS_PER_TURN:
             self._left_out += 1
             return
-        data = self._about() | {"callId": self._call_id(event.id), "argumentBytes": 0}
+        await self._end_thought()
+        self._order.add("call")
+        data = patch(CallData, turn=self._turn.tag, call_id=self._call_id(event.id), argument_bytes=0)
         data |= await self._describe(event.name, None, "")
         item = self._journal.new("tool_call", data=data | _phase("started"))
         self._begin()
@@ -168,8 +229,7 @@ class TurnWriter:
     def _call_id(self, given: str) -> str:
         """Return the model's id for the call, or a fresh one where it gave none or one that is taken."""
         if self._call_ids is None:
-            calls = (item for item in self._journal.items if item.kind == "tool_call")
-            self._call_ids = {str(call.data.get("callId")) for call in calls}
+            self._call_ids = {item.data.call_id for item in self._journal.items if is_a(item, CallData)}
         taken = self._call_ids
         chosen = given
         if not given or given in taken:
@@ -182,19 +242,39 @@ class TurnWriter:
         if call is None:
             return
         given = event.raw if event.arguments is None else event.arguments
-        call.data = await self._describe(event.name, given, call.item.id) | {"argumentBytes": len(event.raw.encode())}
+        call.data = await self._describe(event.name, given, call.item.id)
+        call.data |= patch(CallData, argument_bytes=len(event.raw.encode()))
         if event.opaque is not None:
-            call.data["opaque"] = event.opaque
+            call.data |= patch(CallData, opaque=event.opaque)
         self._journal.note(call.item.id, call.data | _phase("args_received"))
 
+    async def _picture(self, event: stream.PictureDelta) -> None:
+        """Keep a picture beside the timeline, where readers find it as soon as it came."""
+        part = await self._pictures.checked(event)
+        if part is None:
+            return
+        await self._end_thought()
+        item_id = await self._respond()
+        self._order.add_picture(len(self._pictures.content), event.opaque)
+        content = await self._pictures.keep(item_id, part, self._order.length)
+        await self._write(ItemUpdated(item_id=item_id, data=content))
+
+    def _cited(self, event: stream.Cited) -> None:
+        key, most = event.url or event.title, limits.SOURCE_CHARS
+        # An address that was cut would lead elsewhere.
+        if not key or len(event.url) > most or key in self._sources or len(self._sources) >= limits.ANSWER_SOURCES:
+            return
+        self._sources[key] = Source(url=event.url, title=event.title[:most], quote=event.quote[:most])
+
     async def _retrying(self, event: stream.Retrying) -> None:
-        data: JsonObject = {
-            "level": "warning",
-            "code": "retrying",
-            "attempt": event.attempt,
-            "until": time.time() + event.wait,
-            "waitSeconds": event.wait,
-        }
+        data = patch(
+            NoticeData,
+            level="warning",
+            code="retrying",
+            attempt=event.attempt,
+            until=time.time() + event.wait,
+            wait_seconds=event.wait,
+        )
         if self._retry is not None:
             await self._write(*self._end_retry())
         item = self._journal.new("notice", status="waiting", text=event.why, data=data)
@@ -209,44 +289,62 @@ class TurnWriter:
             failure = stream.Failed("stream_broken", "The model's answer broke off.", retryable=True)
             await self.broke_off(failure)
             return failure
-        unfinished = [call for call in self._calls.values() if not call.data]
-        if unfinished:
+        if self._stopped.reason == "malformed":
+            failure = _unreadable(self._stopped.raw or "")
+            await self.broke_off(failure)
+            return failure
+        cut = self._cut_calls()
+        if any(not call.data for call in self._calls.values() if call not in cut):
             failure = stream.Failed("stream_broken", "The model's tool call broke off.", retryable=True)
             await self.broke_off(failure)
             return failure
         events: list[Event] = [*self._end_retry(), *self._thinking_end("completed")]
         data = self._measures()
+        if (order := self._order.kept()) is not None:
+            data |= patch(ResponseData, order=order)
         if self._response is None:
             events.append(
-                ItemCreated(item=self._journal.new("response", status="completed", data=self._about() | data))
+                ItemCreated(item=self._journal.new("response", status="completed", data=self._about_response() | data))
             )
         else:
             events.append(ItemCompleted(item_id=self._response, status="completed", data=data))
         for call in self._calls.values():
-            phase = _phase("args_received", call.item.data["phases"])
-            events.append(ItemUpdated(item_id=call.item.id, status="waiting", data=call.data | phase))
+            phase = _phase("args_received", read(CallData, call.item.raw).phases)
+            about = call.data | (patch(CallData, cut_short=True) if call in cut else {})
+            events.append(ItemUpdated(item_id=call.item.id, status="waiting", data=about | phase))
         events += [ItemCreated(item=notice) for notice in self._notices()]
         # What follows from it is a promise: the run's end, a question, or the intent of a call.
-        await self._journal.write(*events, promised=False)
+        if not (self._calls and self._journal.later(*events)):
+            await self._journal.write(*events, promised=False)
         return None
 
     async def broke_off(self, failure: stream.Failed) -> None:
         """End everything this attempt began; its text stays visible, marked."""
-        error = {"code": failure.code, "message": failure.message}
+        error = ResponseError(code=failure.code, message=failure.message)
         events: list[Event] = [*self._end_retry(), *self._thinking_end("failed", cut_off=True)]
         if self._response is not None:
-            data = self._measures() | {"cutOff": True, "error": error}
+            data = self._measures() | patch(ResponseData, cut_off=True, error=error)
             events.append(ItemCompleted(item_id=self._response, status="failed", data=data))
         for call in self._calls.values():
-            data = {"cutOff": True, "error": {"code": "CUT_OFF", "message": failure.message, "retryable": True}}
+            lost = CallError(code="CUT_OFF", message=failure.message, retryable=True)
+            data = patch(CallData, cut_off=True, error=lost)
             events.append(ItemCompleted(item_id=call.item.id, status="failed", data=data | _phase("failed")))
         if events:
             await self._journal.write(*events, promised=False)
 
     # --- parts ---
 
-    def _about(self) -> JsonObject:
-        return {"turn": self._turn.tag}
+    def _about_response(self) -> JsonObject:
+        about, continues = patch(ResponseData, turn=self._turn.tag), self._turn.continues
+        return about | (patch(ResponseData, continues=continues) if continues else {})
+
+    def _cut_calls(self) -> list[_Call]:
+        """Return the calls that a limit cut: they look complete, or broken, and are neither."""
+        if self._stopped is None or self._stopped.reason not in stream.CUT:
+            return []
+        calls = list(self._calls.values())
+        # Only the last may have lost all its arguments: a call before it that has none takes none.
+        return [call for call in calls if _is_broken(call) or (call is calls[-1] and _is_empty(call))]
 
     async def _write(self, event: Event) -> None:
         if not (isinstance(event, ItemCreated) and event.item.kind == "notice"):
@@ -257,6 +355,11 @@ class TurnWriter:
         if self._first_token is None:
             self._first_token = time.monotonic()
 
+    async def _end_thought(self) -> None:
+        """End thinking that its provider has sealed, because something else follows it; what follows that is new."""
+        if self._opaque and not self._order.is_full:
+            await self._end_thinking()
+
     async def _end_thinking(self) -> None:
         events = [*self._end_retry(), *self._thinking_end("completed")]
         if events:
@@ -265,11 +368,11 @@ class TurnWriter:
     def _thinking_end(self, status: ItemStatus, *, cut_off: bool = False) -> list[Event]:
         if self._thinking is None:
             return []
-        data: JsonObject = {"durationMs": round((time.monotonic() - self._thinking_began) * 1000)}
+        data = patch(ThinkingData, duration_ms=round((time.monotonic() - self._thinking_began) * 1000))
         if self._opaque:
-            data["opaque"] = self._opaque
+            data |= patch(ThinkingData, opaque=tuple(self._opaque))
         if cut_off:
-            data["cutOff"] = True
+            data |= patch(ThinkingData, cut_off=True)
         item_id, self._thinking, self._opaque = self._thinking, None, []
         return [ItemCompleted(item_id=item_id, status=status, data=data)]
 
@@ -297,23 +400,29 @@ class TurnWriter:
 
     def _measures(self) -> JsonObject:
         now = time.monotonic()
-        data: JsonObject = {"model": self._model_id, "durationMs": round((now - self._began) * 1000)}
+        data = patch(ResponseData, model=self._model_id, duration_ms=round((now - self._began) * 1000))
         if self._first_token is not None:
-            data["firstTokenMs"] = round((self._first_token - self._began) * 1000)
+            data |= patch(ResponseData, first_token_ms=round((self._first_token - self._began) * 1000))
         if self._usage is not None:
-            usage = msgspec.structs.asdict(self._usage)
-            data["usage"] = {"cacheRead": usage.pop("cache_read"), "cacheWrite": usage.pop("cache_write"), **usage}
+            data |= patch(ResponseData, usage=TokenUsage(**msgspec.structs.asdict(self._usage)))
+            if self._prices is not None and (cost := self._prices.cost(self._usage)) > 0:
+                data |= patch(ResponseData, cost=round(cost, 9))
         if (speed := self._speed()) is not None:
-            data["tokensPerSecond"] = speed
+            data |= patch(ResponseData, tokens_per_second=speed)
         if self._stopped is not None:
-            data["stop"] = self._stopped.reason
+            data |= patch(ResponseData, stop=self._stopped.reason)
         if self._native:
-            data["native"] = self._native
+            data |= patch(ResponseData, native=tuple(self._native))
+        if self._sources:
+            data |= patch(ResponseData, sources=tuple(self._sources.values()))
         return data
 
     def _said_nothing(self) -> bool:
-        refused = self._stopped is not None and self._stopped.reason == "refusal"
-        return refused or (self._response is None and not self._calls and not self._native)
+        reason = self._stopped.reason if self._stopped is not None else "other"
+        # What was cut or paused says so by itself, and so does what is asked for again.
+        if reason in ("length", "context", "pause"):
+            return False
+        return reason == "refusal" or not (self._response or self._calls or self._native or self._pictures.left_out)
 
     def _notices(self) -> list[Item]:
         """Return what the person should know about an answer that stands."""
@@ -321,15 +430,40 @@ class TurnWriter:
         if self._said_nothing():
             refused = self._stopped is not None and self._stopped.reason == "refusal"
             said.append(("refused", _DECLINED) if refused else ("empty_answer", _EMPTY))
+        said += [("picture_left_out", why) for why in self._pictures.left_out]
         if self._left_out:
             asked = len(self._calls) + self._left_out
             text = f"The model asked for {asked} calls at once; only the first {len(self._calls)} were taken."
             said.append(("calls_left_out", text))
-        return [
-            self._journal.new("notice", status="completed", text=text, data={"level": "warning", "code": code})
-            for code, text in said
-        ]
+        return [self._notice(code, text, "warning") for code, text in said] + self._notices_of_model()
+
+    def _notices_of_model(self) -> list[Item]:
+        """Return what the model's side says about the request, unless the conversation has it already."""
+        if not self._told:
+            return []
+        known = {(item.data.code, item.text) for item in self._journal.items if is_a(item, NoticeData)}
+        fresh = dict.fromkeys(notice for notice in self._told if (notice.code, notice.text) not in known)
+        return [self._notice(notice.code, notice.text, "info") for notice in fresh]
+
+    def _notice(self, code: str, text: str, level: Level) -> Item:
+        data = patch(NoticeData, level=level, code=code)
+        return self._journal.new("notice", status="completed", text=text, data=data)
 
 
-def _phase(phase: str, earlier: JsonObject | None = None) -> JsonObject:
-    return {"phase": phase, "phases": {**(earlier or {}), phase: time.time()}}
+def _unreadable(words: str) -> stream.Failed:
+    """Return the failure of a call that its provider could not read, in the provider's words if it has any."""
+    said = " ".join(words.split())[: limits.ERROR_TEXT_CHARS]
+    message = f"{_UNREADABLE}: “{said}”." if " " in said else f"{_UNREADABLE}."
+    return stream.Failed("call_unreadable", message, retryable=True)
+
+
+def _is_empty(call: _Call) -> bool:
+    return not read(CallData, call.data).argument_bytes
+
+
+def _is_broken(call: _Call) -> bool:
+    return read(CallData, call.data).arguments is None
+
+
+def _phase(phase: str, earlier: dict[str, float] | None = None) -> JsonObject:
+    return patch(CallData, phase=phase, phases={**(earlier or {}), phase: time.time()})

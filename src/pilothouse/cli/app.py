@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+from typer.main import get_group
 
 from pilothouse import __version__
-from pilothouse.cli.authority_app import audit_app, grants_app, policy_app
 from pilothouse.cli.command import leave, perform
-from pilothouse.cli.conversations_app import conversations_app
-from pilothouse.cli.form_options import with_form
-from pilothouse.cli.mcp_app import mcp_app
-from pilothouse.cli.models_app import models_app
-from pilothouse.cli.options import AsJson, Expose, Host, NoBrowser, Port, TlsCert, TlsKey, new_app
-from pilothouse.cli.plugins_app import plugins_app
-from pilothouse.cli.talk_form import FORM, TalkForm
-from pilothouse.cli.terminals_app import terminals_app
+from pilothouse.cli.options import AsJson, Replace, command, given, new_app
+from pilothouse.cli.terminal import cannot_print, silence
+from pilothouse.types.errors import PilothouseError
 
-BackupFile = Annotated[
-    Path | None, typer.Argument(metavar="FILE", help="Where to; a folder gets a new file.", show_default=False)
-]
-Replace = Annotated[bool, typer.Option("--replace", help="Write over a file that is there.")]
+if TYPE_CHECKING:
+    from pilothouse.cli.run import RunRequest
+
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the link; open no browser.")]
 
 app = new_app(
     "An agent host that you own: any model, everything visible, nothing lost.\n\n"
     "Without a command it starts the server and opens the page, like `serve`."
 )
+
+
+def perform_typed(arguments: Sequence[str]) -> NoReturn:
+    """Run the command that was typed, and leave with its exit code."""
+    leave(lambda: _perform(arguments))
+
+
+def _perform(arguments: Sequence[str]) -> int:
+    try:
+        # A command leaves by itself; only help and the version come back here.
+        return int(app([*arguments], prog_name="pilothouse", standalone_mode=False) or 0)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = "pilothouse" if context is None else context.command_path
+        raise PilothouseError(
+            "bad_request", _in_a_sentence(error.format_message()), fix=f"See: {path} --help"
+        ) from None
+    except OSError as error:
+        # A command has told its own failures; this is about printing help.
+        silence(sys.stdout)
+        raise cannot_print(error) from None
+
+
+def _in_a_sentence(said: str) -> str:
+    """Return a complaint without the names that only programmers have for it."""
+    said = said.replace(": Value error, ", ": ").replace(": Input should ", ": it should ")
+    return said if said.endswith((".", "?", ")")) else f"{said}."
 
 
 def _version(wanted: bool) -> None:
@@ -50,151 +78,192 @@ def pilothouse(
 
 @app.command()
 def serve(
-    host: Host = "127.0.0.1",
-    port: Port = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int | None, given(help="The port; by default 7420, or the next one that is free.")] = None,
     no_browser: NoBrowser = False,
-    expose_to_network: Expose = False,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
+    expose_to_network: Annotated[
+        bool, typer.Option("--expose-to-network", help="Allow an address that others on the network reach.")
+    ] = False,
+    tls_cert: Annotated[str | None, given(metavar="FILE", help="Speak HTTPS, with this certificate (PEM).")] = None,
+    tls_key: Annotated[str | None, given(metavar="FILE", help="The certificate's private key (PEM).")] = None,
 ) -> None:
     """Start the server and open its page.
 
     It prints one line: its address, and a link that opens the page once, signed in. Beside a running server it
     opens that one's page; beside another command it takes over when that ends.
     """
-    from pilothouse.cli import serve as command
+    from pilothouse.cli import serve as serving
 
-    wish = command.Wish(
+    options = serving.ServeOptions(
         host=host,
         port=port,
         expose_to_network=expose_to_network,
         browser=not no_browser,
         certificate=(tls_cert, tls_key),
     )
-    perform(lambda: command.serve(wish), for_long=True)
+    perform(lambda: serving.serve(options), for_long=True)
 
 
-@app.command("open")
-def open_page(no_browser: NoBrowser = False) -> None:
+@command(app, "open")
+async def open_page(no_browser: NoBrowser = False) -> int:
     """Open the running server's page with a new link."""
-    from pilothouse.cli import serve as command
+    from pilothouse.cli.serve import open_page
 
-    perform(lambda: command.open_page(browser=not no_browser))
+    return await open_page(browser=not no_browser)
 
 
-@app.command()
-@with_form(TalkForm, FORM)
-def run(
+_SERVER = "Use this MCP server, or only these tools of it, instead of the usual ones; may be given more than once."
+_MODE = (
+    "What needs no question: ask, sandboxed (files in the folder, commands that the sandbox holds), auto_edit (files "
+    "only), read_only, or auto_approve; without it the default, which is sandboxed in a folder where a sandbox keeps "
+    "commands off the network, else ask."
+)
+_ALLOW = (
+    "Do not ask before this tool is called, SERVER.* for all of a server, net:HOST for data that goes there, "
+    "OPERATION:PATH for a path outside; may be given more than once."
+)
+_TEMPERATURE = "How freely the conversation's answers are worded: 0 always takes the likeliest word."
+_IMAGE = "Send this image along, `-` for one that is piped in; may be given more than once."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatForm:
+    """Which conversation, which model, which folder, which servers."""
+
+    model: Annotated[str | None, given("--model", "-m", help="A model's id, or scripted:FILE.")] = None
+    conversation: Annotated[
+        str | None, given("--conversation", "-c", help="Go on with this conversation, by its id.")
+    ] = None
+    system: Annotated[str | None, given("--system", "-s", help="The conversation's system prompt.")] = None
+    folder: Annotated[str | None, given("--folder", "-f", metavar="DIR", help="The folder that it works in.")] = None
+    mode: Annotated[str | None, given(metavar="MODE", help=_MODE)] = None
+    server: Annotated[list[str] | None, given(metavar="NAME[:TOOL,TOOL]", help=_SERVER)] = None
+    allow: Annotated[list[str] | None, given(metavar="SERVER.TOOL", help=_ALLOW)] = None
+    thinking: Annotated[bool | None, given(help="Ask the model to think first, or not to.")] = None
+    temperature: Annotated[float | None, given(metavar="0-2", min=0, max=2, help=_TEMPERATURE)] = None
+    max_tokens: Annotated[int | None, given(min=1, help="The longest answer, in tokens, in this conversation.")] = None
+    image: Annotated[list[str] | None, given("--image", "-i", metavar="FILE", help=_IMAGE)] = None
+
+
+def _request(form: ChatForm, message: str | None = None, *, json: bool = False) -> RunRequest:
+    from pilothouse.cli.run import RunRequest
+
+    said = {name: value for name, value in asdict(form).items() if value is not None}
+    lists = {name: tuple(value) for name, value in said.items() if isinstance(value, list)}
+    return RunRequest(message=message, json=json, **said | lists)
+
+
+@command(app)
+async def run(
     message: Annotated[
         str | None,
         typer.Argument(
             metavar="MESSAGE",
-            help="What to say. Text piped in is added below it; `-` takes only that.",
+            help="What to say. Text piped in is added below it, as private as a file; `-` takes only that.",
             show_default=False,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
     *,
-    form: TalkForm,
-) -> None:
+    form: ChatForm,
+) -> int:
     """Send a message and print its answer as it comes.
 
     Ends with 0 when it is done, 1 when it failed, 2 when the command was not understood, 3 when a question or
-    your consent to a server's command is waited for, 130 when it was cancelled.
+    your consent to a server's command is waited for, 4 when the answer was cut by a limit, 130 when it was cancelled.
     """
-    from pilothouse.cli import run as command
+    from pilothouse.cli.run import run
 
-    request = command.RunRequest(
-        message=message,
-        model=form.model,
-        conversation=form.conversation,
-        system=form.system,
-        folder=form.folder,
-        mode=form.mode,
-        server=tuple(form.server or ()),
-        allow=tuple(form.allow or ()),
-        thinking=form.thinking,
-        json=json,
-    )
-    perform(lambda: command.run(request))
+    return await run(_request(form, message, json=json))
 
 
-@app.command()
-def answer(
+@command(app)
+async def answer(
     question: Annotated[
         str | None, typer.Argument(metavar="QUESTION", help="The question's id; none lists what waits.")
     ] = None,
     choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="One of its choices.")] = None,
-    text: Annotated[
-        str | None, typer.Option(help="An answer in words, or why not, for the model.", show_default=False)
-    ] = None,
+    text: Annotated[str | None, given(help="An answer in words, or why not, for the model.")] = None,
     content: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JSON", help="The fields of a form, or how long and for what it lasts.", show_default=False
-        ),
+        str | None, given(metavar="JSON", help="The fields of a form, or how long and for what it lasts.")
     ] = None,
     json: AsJson = False,
-) -> None:
+) -> int:
     """Answer a question that a run waits with.
 
     Then show how the run goes on. Without a choice it asks in the terminal.
     """
-    from pilothouse.cli import answer as command
+    from pilothouse.cli.answer import GivenAnswer, answer
 
-    given = command.GivenAnswer(choice=choice, text=text, content=content)
-    perform(lambda: command.answer(question, given, as_json=json))
+    return await answer(question, GivenAnswer(choice=choice, text=text, content=content), as_json=json)
 
 
-@app.command()
-def approvals(json: AsJson = False) -> None:
+@command(app)
+async def approvals(json: AsJson = False) -> int:
     """List every question that waits for you."""
-    from pilothouse.cli import grants as command
+    from pilothouse.cli.answer import approvals
 
-    perform(lambda: command.approvals(as_json=json))
+    return await approvals(as_json=json)
 
 
-@app.command()
-@with_form(TalkForm, FORM)
-def chat(*, form: TalkForm) -> None:
+@command(app)
+async def chat(*, form: ChatForm) -> int:
     """Talk in the terminal; /help lists what else it can do."""
-    from pilothouse.cli import chat as command
+    from pilothouse.cli.chat import chat
 
-    perform(lambda: command.chat(form))
+    return await chat(_request(form))
 
 
-@app.command()
-def changes(run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")], json: AsJson = False) -> None:
+@command(app)
+async def changes(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")], json: AsJson = False
+) -> int:
     """List the files that a run changed and nobody put back."""
-    from pilothouse.cli import changes as command
+    from pilothouse.cli.changes import list_changes
 
-    perform(lambda: command.list_changes(run, as_json=json))
+    return await list_changes(run, as_json=json)
 
 
-@app.command()
-def undo(
+@command(app)
+async def undo(
     of: Annotated[str, typer.Argument(metavar="RUN_OR_CALL", help="The id of a run, or of one of its calls.")],
     json: AsJson = False,
-) -> None:
+) -> int:
     """Put files back as they were before a run or a call.
 
     What someone changed since is shown and left alone; then it ends with 1.
     """
-    from pilothouse.cli import changes as command
+    from pilothouse.cli.changes import undo
 
-    perform(lambda: command.undo(of, as_json=json))
+    return await undo(of, as_json=json)
+
+
+@command(app)
+async def drop(
+    of: Annotated[str, typer.Argument(metavar="NOTICE", help="The id of the notice about what was set aside.")],
+) -> int:
+    """Forget for good what was set aside after a command."""
+    from pilothouse.cli.changes import drop
+
+    return await drop(of)
 
 
 @app.command()
-def backup(file: BackupFile = None, replace: Replace = False, json: AsJson = False) -> None:
+def backup(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Where to; a folder gets a new file.", show_default=False)
+    ] = None,
+    replace: Replace = False,
+    json: AsJson = False,
+) -> None:
     """Write everything into one file, beside a running server.
 
     It holds the conversations with all their parts, the settings, the models and the rules, and prints the file's
     name. By default that is a new one in the folder `backups` of the data folder.
     """
-    from pilothouse.cli import backups as command
+    from pilothouse.cli import backups
 
-    leave(lambda: command.backup(file, replace=replace, as_json=json))
+    leave(lambda: backups.backup(file, replace=replace, as_json=json))
 
 
 @app.command()
@@ -210,19 +279,15 @@ def restore(
     Into the data folder, or into PostgreSQL where that is set up, whichever of the two it came from. No server may be
     running on it. A file that is damaged changes nothing.
     """
-    from pilothouse.cli import backups as command
+    from pilothouse.cli import backups
 
-    leave(lambda: command.restore(file, replace=replace, as_json=json))
+    leave(lambda: backups.restore(file, replace=replace, as_json=json))
 
 
 @app.command()
 def retention(
-    days: Annotated[
-        int | None, typer.Option(min=1, help="Remove what nobody touched for so many days.", show_default=False)
-    ] = None,
-    megabytes: Annotated[
-        int | None, typer.Option(min=1, help="Remove the longest untouched above this size.", show_default=False)
-    ] = None,
+    days: Annotated[int | None, given(min=1, help="Remove what nobody touched for so many days.")] = None,
+    megabytes: Annotated[int | None, given(min=1, help="Remove the longest untouched above this size.")] = None,
     off: Annotated[bool, typer.Option("--off", help="Keep everything.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -231,27 +296,64 @@ def retention(
     Without options it only shows what would be removed now. A running server does it once a day, for good, and never
     where something is at work or waits for you.
     """
-    from pilothouse.cli import retention as command
+    from pilothouse.cli import backups
 
-    leave(lambda: command.retention(days, megabytes, off=off, as_json=json))
+    leave(lambda: backups.retention(days, megabytes, off=off, as_json=json))
 
 
-@app.command()
-def doctor(json: AsJson = False) -> None:
+@command(app)
+async def settings(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this one.", show_default=False)] = None,
+    value: Annotated[
+        str | None,
+        typer.Argument(metavar="VALUE", help="Its new value; `default` takes back what you set.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+) -> int:
+    """Show the settings, or change one: default_mode ask."""
+    from pilothouse.cli.settings import settings
+
+    return await settings(name, value, as_json=json)
+
+
+@command(app)
+async def doctor(json: AsJson = False) -> int:
     """Say what works, what does not, and the fix.
 
     It looks at what is installed, found and reachable. Ends with 1 when something is broken.
     """
-    from pilothouse.cli import doctor as command
+    from pilothouse.cli.doctor import doctor
 
-    perform(lambda: command.doctor(as_json=json))
+    return await doctor(as_json=json)
 
 
-app.add_typer(models_app, name="models")
-app.add_typer(mcp_app, name="mcp")
-app.add_typer(conversations_app, name="conversations")
-app.add_typer(terminals_app, name="terminal")
-app.add_typer(policy_app, name="policy")
-app.add_typer(grants_app, name="grants")
-app.add_typer(audit_app, name="audit")
-app.add_typer(plugins_app, name="plugins")
+# Each is a module of its own, imported when one of its commands is wanted.
+GROUPS = {
+    "models": ("models", "List, add, edit, remove and test models."),
+    "mcp": ("mcp", "Add MCP servers, look at them, and use their tools."),
+    "conversations": ("conversations", "List, show, search, export and import conversations."),
+    "terminal": ("terminals", "See and stop what runs in a conversation's terminal."),
+    "policy": ("policy", "List, add, remove and try rules about what may be done."),
+    "grants": ("grants", "List, give and withdraw what is allowed for a while."),
+    "audit": ("audit", "Export the record of what was done, and verify it."),
+    "plugins": ("plugins", "List installed plugins; enable and disable them."),
+}
+
+
+class _Group(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._load()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        self._load()
+        return super().get_command(ctx, cmd_name)
+
+    def _load(self) -> None:
+        if not self.commands:
+            module, _help = GROUPS[str(self.name)]
+            self.commands.update(get_group(import_module(f"pilothouse.cli.{module}").app).commands)
+
+
+for _name, (_module, _help) in GROUPS.items():
+    app.add_typer(new_app(_help, cls=_Group), name=_name)

@@ -4,51 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from types import FrameType
 
 import msgspec
 
 from pilothouse.cli import questions
-from pilothouse.cli.command import CANCELLED
+from pilothouse.cli.approval_keys import ALL
+from pilothouse.cli.command import CANCELLED, CUT
 from pilothouse.cli.prompting import someone_is_there
+from pilothouse.cli.servers import find
 from pilothouse.cli.terminal import Terminal, messages, plain_json
 from pilothouse.cli.transcript import Transcript
 from pilothouse.cli.wrapping import say
-from pilothouse.runs.following import Following
+from pilothouse.host.following import Following
 from pilothouse.types import limits
-from pilothouse.types.api import ConversationPatch, NewMessage
+from pilothouse.types.api import Answer, Answers, ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.items import Item
+from pilothouse.types.item_data import ApprovalData, ElicitationData, takes_own_words
+from pilothouse.types.items import Call, Question
 from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import whole
 from pilothouse.types.runs import Run
+from pilothouse.types.sign_ins import SignInStart
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 async def open_conversation(api: ClientApi, conversation_id: str, settings: JsonObject | None = None) -> Conversation:
     """Return a conversation, with what was chosen for it from now on."""
-    now = (await api.snapshot(LOCAL_OWNER, conversation_id, limit=1)).conversation
+    now = (await api.conversations.get(LOCAL_OWNER, conversation_id, limit=1)).conversation
     wanted = msgspec.structs.replace(now.settings, **settings) if settings else now.settings
     if wanted == now.settings:
         return now
-    return await api.update_conversation(LOCAL_OWNER, now.id, ConversationPatch(settings=wanted))
+    return await api.conversations.update(LOCAL_OWNER, now.id, ConversationPatch(settings=wanted))
 
 
 async def send(api: ClientApi, conversation: Conversation, message: NewMessage) -> Following:
     """Send a message and return its run to follow."""
     # A new conversation is told from its very first event.
     after = conversation.last_seq if conversation.title_source != "none" else 0
-    accepted = await api.post_message(LOCAL_OWNER, conversation.id, message)
-    return Following(api, await api.run(LOCAL_OWNER, accepted.run_id), after)
+    if message.model_id == conversation.settings.model_id:
+        # The conversation's own model, not this message's: another may be chosen before a cut answer goes on.
+        message = msgspec.structs.replace(message, model_id=None)
+    accepted = await api.runs.post_message(LOCAL_OWNER, conversation.id, message)
+    return Following(api, await api.runs.get(LOCAL_OWNER, accepted.run_id), after)
 
 
-class Told(msgspec.Struct, frozen=True):
+class RunReport(msgspec.Struct, frozen=True):
     """How a run went, and what of it the person still has to know."""
 
     run: Run
@@ -59,46 +67,90 @@ class Told(msgspec.Struct, frozen=True):
     to_end: bool = False
 
 
-async def converse(api: ClientApi, following: Following, out: Terminal, *, as_json: bool = False) -> Told:
+async def converse(
+    api: ClientApi,
+    following: Following,
+    out: Terminal,
+    *,
+    as_json: bool = False,
+    transcript: Transcript | None = None,
+) -> RunReport:
     """Show a run to its end; where a person is there, ask them whatever it waits for."""
     aside = messages()
-    told = await tell(api, following, out, as_json=as_json)
-    while not as_json and told.run.status == "waiting" and out.is_terminal and someone_is_there(aside):
-        if not await _answer_all(api, following, told.transcript, aside):
-            return Told(following.run, told.transcript, left_open=True)
-        told = await tell(api, following, out, transcript=told.transcript)
-    return told
+    report = await tell(api, following, out, as_json=as_json, transcript=transcript)
+    while not as_json and report.run.status == "waiting" and out.is_terminal and someone_is_there(aside):
+        if not await _answer_all(api, following, report.transcript, aside):
+            return RunReport(following.run, report.transcript, left_open=True)
+        report = await tell(api, following, out, transcript=report.transcript)
+    return report
 
 
 async def _answer_all(api: ClientApi, following: Following, transcript: Transcript, aside: Terminal) -> bool:
     """Ask about everything that is open; return whether the run goes on."""
-    run = following.run
-    for question in list(transcript.questions.values()):
+    run, asked = following.run, list(transcript.questions.values())
+    for number, question in enumerate(asked, 1):
         if question.id not in transcript.questions:
             # An earlier answer settled it as well.
             continue
+        if len(asked) > 1:
+            aside.line(f"{number} of {len(asked)}", "dim")
         answered = await _answer(api, question, transcript, aside)
         if answered is None:
             return False
         run = answered
-        transcript.settled(question, run)
+        transcript.answered(question, run)
     following.go_on(run)
     return not transcript.questions
 
 
-async def _answer(api: ClientApi, question: Item, transcript: Transcript, aside: Terminal) -> Run | None:
+async def _answer(api: ClientApi, question: Question, transcript: Transcript, aside: Terminal) -> Run | None:
     """Ask until the answer is one that the question takes; None when the person leaves it open."""
-    while (answer := await questions.ask(question, transcript.call_of(question), aside)) is not None:
+    together = [one.id for one in transcript.questions.values() if _stands_with_others(one)]
+    while (answer := await questions.ask(question, transcript.call_of(question), aside, len(together))) is not None:
         try:
-            return await api.answer(LOCAL_OWNER, question.id, answer)
+            if answer is ALL:
+                return await _allow_all(api, together, transcript, question.run_id or "")
+            if (server := _sign_in_of(question)) and answer.choice == "accept":
+                return await _signed_in(api, server, question.run_id or "")
+            return await api.questions.answer(LOCAL_OWNER, question.id, answer)
         except PilothouseError as error:
             if error.code == "conflict":
                 # Someone was faster, in the page perhaps, or this answer was taken and only the word of it was lost.
-                return await api.run(LOCAL_OWNER, question.run_id or "")
-            if error.code != "bad_request":
+                return await api.runs.get(LOCAL_OWNER, question.run_id or "")
+            if error.code not in ("bad_request", "sign_in_failed", "cancelled"):
                 raise
             say(aside, str(error), "yellow")
     return None
+
+
+def _sign_in_of(question: Question) -> str:
+    """Return the server that a question asks to sign in to; nothing for any other question."""
+    asked = question.data
+    return asked.server if isinstance(asked, ElicitationData) and asked.mode == "sign_in" else ""
+
+
+async def _signed_in(api: ClientApi, server: str, run_id: str) -> Run:
+    """Let the person sign in, which answers the question, and return what the run comes to."""
+    from pilothouse.cli.sign_in import through_browser
+
+    await through_browser(api, await find(api, server), SignInStart(redirect_uri=""))
+    return await api.runs.get(LOCAL_OWNER, run_id)
+
+
+def _stands_with_others(question: Question) -> bool:
+    """Return whether a question may be answered together with others; what is dangerous may not."""
+    return isinstance(question.data, ApprovalData) and bool(question.data.group) and not question.data.dangerous
+
+
+async def _allow_all(api: ClientApi, item_ids: Sequence[str], transcript: Transcript, run_id: str) -> Run:
+    """Allow what may be allowed together, and return what the run comes to."""
+    body = Answers(item_ids=tuple(item_ids), answer=Answer(choice="allow"))
+    taken = (await api.questions.answer_many(LOCAL_OWNER, body)).answers
+    run = await api.runs.get(LOCAL_OWNER, run_id)
+    for one in taken:
+        if one.taken:
+            transcript.questions.pop(one.item_id, None)
+    return run
 
 
 async def tell(
@@ -108,7 +160,7 @@ async def tell(
     *,
     as_json: bool = False,
     transcript: Transcript | None = None,
-) -> Told:
+) -> RunReport:
     """Show a run until it ends or waits; a first Ctrl-C cancels it, a second leaves at once."""
     transcript = transcript or Transcript(following.run.id, out, messages())
     with _cancelling(api, following) as signals:
@@ -121,7 +173,7 @@ async def tell(
                     transcript.show(event)
     if not as_json:
         transcript.end()
-    return Told(following.run, transcript, to_end=any(number != signal.SIGINT for number in signals))
+    return RunReport(following.run, transcript, to_end=any(number != signal.SIGINT for number in signals))
 
 
 @asynccontextmanager
@@ -152,7 +204,7 @@ def _cancelling(api: ClientApi, following: Following) -> Iterator[list[int]]:
 
     async def cancel() -> None:
         try:
-            await api.cancel_run(following.run.owner, following.run.id)
+            await api.runs.cancel(following.run.owner, following.run.id)
         except PilothouseError:
             # The server is away: there is nothing left to wait for.
             if following_task is not None:
@@ -172,21 +224,33 @@ def _cancelling(api: ClientApi, following: Following) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def verdict(told: Told) -> int:
+def _way_on(run: Run) -> str:
+    """Return the command that has the rest of an answer; where the window is full, another model has to."""
+    if run.cut == "context":
+        return f'pilothouse run --conversation {run.conversation_id} --model LARGER "Go on."'
+    return f"pilothouse conversations resume {run.conversation_id}"
+
+
+def verdict(report: RunReport) -> int:
     """Say how a run ended, where that is not plain, and return the exit code."""
-    run, aside = told.run, messages()
+    run, aside = report.run, messages()
     match run.status:
+        case "completed" if run.cut is not None:
+            say(aside, report.transcript.missing.cut, "yellow")
+            aside.line(f"Go on: {_way_on(run)}")
+            return CUT
         case "completed":
             return 0
         case "cancelled":
             aside.line("Cancelled.", "yellow")
             return CANCELLED
         case "waiting":
-            for question in told.transcript.questions.values():
-                if told.left_open:
+            for question in report.transcript.questions.values():
+                if report.left_open:
                     how_to_answer(question, aside)
                 else:
-                    ask(question, told.transcript.call_of(question), aside)
+                    ask(question, report.transcript.call_of(question), aside)
+            _say_cure(report.transcript.questions.values(), aside)
             return 3
         case "interrupted" if run.error is not None:
             fix = f"Try once more: pilothouse conversations resume {run.conversation_id}"
@@ -201,28 +265,38 @@ def verdict(told: Told) -> int:
             raise PilothouseError(error.code, error.message, fix=error.fix)
 
 
-def ask(question: Item, call: Item | None, aside: Terminal) -> None:
+def _say_cure(asked: Iterable[Question], aside: Terminal) -> None:
+    """Print what would have allowed all of this beforehand; nothing where each of it is asked about each time."""
+    cures = [one.data.cure for one in asked if isinstance(one.data, ApprovalData) and one.data.cure is not None]
+    if names := [name for cure in cures for name in cure.allow]:
+        aside.line(f"Next time without a question: pilothouse run … {questions.allow_words(names)}")
+
+
+def ask(question: Question, call: Call | None, aside: Terminal) -> None:
     """Print a question and how to answer it."""
     questions.show(question, call, aside)
     how_to_answer(question, aside)
 
 
-def how_to_answer(question: Item, aside: Terminal) -> None:
+def how_to_answer(question: Question, aside: Terminal) -> None:
     """Print the commands that answer a question, each with what it means."""
-    choices = question.data.get("choices") or ()
-    form = question.data.get("mode") == "form" and (question.data.get("schema") or {}).get("properties")
-    typed = [f"{one['id']} --content '{{…}}'" if form and one["id"] == "accept" else str(one["id"]) for one in choices]
+    data = question.data
+    if server := _sign_in_of(question):
+        aside.line(f"  {shlex.join(['pilothouse', 'mcp', 'sign-in', server])}  Sign in; it goes on by itself.")
+        return
+    form = isinstance(data, ElicitationData) and data.mode == "form" and (data.schema or {}).get("properties")
+    typed = [f"{one.id} --content '{{…}}'" if form and one.id == "accept" else one.id for one in data.choices]
     widest = max(map(len, typed), default=0)
-    for words, choice in zip(typed, choices, strict=True):
-        aside.line(f"  pilothouse answer {question.id} {words:<{widest}}  {choice.get('label', '')}".rstrip())
-    if not choices or (question.data.get("kind") == "collaboration" and not question.data.get("authorizes")):
+    for words, choice in zip(typed, data.choices, strict=True):
+        aside.line(f"  pilothouse answer {question.id} {words:<{widest}}  {choice.label}".rstrip())
+    if not data.choices or takes_own_words(data):
         aside.line(f'  pilothouse answer {question.id} --text "…"')
 
 
-async def tell_changes(api: ClientApi, told: Told) -> None:
+async def tell_changes(api: ClientApi, report: RunReport) -> None:
     """Say how to put back what the run did to files; nowhere else would one find it."""
-    listed = await whole(lambda page: api.changes(LOCAL_OWNER, told.run.id, page))
+    listed = await whole(lambda page: api.changes.list(LOCAL_OWNER, report.run.id, page))
     changed = {change.path for change in listed.changes}
     if changed:
         files = "1 file" if len(changed) == 1 else f"{len(changed)} files"
-        messages().line(f"It changed {files}. Put back: pilothouse undo {told.run.id}", "dim")
+        messages().line(f"It changed {files}. Put back: pilothouse undo {report.run.id}", "dim")

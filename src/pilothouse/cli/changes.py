@@ -14,14 +14,12 @@ from pilothouse.types.paging import whole
 async def list_changes(run_id: str, *, as_json: bool) -> int:
     """Print what a run changed and nobody put back."""
     async with connect_host() as api:
-        found = await whole(lambda page: api.changes(LOCAL_OWNER, run_id, page))
+        found = await whole(lambda page: api.changes.list(LOCAL_OWNER, run_id, page))
     if as_json:
         output().json(found)
-    elif found.changes:
-        rows = [(change.item_id, _kind(change), _path(change)) for change in found.changes]
-        show_table(output(), ("call", "change", "path"), rows)
-    else:
-        messages().line("Nothing of this run is there to be undone.")
+        return 0
+    rows = [(change.item_id, _kind(change), _path(change)) for change in found.changes]
+    show_table(output(), ("call", "change", "path"), rows, none="Nothing of this run is there to be undone.")
     return 0
 
 
@@ -41,11 +39,18 @@ async def undo(of: str, *, as_json: bool) -> int:
     return 1 if report.conflicts else 0
 
 
+async def drop(of: str) -> int:
+    """Forget what was set aside."""
+    async with connect_host() as api:
+        await api.changes.drop(LOCAL_OWNER, of)
+    return 0
+
+
 async def _undone(api: ClientApi, of: str) -> UndoReport:
     if of.startswith("r_"):
-        return await api.undo_run(LOCAL_OWNER, of)
+        return await api.changes.undo_run(LOCAL_OWNER, of)
     if of.startswith("i_"):
-        return await api.undo_call(LOCAL_OWNER, of)
+        return await api.changes.undo_call(LOCAL_OWNER, of)
     fix = "The ids of calls are in `pilothouse changes RUN`; a run's is printed by `pilothouse run --json`."
     raise PilothouseError("bad_request", f"{of} is neither a run nor a call.", fix=fix)
 

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
+import shlex
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from pilothouse.cli.asking import converse, open_conversation, send
-from pilothouse.cli.choosing import choose_servers
+from pilothouse.cli.attaching import check_sight, read_images
 from pilothouse.cli.command import complain
 from pilothouse.cli.inline import Span
-from pilothouse.cli.run import measures
+from pilothouse.cli.run import RunRequest, measures, settings_of
+from pilothouse.cli.servers import choose_servers
 from pilothouse.cli.tables import show_table
-from pilothouse.cli.talk_form import TalkForm
 from pilothouse.cli.terminal import one_line, output
 from pilothouse.cli.wrapping import aside_only, say
-from pilothouse.connection import connect_host, data_folder
-from pilothouse.runs.beginning import MODES, begin_conversation, check_folder, check_model, chosen, model_name
-from pilothouse.runs.modes import harmless
+from pilothouse.connection import connect_host
+from pilothouse.host.following import Following
+from pilothouse.host.modes import harmless
+from pilothouse.host.new_conversations import MODES, begin_conversation, check_folder, check_model, chosen, model_name
+from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, NewMessage
-from pilothouse.types.conversations import Conversation
+from pilothouse.types.authority import Mode
+from pilothouse.types.conversations import Conversation, ConversationSettings, check_max_tokens, check_temperature
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.json import JsonObject
 from pilothouse.types.selection import Selection
 
-# The line editor takes 0.3 s to import.
 if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
+    from pilothouse.cli.line_editor import Value, Values
 
-    from pilothouse.cli.completion import Value, Values
-
-HISTORY = "chat-history"
-PROMPT = "› "
+N = TypeVar("N", int, float)
 COMMANDS = {
     "/new": "begin another conversation",
+    "/resume": "go on with an answer that was cut or broke off",
     "/list": "list conversations",
     "/open ID": "go on with one of them",
     "/title TEXT": "name this one",
@@ -47,57 +47,68 @@ COMMANDS = {
     "/folder [DIR]": "say which folder it works in, or choose another, or `none`",
     "/mode [MODE]": "say what needs no question, or choose another mode",
     "/thinking [WORD]": "ask the model to think first (on), not to (off), or as usual",
+    "/temperature [N]": "word answers freely (2), or always with the likeliest words (0), or as `usual`",
+    "/max-tokens [N]": "let answers have at most so many tokens, or as `usual`",
+    "/image [FILE…]": "send these images with your next message, or `none`",
     "/servers [NAME…]": "list the MCP servers, or use only these, or `usual`",
     "/help": "show this",
     "/quit": "leave",
 }
 _KEYS = "Enter sends, Alt+Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves."
 
+_USUAL = "usual"
 # What is said with a message about thinking; None leaves it to the conversation.
-_THINKING = {"on": True, "off": False, "usual": None}
+_THINKING = {"on": True, "off": False, _USUAL: None}
+_THINKS = {
+    True: "Thinking is on.",
+    False: "Thinking is off.",
+    None: "The model thinks, or not, as the conversation's settings say.",
+}
 
 
-def _settings(form: TalkForm) -> JsonObject:
-    return chosen(system=form.system, folder=form.folder, mode=form.mode)
-
-
-async def chat(form: TalkForm) -> int:
+async def chat(request: RunRequest) -> int:
     """Talk until the person leaves."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise PilothouseError("bad_request", "A chat needs a terminal.", fix='Without one, use: pilothouse run "…"')
+    # It takes 0.3 s to import.
+    from pilothouse.cli.line_editor import new_session, read_message
+
     async with connect_host(tell=aside_only) as api:
-        talk = Talk(api, form)
-        if form.conversation is not None:
-            talk.conversation = await open_conversation(api, form.conversation, _settings(form))
-        talk.selection = await choose_servers(api, form.server or ())
-        await talk.welcome()
-        session = _session(talk)
-        while (line := await _read(session)) is not None:
+        chatting = ChatSession(api, request)
+        if request.conversation is not None:
+            chatting.conversation = await open_conversation(api, request.conversation, settings_of(request))
+        chatting.selection = await choose_servers(api, request.server)
+        await chatting.welcome()
+        session = new_session(COMMANDS, chatting.values())
+        while (line := await read_message(session)) is not None:
             try:
-                if not await talk.take(line.strip()):
+                if not await chatting.take(line.strip()):
                     break
             except PilothouseError as error:
                 complain(error)
     return 0
 
 
-class Talk:
+class ChatSession:
     """The state of a chat: which conversation, which model."""
 
-    def __init__(self, api: ClientApi, form: TalkForm) -> None:
+    def __init__(self, api: ClientApi, request: RunRequest) -> None:
         self._api = api
-        self._model = model_name(form.model)
-        self._system = form.system
-        self._settings = _settings(form)
-        self._allow = tuple(form.allow or ())
+        self._model = model_name(request.model)
+        self._system = request.system
+        self._settings = settings_of(request)
+        self._allow = request.allow
         # Said with each message; None leaves it to the conversation.
-        self._thinking = form.thinking
+        self._thinking = request.thinking
+        # For the next message.
+        self._images = read_images(request.image)
         self._out = output()
         self.conversation: Conversation | None = None
         # What was chosen here; None leaves it to the conversation.
         self.selection: Selection | None = None
         self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
             "/new": self._new,
+            "/resume": self._resume,
             "/list": self._list,
             "/open": self._open,
             "/title": self._title,
@@ -106,13 +117,17 @@ class Talk:
             "/folder": self._choose_folder,
             "/mode": self._choose_mode,
             "/thinking": self._choose_thinking,
+            "/temperature": self._choose_temperature,
+            "/max-tokens": self._choose_max_tokens,
+            "/image": self._choose_images,
             "/servers": self._choose_servers,
             "/help": self._help,
         }
 
     async def welcome(self) -> None:
-        """Say which model answers and how to get help."""
-        say(self._out, f"Pilothouse · {await self._model_words()} · /help", "dim")
+        """Say which model answers, what needs no question, and how to get help."""
+        mode, _ = await self._mode()
+        say(self._out, f"Pilothouse · {await self._model_words()} · mode {mode} · /help", "dim")
         if self.conversation is not None:
             say(self._out, one_line(self.conversation.title), "bold")
 
@@ -120,17 +135,17 @@ class Talk:
         """Return how to look up what the commands take."""
 
         async def models() -> list[Value]:
-            return [(one.id, one.name) for one in (await self._api.models(LOCAL_OWNER)).models]
+            return [(one.id, one.name) for one in (await self._api.models.list(LOCAL_OWNER)).models]
 
         async def modes() -> list[Value]:
-            return [(mode, "") for mode in MODES.split(", ")]
+            return list(MODES.items())
 
         async def servers() -> list[Value]:
-            found = (await self._api.servers(LOCAL_OWNER)).servers
+            found = (await self._api.servers.list(LOCAL_OWNER)).servers
             return [("usual", "as the conversation has it"), *((one.slug, one.label) for one in found)]
 
         async def conversations() -> list[Value]:
-            page = await self._api.conversations(LOCAL_OWNER, limit=20, cursor=None)
+            page = await self._api.conversations.list(LOCAL_OWNER, limit=20, cursor=None)
             return [(one.id, one.title) for one in page.conversations]
 
         async def folders() -> list[Value]:
@@ -165,23 +180,35 @@ class Talk:
         """Send a message and show its answer; return whether to go on."""
         message = NewMessage(
             text=text,
+            images=self._images,
             model_id=self._model,
             selection=self.selection,
             allow=self._allow,
             thinking=self._thinking,
         )
+        if self._images:
+            own = self.conversation.settings.model_id if self.conversation is not None else None
+            await check_sight(self._api, self._model or own)
         if self.conversation is None:
             # One in which nothing was said would only stand empty in the list.
-            await self._api.check_message(LOCAL_OWNER, message)
+            await self._api.runs.check_message(LOCAL_OWNER, message)
         following = await send(self._api, await self._current(), message)
+        self._images = ()
+        return await self._follow(following)
+
+    async def _follow(self, following: Following) -> bool:
+        """Show an answer and how it went; return whether to go on."""
         told = await converse(self._api, following, self._out)
         run = told.run
         await told.transcript.missing.tell(self._api)
         if run.status == "waiting":
             # The person left the question open: nobody else will answer it.
-            run = await self._api.cancel_run(LOCAL_OWNER, run.id)
+            run = await self._api.runs.cancel(LOCAL_OWNER, run.id)
         if run.error is not None:
             raise PilothouseError(run.error.code, run.error.message, fix=run.error.fix)
+        if run.cut is not None:
+            way = "Choose a larger model with /model, then: /resume" if run.cut == "context" else "Go on: /resume"
+            say(self._out, f"{told.transcript.missing.cut} {way}", "yellow")
         say(self._out, measures(told) if run.status == "completed" else f"{run.status.capitalize()}.", "dim")
         self._out.line()
         return not told.to_end
@@ -207,8 +234,15 @@ class Talk:
         self.conversation = None
         say(self._out, "A new conversation begins with your next message.", "dim")
 
+    async def _resume(self, _rest: str) -> None:
+        found = await self._api.conversations.get(LOCAL_OWNER, (await self._current()).id, limit=limits.SNAPSHOT_ITEMS)
+        if not found.runs:
+            raise PilothouseError("bad_request", "There is no answer to go on with.", fix="Say something first.")
+        run = await self._api.runs.resume(LOCAL_OWNER, found.runs[-1].id)
+        await self._follow(Following(self._api, run, found.last_seq))
+
     async def _list(self, _rest: str) -> None:
-        page = await self._api.conversations(LOCAL_OWNER, limit=20, cursor=None)
+        page = await self._api.conversations.list(LOCAL_OWNER, limit=20, cursor=None)
         rows = [(one.id, one.title or "(new)") for one in page.conversations]
         if rows:
             show_table(self._out, ("id", "title"), rows)
@@ -225,17 +259,17 @@ class Talk:
         if self.conversation is None:
             raise PilothouseError("bad_request", "There is nothing to name yet.", fix="Say something first.")
         patch = ConversationPatch(title=title)
-        self.conversation = await self._api.update_conversation(LOCAL_OWNER, self.conversation.id, patch)
+        self.conversation = await self._api.conversations.update(LOCAL_OWNER, self.conversation.id, patch)
         say(self._out, one_line(self.conversation.title), "bold")
 
     async def _choose_model(self, chosen: str) -> None:
-        models = await self._api.models(LOCAL_OWNER)
+        models = await self._api.models.list(LOCAL_OWNER)
         if not chosen:
             say(self._out, await self._model_words())
             say(self._out, f"There are: {', '.join(one.id for one in models.models)}.", "dim")
             return
         named = model_name(chosen) or chosen
-        await check_model(self._api, named)
+        await check_model(self._api.models, named)
         self._model = named
         await self._change(model_id=named)
         say(self._out, await self._model_words(), "dim")
@@ -250,14 +284,17 @@ class Talk:
         if folder:
             where = None if folder == "none" else check_folder(chosen(folder=folder)["working_directory"])
             await self._set("working_directory", where)
-        where = await self._setting("working_directory")
+        where = (await self._now()).working_directory
         say(self._out, f"It works in {one_line(where)}." if where else "It works in no folder.", "dim")
 
     async def _choose_mode(self, mode: str) -> None:
         """Say what needs no question, or let this mode count from now on."""
         if mode:
             await self._set("mode", chosen(mode=mode)["mode"])
-        say(self._out, f"The mode is {await self._setting('mode')}. There are: {MODES}.", "dim")
+        now, is_default = await self._mode()
+        by_default = ", the default here" if is_default else ""
+        say(self._out, f"The mode is {now}{by_default}. No question for: {MODES[now]}.", "dim")
+        say(self._out, f"There are: {', '.join(MODES)}.", "dim")
 
     async def _choose_thinking(self, word: str) -> None:
         """Say whether the model is asked to think first, or ask it from now on, or ask it not to."""
@@ -265,8 +302,31 @@ class Talk:
             raise PilothouseError("bad_request", f"“{word}” is neither on, off nor usual.", fix="Say /thinking on.")
         if word:
             self._thinking = _THINKING[word]
-        now = next(name for name, value in _THINKING.items() if value == self._thinking)
-        say(self._out, f"Thinking is {now}.", "dim")
+        say(self._out, _THINKS[self._thinking], "dim")
+
+    async def _choose_temperature(self, typed: str) -> None:
+        """Say how freely answers are worded, or word them so from now on."""
+        if typed:
+            how = "Say a number from 0 to 2, as in /temperature 0.2, or usual."
+            await self._set("temperature", _number(typed, lambda: check_temperature(float(typed)), how))
+        now = (await self._now()).temperature
+        say(self._out, "The temperature is the model's own." if now is None else f"The temperature is {now}.", "dim")
+
+    async def _choose_max_tokens(self, typed: str) -> None:
+        """Say how long answers may be, or let them be so long from now on."""
+        if typed:
+            how = "Say a whole number of tokens, as in /max-tokens 500, or usual."
+            await self._set("max_tokens", _number(typed, lambda: check_max_tokens(int(typed)), how))
+        now = (await self._now()).max_tokens
+        words = "as many tokens as the model gives" if now is None else f"at most {now:,} tokens"
+        say(self._out, f"An answer has {words}.", "dim")
+
+    async def _choose_images(self, files: str) -> None:
+        """Say which images go with the next message, or send these with it, or none."""
+        if files:
+            self._images = () if files == "none" else read_images(_names(files))
+        names = ", ".join(one_line(image.name) for image in self._images)
+        say(self._out, f"With your next message: {names}." if names else "No image goes with your next message.", "dim")
 
     async def _choose_servers(self, names: str) -> None:
         """List the servers, or use these and no others from now on."""
@@ -274,83 +334,58 @@ class Talk:
             self.selection = None if names == "usual" else await choose_servers(self._api, names.split())
             say(self._out, "It holds from your next message on.", "dim")
             return
-        rows = [(one.slug, one.label) for one in (await self._api.servers(LOCAL_OWNER)).servers]
+        rows = [(one.slug, one.label) for one in (await self._api.servers.list(LOCAL_OWNER)).servers]
         chosen = [choice.name for choice in self.selection.servers or ()] if self.selection is not None else None
         if rows:
             show_table(self._out, ("server", "state"), rows)
         say(self._out, f"Used here: {', '.join(chosen) or 'none' if chosen is not None else 'the usual ones'}.", "dim")
 
-    async def _set(self, name: str, value: str | None) -> None:
+    async def _set(self, name: str, value: str | float | None) -> None:
         """Change a setting of this conversation, and of those that begin after it."""
         await self._change(**{name: value})
         self._settings = {**self._settings, name: value}
 
-    async def _setting(self, name: str) -> str | None:
-        """Return a setting as it is now, or as a new conversation would have it."""
+    async def _now(self) -> ConversationSettings:
+        """Return the settings as they are, or as a new conversation would have them."""
         if self.conversation is not None:
-            now: str | None = getattr((await self._current()).settings, name)
-            return now
-        usual: str | None = getattr(harmless(await self._api.usual_settings(LOCAL_OWNER)), name)
-        return self._settings.get(name, usual)
+            return (await self._current()).settings
+        usual = harmless(await self._api.settings.usual(LOCAL_OWNER))
+        return msgspec.structs.replace(usual, **self._settings)
 
-    async def _change(self, **fields: str | None) -> None:
+    async def _mode(self) -> tuple[Mode, bool]:
+        """Return the mode that counts, and whether it is the default."""
+        settings = await self._now()
+        return (await self._api.settings.get(LOCAL_OWNER)).mode_of(settings), settings.mode == "default"
+
+    async def _change(self, **fields: str | float | None) -> None:
         if self.conversation is not None:
             now = await self._current()
             patch = ConversationPatch(settings=msgspec.structs.replace(now.settings, **fields))
-            self.conversation = await self._api.update_conversation(LOCAL_OWNER, now.id, patch)
+            self.conversation = await self._api.conversations.update(LOCAL_OWNER, now.id, patch)
 
     async def _model_words(self) -> str:
-        models = await self._api.models(LOCAL_OWNER)
+        models = await self._api.models.list(LOCAL_OWNER)
         own = self.conversation.settings.model_id if self.conversation is not None else None
         chosen = self._model or own or models.default_model_id
         names = {one.id: one.name for one in models.models}
         return f"{one_line(names.get(chosen or '', chosen or 'no model'))} answers"
 
 
-async def _read(session: PromptSession[str]) -> str | None:
-    """Return a line, None when the person leaves or the program is told to end."""
-    from pilothouse.wiring import unless_stopped
-
-    typing = asyncio.ensure_future(_line(session))
-    if await unless_stopped(typing):
-        return typing.result()
-    # The terminal is as it was before anything else is said.
-    await asyncio.wait([typing])
-    return None
+def _number(typed: str, read: Callable[[], N], how: str) -> N | None:
+    """Return the number that was typed, None for the usual one; raise one sentence for what is none."""
+    try:
+        return None if typed == _USUAL else read()
+    except ValueError:
+        raise PilothouseError("bad_request", f"“{typed}” is not such a number.", fix=how) from None
 
 
-async def _line(session: PromptSession[str]) -> str | None:
-    """Return a line, None when the person leaves; Ctrl-C only clears what was typed."""
-    while True:
-        try:
-            return await session.prompt_async(PROMPT)
-        except KeyboardInterrupt:
-            continue
-        except EOFError:
-            return None
-
-
-def _session(talk: Talk) -> PromptSession[str]:
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.history import FileHistory
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-
-    from pilothouse.cli.completion import ChatCompleter
-
-    keys = KeyBindings()
-
-    @keys.add("escape", "enter")
-    def _new_line(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text("\n")
-
-    path = data_folder() / HISTORY
-    # What people type is theirs alone.
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    commands = {typed.partition(" ")[0]: meaning for typed, meaning in COMMANDS.items()}
-    return PromptSession(
-        history=FileHistory(str(path)),
-        key_bindings=keys,
-        prompt_continuation="  ",
-        completer=ChatCompleter(commands, talk.values()),
-        complete_while_typing=True,
-    )
+def _names(files: str) -> list[str]:
+    """Return the files that were typed: one name with spaces in it, or several as in a shell."""
+    # Several together may be longer than any name.
+    with suppress(OSError):
+        if at_home(files).is_file():
+            return [files]
+    try:
+        return shlex.split(files)
+    except ValueError:
+        return [files]

@@ -15,6 +15,8 @@ from pilothouse.cli.terminal import messages, silence
 from pilothouse.types.errors import PilothouseError
 
 CANCELLED = 130
+# The answer is there and not at its end.
+CUT = 4
 
 
 def perform(work: Callable[[], Coroutine[object, object, int]], *, for_long: bool = False) -> NoReturn:
@@ -39,7 +41,7 @@ def leave(work: Callable[[], int]) -> NoReturn:
     except BrokenPipeError:
         code = _reader_left()
     except Exception as error:
-        code = _unexpected(error)
+        code = complain(_NOWHERE) if _is_nowhere() else _unexpected(error)
     # Threads of a keyring or a database that hangs must not keep a finished command.
     sys.exit(code)
 
@@ -51,6 +53,20 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+_NOWHERE = PilothouseError(
+    "bad_request", "The folder that you are in has been deleted.", fix="Go to another one with `cd`, and try again."
+)
+
+
+def _is_nowhere() -> bool:
+    """Return whether the folder that a command was called in is gone, so that nothing can be found from there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 _PLACES = re.compile(r"in Settings, (Models|MCP|Permissions)(, or with\b)?")

@@ -1,97 +1,135 @@
-"""`pilothouse conversations`: list, show, search, rename, resume and delete them."""
+"""`pilothouse conversations`: list, show, search, rename, resume, delete, export and import them."""
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import itertools
-import time
+import os
+import sys
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
 
-from pilothouse.cli.asking import converse, verdict
-from pilothouse.cli.call_lines import told
+import typer
+
+from pilothouse.cli.asking import RunReport, converse, verdict
+from pilothouse.cli.call_lines import told, ways_on
+from pilothouse.cli.command import leave
+from pilothouse.cli.kept_files import described, pictures_of, show_or_save
 from pilothouse.cli.markdown import MarkdownScreen
-from pilothouse.cli.tables import show_table
+from pilothouse.cli.options import AsJson, ConversationId, Replace, command, given, new_app
+from pilothouse.cli.sources import source_lines
+from pilothouse.cli.tables import counted, show_table, when
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
-from pilothouse.cli.wrapping import aside_only, say
+from pilothouse.cli.transcript import Transcript
+from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host
-from pilothouse.runs.following import Following
+from pilothouse.host.following import Following, all_items
+from pilothouse.timeline.transcripts import as_read
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, SearchHit
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.host import LOCAL_OWNER
-from pilothouse.types.items import Item
+from pilothouse.types.exchange import ExportFormat
+from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.item_data import CallData, ResponseData
+from pilothouse.types.items import Item, is_a, parts_of
+
+app = new_app()
 
 
-async def list_conversations(limit: int, *, as_json: bool) -> int:
-    """List the most recently used ones."""
+@command(app, "list")
+async def list_conversations(
+    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 20, json: AsJson = False
+) -> int:
+    """List conversations, most recently used first."""
     async with connect_host() as api:
-        page = await api.conversations(LOCAL_OWNER, limit=min(limit, limits.PAGE_ITEMS), cursor=None)
-    if as_json:
+        page = await api.conversations.list(LOCAL_OWNER, limit=min(limit, limits.PAGE_ITEMS), cursor=None)
+    if json:
         output().json(page)
         return 0
-    if not page.conversations:
-        messages().line('There are no conversations yet. Begin one: pilothouse run "…"')
-        return 0
-    rows = [(one.id, _when(one.updated_at), one.title or "(new)") for one in page.conversations]
-    show_table(output(), ("id", "last used", "title"), rows)
+    rows = [(one.id, when(one.updated_at), one.title or "(new)") for one in page.conversations]
+    none = 'There are no conversations yet. Begin one: pilothouse run "…"'
+    show_table(output(), ("id", "last used", "title"), rows, none=none)
     return 0
 
 
-async def show(conversation_id: str, *, as_json: bool) -> int:
-    """Print what was said in one."""
+@command(app)
+async def show(conversation: ConversationId, json: AsJson = False) -> int:
+    """Print what was said in a conversation."""
     async with connect_host() as api:
-        items: tuple[Item, ...] = ()
-        more = True
-        while more:
-            before = items[0].position if items else None
-            page = await api.items(LOCAL_OWNER, conversation_id, before=before, limit=limits.SNAPSHOT_ITEMS)
-            items, more = page.items + items, page.has_earlier
-        runs = (await api.snapshot(LOCAL_OWNER, conversation_id, limit=limits.SNAPSHOT_ITEMS)).runs
+        items = await all_items(api, conversation)
+        runs = (await api.conversations.get(LOCAL_OWNER, conversation, limit=limits.SNAPSHOT_ITEMS)).runs
     out = output()
-    for item in items:
-        if as_json:
+    for item in items if json else as_read(items):
+        if json:
             out.json(item)
         else:
             _print_item(item, out)
+    if any(pictures_of(parts_of(item)) for item in items) and not json:
+        say(messages(), f"Save its pictures: pilothouse conversations files {conversation} FOLDER", "dim")
     for run in runs:
+        if run.status == "queued":
+            why = "A message was kept, and its answer has not begun."
+            say(messages(), f"{why} Have it answered: pilothouse conversations resume {conversation}", "yellow")
         if run.status == "interrupted":
             why = run.error.message if run.error is not None else "The program stopped before an answer was finished."
-            say(messages(), f"{why} Go on with it: pilothouse conversations resume {conversation_id}", "yellow")
+            say(messages(), f"{why} Go on with it: pilothouse conversations resume {conversation}", "yellow")
+    if runs and runs[-1].cut is not None:
+        say(messages(), f"Go on with the answer: pilothouse conversations resume {conversation}", "yellow")
     return 0
 
 
-async def resume(conversation_id: str) -> int:
-    """Go on with the answer that waits for it, and show it; else with the last one that failed or was stopped."""
-    async with connect_host(tell=aside_only, brief=True) as api:
-        found = await api.snapshot(LOCAL_OWNER, conversation_id, limit=limits.SNAPSHOT_ITEMS)
-        waiting = [run for run in found.runs if run.status == "interrupted"]
-        ended = [run for run in found.runs[-1:] if run.status in ("failed", "cancelled")]
-        if not waiting and not ended:
-            raise PilothouseError("conflict", "No answer in this conversation waits to be resumed.")
-        run = await api.resume_run(LOCAL_OWNER, (waiting or ended)[0].id)
-        return verdict(await converse(api, Following(api, run, found.last_seq), output()))
+@command(app)
+async def files(
+    conversation: ConversationId,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="Where to save them.", show_default=False)
+    ] = None,
+    only: Annotated[int | None, given(min=1, help="Only the one with this number.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over files that are there.")] = False,
+    json: AsJson = False,
+) -> int:
+    """List or save the pictures and files of a conversation.
+
+    They are what you attached, what tools gave and what models made, each with a number.
+    """
+    return await show_or_save(conversation, folder, only=only, replace=replace, as_json=json)
 
 
 def _print_item(item: Item, out: Terminal) -> None:
     heads = {"user_message": "You", "response": "Answer", "question": "Question", "notice": "Notice"}
-    if item.kind == "tool_call":
+    if is_a(item, CallData):
         out.line(one_line(told(item)), "dim" if item.status == "completed" else "yellow")
         out.line()
-    if item.kind not in heads or not item.text:
+    pictures = pictures_of(parts_of(item)) if item.kind in heads else []
+    if item.kind not in heads or not (item.text or pictures):
         return
     out.line(heads[item.kind], "bold")
-    if item.kind == "response" and out.is_terminal:
+    if item.kind == "response" and out.is_terminal and item.text:
         screen = MarkdownScreen(colours=out.styled)
         out.write_styled(screen.feed(item.text) + screen.end())
         out.fresh_line()
-    else:
-        say(out, item.text)
+    elif item.text:
+        say(out, " ".join(filter(None, (item.text, ways_on(item)))))
+    for part in pictures:
+        out.line(f"[{described(part)}]", "dim")
+    if is_a(item, ResponseData) and item.data.cut_off:
+        out.line("The answer broke off here.", "yellow")
+    for line in source_lines(item.data.sources) if is_a(item, ResponseData) else ():
+        out.line(line, "dim")
     out.line()
 
 
-async def search(query: str, *, as_json: bool) -> int:
+@command(app)
+async def search(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.")], json: AsJson = False
+) -> int:
     """Find conversations by their words."""
     async with connect_host() as api:
-        result = await api.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)
-    if as_json:
+        result = await api.conversations.search(LOCAL_OWNER, words, limit=limits.SEARCH_HITS)
+    if json:
         output().json(result)
         return 0 if result.hits else 1
     if not result.hits:
@@ -125,30 +163,155 @@ def _flat(text: str) -> str:
     return text.replace("\n", " ")
 
 
-async def rename(conversation_id: str, title: str) -> int:
-    """Give one another title."""
+@command(app)
+async def rename(
+    conversation: ConversationId, title: Annotated[str, typer.Argument(metavar="TITLE", help="Its new title.")]
+) -> int:
+    """Give a conversation another title."""
     async with connect_host() as api:
-        changed = await api.update_conversation(LOCAL_OWNER, conversation_id, ConversationPatch(title=title))
+        changed = await api.conversations.update(LOCAL_OWNER, conversation, ConversationPatch(title=title))
     output().line(one_line(changed.title))
     return 0
 
 
-async def delete(conversation_id: str) -> int:
-    """Delete one; it can be restored for a while."""
+@command(app)
+async def resume(conversation: ConversationId) -> int:
+    """Go on with an answer that broke off or was cut, and show it."""
+    async with connect_host(tell=_wait_aloud, brief=True) as api:
+        found = await api.conversations.get(LOCAL_OWNER, conversation, limit=limits.SNAPSHOT_ITEMS)
+        waiting = [run for run in found.runs if run.status in ("interrupted", "queued")]
+        ended = [run for run in found.runs[-1:] if run.status in ("failed", "cancelled") or run.cut is not None]
+        if held := [run for run in found.runs if run.status == "running"]:
+            return verdict(await _held(api, Following(api, held[0], found.last_seq), found.items))
+        if not waiting and not ended:
+            raise PilothouseError("conflict", "No answer in this conversation waits to be resumed.")
+        run = await api.runs.resume(LOCAL_OWNER, (waiting or ended)[0].id)
+        return verdict(await converse(api, Following(api, run, found.last_seq), output()))
+
+
+def _wait_aloud(sentence: str) -> None:
+    """Say what is waited for, also where no terminal is: whoever resumes wants to know whether anything happens."""
+    say(messages(), sentence, "dim")
+
+
+async def _held(api: ClientApi, following: Following, so_far: Iterable[Item]) -> RunReport:
+    """Show the rest of an answer that another program holds; if that one has died, it goes on here."""
+    _wait_aloud(
+        "Another program is writing this answer; what it writes from now on is shown here. If nothing is heard of that "
+        f"program for {limits.LEASE_DEAD:.0f} s, the answer goes on here."
+    )
+    out = output()
+    transcript = Transcript(following.run.id, out, messages())
+    transcript.join(so_far)
+    report = await converse(api, following, out, transcript=transcript)
+    if report.run.status != "interrupted":
+        return report
+    following.go_on(await api.runs.resume(LOCAL_OWNER, report.run.id))
+    return await converse(api, following, output())
+
+
+@command(app)
+async def delete(conversation: ConversationId) -> int:
+    """Delete a conversation; it can be restored for a while."""
     async with connect_host() as api:
-        await api.delete_conversation(LOCAL_OWNER, conversation_id)
+        await api.conversations.delete(LOCAL_OWNER, conversation)
     messages().line(f"Deleted. For {limits.UNDO_DELETE_DAYS} days it can be brought back:")
-    messages().line(f"  pilothouse conversations restore {conversation_id}")
+    messages().line(f"  pilothouse conversations restore {conversation}")
     return 0
 
 
-async def restore(conversation_id: str) -> int:
-    """Bring a deleted one back."""
+@command(app)
+async def restore(conversation: ConversationId) -> int:
+    """Bring a deleted conversation back."""
     async with connect_host() as api:
-        back = await api.restore_conversation(LOCAL_OWNER, conversation_id)
+        back = await api.conversations.restore(LOCAL_OWNER, conversation)
     output().line(one_line(back.title))
     return 0
 
 
-def _when(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+@app.command()
+def export(
+    conversation: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The conversation's id.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="Where to; compressed if it ends in .gz.", show_default=False),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them; FILE is then the only argument.")] = False,
+    as_format: Annotated[
+        ExportFormat, typer.Option("--format", help="Everything, or what was said for people.")
+    ] = "json",
+    replace: Replace = False,
+) -> None:
+    """Write conversations into a file, or print them.
+
+    As JSON it holds everything: `conversations import` takes it, here or elsewhere, and its record can still be
+    verified. What is allowed for a while and what files were before is not in it.
+    """
+    which, where = conversation, file
+    if everything:
+        which, where = None, Path(conversation) if conversation is not None else None
+    if (everything and file is not None) or (not everything and conversation is None):
+        raise PilothouseError("bad_request", "Name one conversation, or say --all.")
+    leave(lambda: _export(which, where, as_format, replace=replace))
+
+
+def _export(conversation_id: str | None, file: Path | None, as_format: ExportFormat, *, replace: bool) -> int:
+    from pilothouse.wiring.offline import export as write
+
+    if file is None:
+        write(LOCAL_OWNER, conversation_id, as_format, sys.stdout.buffer)
+        return 0
+    with _sink(file, replace=replace) as sink:
+        count = write(LOCAL_OWNER, conversation_id, as_format, sink)
+    output().line(str(file.absolute()))
+    say(messages(), f"{counted(count, 'conversation')}.", "dim")
+    return 0
+
+
+@contextmanager
+def _sink(file: Path, *, replace: bool) -> Iterator[BinaryIO]:
+    from pilothouse.wiring.whole_files import new_file
+
+    with new_file(file, replace=replace) as plain:
+        if file.suffix == ".gz":
+            with gzip.GzipFile(fileobj=plain, mode="wb") as packing:
+                yield packing  # type: ignore[misc]
+        else:
+            yield plain
+
+
+@command(app, "import")
+async def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `conversations export` wrote as JSON.")],
+    json: AsJson = False,
+) -> int:
+    """Take over the conversations of a file.
+
+    Nothing in them is carried out: what was at work is stopped, and what they were allowed, their folder, their
+    servers and their model are not taken over.
+    """
+    async with connect_host() as api:
+        done = await api.exchange.import_conversations(LOCAL_OWNER, _pieces(file))
+    if json:
+        output().json(done)
+        return 0
+    for one in done.conversations:
+        said = " (was here already)" if one.already else ""
+        output().line(f"{one.id}  {one_line(one.title) or '(new)'}{said}")
+    if not done.conversations:
+        messages().line("There is no conversation in this file.")
+    return 0
+
+
+async def _pieces(file: Path) -> AsyncGenerator[bytes, None]:
+    try:
+        with await asyncio.to_thread(file.open, "rb") as source:
+            if not os.fstat(source.fileno()).st_size:
+                raise PilothouseError("bad_request", f"{file} is empty.", fix="Use another copy.")
+            while piece := await asyncio.to_thread(source.read, limits.DOWNLOAD_BYTES):
+                yield piece
+    except OSError as error:
+        message = f"{file} cannot be read: {(error.strerror or 'it is not there').lower()}."
+        raise PilothouseError("bad_request", message) from None

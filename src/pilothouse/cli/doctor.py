@@ -150,27 +150,32 @@ def _plugin(plugin: PluginView) -> Finding:
     return Finding("good", name)
 
 
+def _default_mode(in_folder: str, elsewhere: str) -> str:
+    return in_folder if in_folder == elsewhere else f"{in_folder} in a folder, {elsewhere} without one"
+
+
 async def _host(api: ClientApi) -> AsyncIterator[Finding]:
-    config = await api.config(LOCAL_OWNER)
+    config = await api.settings.get(LOCAL_OWNER)
     yield Finding("good", f"The database opens ({config.database})")
     if config.problem is not None:
         yield _broken_file(config.problem, "Correct the file; until then the last good settings hold.")
     if config.rules_problem is not None:
         yield _broken_file(config.rules_problem, "Correct the file; until then nothing is allowed by a rule.")
     yield _sandbox(config.sandbox)
+    yield Finding("fact", f"The default mode: {_default_mode(config.mode_in_folder, config.mode_elsewhere)}")
     for finding in map(_plugin, config.plugins):
         yield finding
-    models = await api.models(LOCAL_OWNER)
+    models = await api.models.list(LOCAL_OWNER)
     silent = await _silent(models.models)
     for finding in _models(models, silent):
         yield finding
     async for finding in _servers(api):
         yield finding
-    for one in (await api.found_models(LOCAL_OWNER)).found:
+    for one in (await api.models.found(LOCAL_OWNER)).found:
         yield Finding("fact", f"Found: {one.title}", "Add it with: pilothouse models found")
     # What cannot be reached was told with its model.
     told = tuple(f"{urlsplit(one.base_url).hostname} could not be asked" for one in models.models if one.id in silent)
-    for problem in (await api.refresh_catalogue(LOCAL_OWNER)).problems:
+    for problem in (await api.models.refresh(LOCAL_OWNER)).problems:
         if not problem.startswith(told):
             yield Finding("poor", problem, "Try it with: pilothouse models test ID")
 
@@ -214,7 +219,7 @@ async def _silent(models: Sequence[ModelView]) -> dict[str, str]:
 
 
 async def _servers(api: ClientApi) -> AsyncIterator[Finding]:
-    for one in (await api.servers(LOCAL_OWNER)).servers:
+    for one in (await api.servers.list(LOCAL_OWNER)).servers:
         name = f"MCP server {one.slug}: {one.label}"
         if one.consent is not None:
             yield Finding("poor", name, f"Look at its command: pilothouse mcp enable {one.slug}")

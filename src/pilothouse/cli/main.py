@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LONG = {"--model": "model", "--conversation": "conversation", "--system": "system", "--folder": "folder"}
 _SHORT = {"-m": "model", "-c": "conversation", "-s": "system", "-f": "folder"}
 RUN_VALUES = _LONG | _SHORT | {"--mode": "mode"}
-RUN_LISTS = {"--server": "server", "--allow": "allow"}
+RUN_LISTS = {"--server": "server", "--allow": "allow", "--image": "image", "-i": "image"}
 RUN_FLAGS = {"--json": "json", "--thinking": "thinking"}
 
 
@@ -40,7 +40,7 @@ def _perform(arguments: Sequence[str]) -> NoReturn:
         from pilothouse.cli.run import run
 
         perform(lambda: run(request))
-    from pilothouse.cli.usage import perform_typed
+    from pilothouse.cli.app import perform_typed
 
     perform_typed(arguments)
 
@@ -96,11 +96,3 @@ def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-
-
-def __getattr__(name: str) -> Any:
-    if name != "app":
-        raise AttributeError(name)
-    from pilothouse.cli.app import app
-
-    return app

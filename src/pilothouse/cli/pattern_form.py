@@ -3,82 +3,69 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from pilothouse.cli.form_options import given
+from pilothouse.cli.options import given
+from pilothouse.types.authority import Example, Pattern
 from pilothouse.types.errors import PilothouseError
 
-if TYPE_CHECKING:
-    # Imported when a form is read: it takes longer to import than all of `--help` may.
-    from pilothouse.types.authority import Example, Pattern
+_TOOL = "`file_operations.create_file`, `github.*`; none means any."
+_PATH = "A pattern of paths, `src/**`; without a slash in front it begins at the working directory."
+_COMMAND = "A command; `*` at its end is for further plain words."
+_SOURCE = "Whose data may go along: `files`, `server:NAME`; left out: anyone's."
+_MATCH = "A command, path or host that it must be about."
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatternForm:
-    """The options as they were given; examples are commands, hosts or paths, whichever the pattern is about."""
+    """What a permission is about."""
 
-    tool: str | None = None
-    path: Sequence[str] | None = None
-    command: str | None = None
-    destination: str | None = None
-    folder: str | None = None
-    match: Sequence[str] | None = None
-    not_match: Sequence[str] | None = None
+    tool: Annotated[str | None, given(metavar="NAME", help=_TOOL)] = None
+    path: Annotated[list[str] | None, given(metavar="GLOB", help=_PATH)] = None
+    command: Annotated[str | None, given(metavar="WORDS", help=_COMMAND)] = None
+    destination: Annotated[str | None, given(metavar="HOST", help="A host or a server, or `*.example.com`.")] = None
+    source: Annotated[list[str] | None, given(metavar="SOURCE", help=_SOURCE)] = None
+    folder: Annotated[str | None, given(metavar="FOLDER", help="Only in this working directory.")] = None
 
     @property
     def pattern(self) -> Pattern:
         """Return what the options mean."""
-        from pilothouse.types.authority import Pattern
-
         return Pattern(
             tool=self.tool or "*",
             paths=tuple(self.path or ()),
             command=_words(self.command or ""),
             destination=self.destination or "",
+            sources=tuple(self.source) if self.source else None,
             folder=self.folder or "",
         )
 
     @property
     def allowed(self) -> Pattern:
-        """Return what the options mean, for leave: whatever there is is not allowed by leaving them all out."""
-        from pilothouse.types.authority import Pattern
-
+        """Return what the options mean, as a permission: whatever there is is not allowed by leaving them all out."""
         if self.pattern == Pattern():
             fix = "Say what it is about, for example --tool."
             raise PilothouseError("bad_request", "Not everything can be allowed.", fix=fix)
         return self.pattern
 
+
+@dataclass(frozen=True, kw_only=True)
+class RuleForm(PatternForm):
+    """What a rule is about, with examples: commands, hosts or paths, whichever the pattern is about."""
+
+    match: Annotated[list[str] | None, given(metavar="EXAMPLE", help=_MATCH)] = None
+    not_match: Annotated[list[str] | None, given(metavar="EXAMPLE", help="One that it must not be about.")] = None
+
     @property
     def examples(self) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
         """Return what the pattern must and must not be about."""
-        pattern = self.pattern
         match, not_match = (
-            tuple(_example(said, pattern) for said in each or ()) for each in (self.match, self.not_match)
+            tuple(_example(said, self.pattern) for said in each or ()) for each in (self.match, self.not_match)
         )
         return match, not_match
 
 
-_PATH = "A pattern of paths, `src/**`; without a slash in front it begins at the working directory."
-
-# One for each field of the form that says what a permission is about; a rule has examples too.
-ABOUT = (
-    given(str | None, "--tool", metavar="NAME", help="`file_operations.create_file`, `github.*`; none means any."),
-    given(list[str] | None, "--path", metavar="GLOB", help=_PATH),
-    given(str | None, "--command", metavar="WORDS", help="A command; `*` at its end is for further plain words."),
-    given(str | None, "--destination", metavar="HOST", help="A host or a server, or `*.example.com`."),
-    given(str | None, "--folder", metavar="FOLDER", help="Only in this working directory."),
-)
-EXAMPLES = (
-    given(list[str] | None, "--match", metavar="EXAMPLE", help="A command, path or host that it must be about."),
-    given(list[str] | None, "--not-match", metavar="EXAMPLE", help="One that it must not be about."),
-)
-
-
 def _example(said: str, pattern: Pattern) -> Example:
-    from pilothouse.types.authority import Example
-
     name = pattern.tool
     tool = "example" if name == "*" else f"{name.removesuffix('*')}example" if name.endswith(".*") else name
     folder = pattern.folder or "/"

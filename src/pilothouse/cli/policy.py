@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
 import msgspec
+import typer
 
-from pilothouse.cli.pattern_form import PatternForm
-from pilothouse.cli.tables import show_table
-from pilothouse.cli.terminal import messages, one_line, output
+from pilothouse.cli.options import AsJson, command, given, new_app
+from pilothouse.cli.pattern_form import RuleForm
+from pilothouse.cli.tables import show_table, tell_problem, when
+from pilothouse.cli.terminal import messages, output
 from pilothouse.connection import connect_host
-from pilothouse.types.authority import Example, PolicyInput, PolicyView, Rule, Verdict
+from pilothouse.types.authority import CallInShort, PolicyInput, Rule, Verdict
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import convert
 from pilothouse.types.patterns import in_words
 
-
-class Asked(NamedTuple):
-    """A call to try the rules on."""
-
-    tool: str
-    path: str
-    command: str
-    destination: str
-    folder: str
+app = new_app()
 
 
-async def list_rules(*, as_json: bool) -> int:
+@command(app, "list")
+async def list_rules(json: AsJson = False) -> int:
     """List the rules, and how often each decided lately."""
     async with connect_host() as api:
-        policy = await api.policy(LOCAL_OWNER)
-    if as_json:
+        policy = await api.permissions.policy(LOCAL_OWNER)
+    if json:
         output().json(policy)
         return 0
     uses = {use.rule_id: use.uses for use in policy.uses}
     rows = [(rule.id, rule.verdict, str(uses.get(rule.id, 0)), _about(rule)) for rule in policy.rules]
-    if rows:
-        show_table(output(), ("rule", "says", "used", "about"), rows)
-    else:
-        messages().line("There are no rules yet. Add one: pilothouse policy add --help")
-    _tell_problem(policy)
+    none = "There are no rules yet. Add one: pilothouse policy add --help"
+    show_table(output(), ("rule", "says", "used", "about"), rows, none=none)
+    tell_problem(policy.problem, "Until it is mended, nothing is allowed by rule.")
     return 0
 
 
@@ -51,29 +44,31 @@ def _about(rule: Rule) -> str:
     return f"{in_words(rule.pattern)} ({rule.note})" if rule.note else in_words(rule.pattern)
 
 
-def _tell_problem(policy: PolicyView) -> None:
-    problem = policy.problem
-    if problem is not None:
-        place = f", line {problem.line}" if problem.line else ""
-        said = f"{problem.file}{place}: {problem.message} Until it is mended, nothing is allowed by rule."
-        messages().line(one_line(said), "yellow")
+@command(app)
+async def add(
+    verdict: Annotated[Verdict, typer.Argument(metavar="VERDICT", help="allow, ask or deny.")],
+    note: Annotated[str, given(help="Why, for whoever reads it later.")] = "",
+    *,
+    form: RuleForm,
+) -> int:
+    """Add a rule; its examples are tried before it is kept.
 
-
-async def add(verdict: Verdict, form: PatternForm, note: str) -> int:
-    """Add a rule, and print its id."""
+    Of several rules about a call the strictest wins: deny, then ask, then allow. A rule that allows a command is about
+    exactly one command of plain words, never about options that it does not name.
+    """
     pattern = form.allowed if verdict == "allow" else form.pattern
     match, not_match = form.examples
     async with connect_host() as api:
         rules = await _readable(api)
         rule = Rule(id=_free_id(rules), verdict=verdict, pattern=pattern, note=note, match=match, not_match=not_match)
-        await api.set_policy(LOCAL_OWNER, PolicyInput(rules=(*rules, rule)))
+        await api.permissions.set_policy(LOCAL_OWNER, PolicyInput(rules=(*rules, rule)))
     output().line(rule.id)
     return 0
 
 
 async def _readable(api: ClientApi) -> tuple[Rule, ...]:
     """Return the rules; a file that cannot be read is mended first, not replaced by what was in it before."""
-    policy = await api.policy(LOCAL_OWNER)
+    policy = await api.permissions.policy(LOCAL_OWNER)
     if policy.problem is not None:
         problem = policy.problem
         raise PilothouseError("conflict", f"{problem.file} cannot be read: {problem.message}", fix="Mend it first.")
@@ -87,30 +82,33 @@ def _free_id(rules: Sequence[Rule]) -> str:
     return f"rule-{number}"
 
 
-async def remove(rule_id: str) -> int:
+@command(app)
+async def remove(rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.")]) -> int:
     """Remove a rule."""
     async with connect_host() as api:
         rules = await _readable(api)
-        left = tuple(rule for rule in rules if rule.id != rule_id)
+        left = tuple(one for one in rules if one.id != rule)
         if len(left) == len(rules):
-            raise PilothouseError("not_found", f"There is no rule {rule_id}.", fix="See pilothouse policy list.")
-        await api.set_policy(LOCAL_OWNER, PolicyInput(rules=left))
-    messages().line(f"Removed {rule_id}.")
+            raise PilothouseError("not_found", f"There is no rule {rule}.", fix="See pilothouse policy list.")
+        await api.permissions.set_policy(LOCAL_OWNER, PolicyInput(rules=left))
+    messages().line(f"Removed {rule}.")
     return 0
 
 
-async def check(asked: Asked, *, as_json: bool) -> int:
+@command(app)
+async def check(
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="`terminal_operations.run_command`, `github.push`, …")],
+    path: Annotated[str, given(metavar="PATH", help="What it would touch.")] = "",
+    command_text: Annotated[str, given("--command", metavar="COMMAND", help="What it would run.")] = "",
+    destination: Annotated[str, given(metavar="HOST", help="Where it would send to.")] = "",
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Its working directory.")] = ".",
+    json: AsJson = False,
+) -> int:
     """Say what the rules would do about a call."""
-    example = Example(
-        tool=asked.tool,
-        paths=(asked.path,) if asked.path else (),
-        command=asked.command,
-        destination=asked.destination,
-        folder=asked.folder,
-    )
+    call = CallInShort(tool, path, command_text, destination, _whole(folder))
     async with connect_host() as api:
-        found = await api.check_policy(LOCAL_OWNER, example)
-    if as_json:
+        found = await api.permissions.check_policy(LOCAL_OWNER, call)
+    if json:
         output().json(found)
         return 0
     output().line(f"{found.verdict or 'no rule'}  {found.rule}".rstrip())
@@ -118,12 +116,22 @@ async def check(asked: Asked, *, as_json: bool) -> int:
     return 0
 
 
-async def replay(file: Path | None, *, as_json: bool) -> int:
+def _whole(folder: str) -> str:
+    return os.path.abspath(folder)
+
+
+@command(app)
+async def replay(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Rules to try instead of those in force.", show_default=False)
+    ] = None,
+    json: AsJson = False,
+) -> int:
     """Say which calls of the past rules would have decided otherwise."""
     async with connect_host() as api:
-        rules = _rules_in(file) if file is not None else (await api.policy(LOCAL_OWNER)).rules
-        report = await api.replay_policy(LOCAL_OWNER, PolicyInput(rules=rules))
-    if as_json:
+        rules = _rules_in(file) if file is not None else (await api.permissions.policy(LOCAL_OWNER)).rules
+        report = await api.permissions.replay_policy(LOCAL_OWNER, PolicyInput(rules=rules))
+    if json:
         output().json(report)
         return 0
     if not report.looked_at:
@@ -133,14 +141,9 @@ async def replay(file: Path | None, *, as_json: bool) -> int:
         f"Of {report.looked_at:,} calls, {report.allowed:,} would be allowed, {report.asked:,} asked about and "
         f"{report.denied:,} denied."
     )
-    rows = [
-        (time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at)), one.before, one.after, one.rule, one.summary)
-        for one in report.changed
-    ]
-    if rows:
-        show_table(output(), ("when", "was", "would be", "rule", "call"), rows)
-    else:
-        messages().line("None of them would have been decided otherwise.")
+    rows = [(when(one.at), one.before, one.after, one.rule, one.summary) for one in report.changed]
+    none = "None of them would have been decided otherwise."
+    show_table(output(), ("when", "was", "would be", "rule", "call"), rows, none=none)
     return 0
 
 

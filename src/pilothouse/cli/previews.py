@@ -6,6 +6,7 @@ import shlex
 
 from pilothouse.cli.terminal import Terminal, exact
 from pilothouse.types import limits
+from pilothouse.types.access import CommandUse
 from pilothouse.types.json import JsonObject
 
 _SANDBOXES = {"bubblewrap": "in a sandbox (bubblewrap)", "landlock": "in a sandbox (Landlock)"}
@@ -16,16 +17,13 @@ def sandbox_words(kind: str) -> str:
     return _SANDBOXES.get(kind, "without a sandbox")
 
 
-def show_command(access: JsonObject, aside: Terminal) -> None:
+def show_command(command: CommandUse | None, aside: Terminal) -> None:
     """Print the command that a call runs, exactly."""
-    command = access.get("command")
-    if not isinstance(command, dict):
+    if command is None:
         return
-    words = command.get("text") or shlex.join(map(str, command.get("argv") or ()))
-    where = sandbox_words(str(command.get("sandbox") or "none"))
-    for line in str(words).split("\n"):
+    for line in (command.text or shlex.join(command.argv)).split("\n"):
         aside.line(f"  $ {exact(line)}")
-    aside.line(f"  {where}{', with the network' if command.get('network') else ''}", "dim")
+    aside.line(f"  {sandbox_words(command.sandbox)}{', with the network' if command.network else ''}", "dim")
 
 
 def show_preview(preview: JsonObject, aside: Terminal) -> None:

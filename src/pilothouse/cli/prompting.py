@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pilothouse.cli.terminal import Terminal
@@ -16,8 +18,8 @@ def someone_is_there(aside: Terminal) -> bool:
     return aside.is_terminal and sys.stdin.isatty()
 
 
-async def read_line(prompt: str, aside: Terminal) -> str | None:
-    """Return what the person types, None when they leave with Ctrl-C or Ctrl-D."""
+async def read_line(prompt: str, aside: Terminal, default: str = "") -> str | None:
+    """Return what the person types, or makes of the default; None when they leave with Ctrl-C or Ctrl-D."""
     # The line editor takes 0.3 s to import; most commands never ask.
     from prompt_toolkit import PromptSession
     from prompt_toolkit.output import create_output
@@ -25,9 +27,53 @@ async def read_line(prompt: str, aside: Terminal) -> str | None:
     aside.fresh_line()
     session: PromptSession[str] = PromptSession(output=create_output(stdout=sys.stderr))
     try:
-        return await session.prompt_async(prompt)
+        return await session.prompt_async(prompt, default=default)
     except (KeyboardInterrupt, EOFError):
         return None
+
+
+async def read_key(words: Mapping[str, str], armed_after: float, aside: Terminal) -> str | None:
+    """Return which of these keys the person presses, None when they leave with Ctrl-C or Ctrl-D.
+
+    A key pressed sooner was meant for something else, and counts for nothing; the prompt shows when one does.
+    """
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.keys import Keys
+    from prompt_toolkit.output import create_output
+
+    began, keys = time.monotonic(), KeyBindings()
+
+    def armed() -> bool:
+        return time.monotonic() - began >= armed_after
+
+    @keys.add(Keys.Any, eager=True)
+    def _press(event: KeyPressEvent) -> None:
+        if event.data in words and armed():
+            event.current_buffer.insert_text(words[event.data])
+            event.app.exit(result=event.data)
+
+    @keys.add("c-c", eager=True)
+    @keys.add("c-d", eager=True)
+    def _leave(event: KeyPressEvent) -> None:
+        event.app.exit(exception=EOFError)
+
+    @keys.add("enter", eager=True)
+    @keys.add(Keys.BracketedPaste, eager=True)
+    def _nothing(event: KeyPressEvent) -> None:
+        """Choose nothing: these are no keys of a choice."""
+
+    aside.fresh_line()
+    session: PromptSession[str] = PromptSession(
+        lambda: "› " if armed() else "… ", key_bindings=keys, output=create_output(stdout=sys.stderr)
+    )
+    arming = asyncio.get_running_loop().call_later(armed_after, session.app.invalidate)
+    try:
+        return await session.prompt_async()
+    except (KeyboardInterrupt, EOFError):
+        return None
+    finally:
+        arming.cancel()
 
 
 async def yes(question: str, aside: Terminal) -> bool:
@@ -54,7 +100,7 @@ def read_secret(what: str) -> str:
         except EOFError:
             value = ""
     else:
-        with _interruptible():
+        with interruptible():
             value = sys.stdin.readline()
     if not value.strip():
         raise PilothouseError("bad_request", f"The {what} is empty.", fix="Type it, or pipe it in.")
@@ -63,7 +109,7 @@ def read_secret(what: str) -> str:
 
 def read_piped(limit: int, too_long: str) -> str:
     """Return the text that is piped in, which may have so many bytes; else say that it is too long."""
-    with _interruptible():
+    with interruptible():
         data = sys.stdin.buffer.read(limit + 1)
     if len(data) > limit:
         raise PilothouseError("too_large", too_long, fix="Send a part of it.")
@@ -78,12 +124,12 @@ def read_piped(limit: int, too_long: str) -> str:
 def _unseen(prompt: str) -> str:
     from getpass import getpass
 
-    with _interruptible():
+    with interruptible():
         return getpass(prompt)
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a reading that holds the event loop up, which would hear of it only afterwards."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -1,96 +1,115 @@
-"""A run's questions in a terminal: leave for a call, a server's form, or anything else with choices."""
+"""A run's questions in a terminal: permission for a call, a server's form, or anything else with choices."""
 
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Iterable
 
+from pilothouse.cli.approval_keys import ask_approval
 from pilothouse.cli.form_fields import fill, has_free_text, never_a_secret
 from pilothouse.cli.previews import show_command, show_preview
 from pilothouse.cli.prompting import read_line
 from pilothouse.cli.terminal import Terminal, exact, exact_json
 from pilothouse.types.api import Answer
-from pilothouse.types.items import Item
+from pilothouse.types.item_data import (
+    ApprovalData,
+    AskedAccess,
+    CollaborationData,
+    Cure,
+    ElicitationData,
+    takes_own_words,
+)
+from pilothouse.types.items import Call, Question
 from pilothouse.types.origins import host_shown
 
 _PROMPT = "› "
-_WHY_NOT = "Why not? The model is told (Enter: no reason) › "
 
 
-def show(question: Item, call: Item | None, aside: Terminal) -> None:
+def show(question: Question, call: Call | None, aside: Terminal) -> None:
     """Print a question with everything that it is about: what is shown is what happens."""
-    data = question.data
     aside.line(question.text, "bold")
-    if data.get("kind") == "approval":
-        _show_call(question, call, aside)
-    elif data.get("kind") == "elicitation":
-        aside.line(f"  asked by the server {exact(str(data.get('server', '')))}", "dim")
-        if data.get("mode") == "url":
-            url = str(data.get("url", ""))
-            aside.line(f"  {exact(url)}")
-            aside.line(f"  It leads to {host_shown(url) or 'no host'}.", "dim")
-    elif data.get("kind") == "collaboration":
-        _show_asked(question, aside)
+    match question.data:
+        case ApprovalData() as asked:
+            _show_call(asked, call, aside)
+        case ElicitationData() as asked:
+            aside.line(f"  asked by the server {exact(asked.server)}", "dim")
+            if asked.mode == "url":
+                aside.line(f"  {exact(asked.url)}")
+                aside.line(f"  It leads to {host_shown(asked.url) or 'no host'}.", "dim")
+        case CollaborationData() as asked:
+            _show_asked(asked, aside)
 
 
-def _show_asked(question: Item, aside: Terminal) -> None:
+def _show_asked(asked: CollaborationData, aside: Terminal) -> None:
     """Print what the agent says along with its question, and what approving would allow."""
-    data = question.data
-    for line in str(data.get("context") or "").splitlines():
+    for line in asked.context.splitlines():
         aside.line(f"  {exact(line)}", "dim")
-    if data.get("authorizes"):
-        allowed = f"{exact(str(data['authorizes']))} for {exact(str(data.get('duration', '')))}"
+    if asked.authorizes:
+        allowed = f"{exact(asked.authorizes)} for {exact(asked.duration)}"
         aside.line(f"  Approving allows every {allowed} in this conversation, in any folder.", "yellow")
 
 
-def _show_call(question: Item, call: Item | None, aside: Terminal) -> None:
-    aside.line(f"  {exact(str(question.data.get('serverTool') or question.data.get('tool', '')))}")
-    arguments = call.data.get("arguments") if call is not None else None
+def _show_call(asked: ApprovalData, call: Call | None, aside: Terminal) -> None:
+    aside.line(f"  {exact(asked.server_tool or asked.tool)}")
+    arguments = call.data.arguments if call is not None else None
     shown = exact_json(json.dumps(arguments, indent=2, ensure_ascii=False)) if arguments else "(no arguments)"
     for line in shown.split("\n"):
         aside.line(f"  {line}")
-    _show_why(question, aside)
+    _show_why(asked, aside)
 
 
-def _show_why(question: Item, aside: Terminal) -> None:
+def _show_why(asked: ApprovalData, aside: Terminal) -> None:
     """Print what the call touches, by which rule it is asked about, and what makes it stand out."""
-    data = question.data
-    access = data.get("access") or {}
-    show_command(access, aside)
-    show_preview(data.get("preview") or {}, aside)
-    for use in access.get("paths", ()):
-        aside.line(f"  {use['effect']} {exact(str(use['path']))}", "dim")
-    if access.get("destination"):
-        sent = f"{access.get('payloadBytes', 0):,} bytes, {access.get('sentBefore', 0):,} before"
-        aside.line(f"  sends to {exact(str(access['destination']))}: {sent}", "dim")
-    if data.get("rule"):
-        aside.line(f"  asked by the rule “{exact(str(data['rule']))}”: {exact(str(data.get('why', '')))}", "dim")
-    if data.get("dangerous"):
-        aside.line(f"  Careful: {exact(str(data['dangerous']))}", "yellow")
-    if data.get("proposalText"):
-        aside.line(f"  a lasting answer is for: {exact(str(data['proposalText']))}", "dim")
+    access = asked.access or AskedAccess()
+    show_command(access.command, aside)
+    show_preview(asked.preview or {}, aside)
+    for use in access.paths:
+        aside.line(f"  {use.effect} {exact(use.path)}", "dim")
+    if access.destination:
+        sent = f"{access.payload_bytes:,} bytes, {access.sent_before:,} before"
+        aside.line(f"  sends to {exact(access.destination)}: {sent}", "dim")
+    if asked.rule:
+        aside.line(f"  asked by the rule “{exact(asked.rule)}”: {exact(asked.why or '')}", "dim")
+    if asked.dangerous:
+        aside.line(f"  Careful: {exact(asked.dangerous)}", "yellow")
+    if asked.proposal_text:
+        aside.line(f"  a lasting answer is for: {exact(asked.proposal_text)}", "dim")
+    if spared := _spared(asked):
+        aside.line(f"  not asked with {spared}", "dim")
 
 
-async def ask(question: Item, call: Item | None, aside: Terminal) -> Answer | None:
-    """Ask the person and return the answer; None when they leave it open."""
+def _spared(asked: ApprovalData) -> str:
+    """Return what would have spared a question, in words."""
+    cure = asked.cure or Cure()
+    ways = [f"--mode {mode}" for mode in cure.modes]
+    return " or ".join([*ways, *([allow_words(cure.allow)] if cure.allow else [])])
+
+
+def allow_words(names: Iterable[str]) -> str:
+    """Return options that allow these with a message, as a shell takes them."""
+    return exact(" ".join(f"--allow {shlex.quote(name)}" for name in dict.fromkeys(names)))
+
+
+async def ask(question: Question, call: Call | None, aside: Terminal, together: int = 0) -> Answer | None:
+    """Ask the person and return the answer; None when they leave it open, `ALL` to allow everything together."""
     show(question, call, aside)
-    choices = list(question.data.get("choices") or ())
-    if not choices:
+    data = question.data
+    if isinstance(data, ApprovalData):
+        return await ask_approval(data, call, aside, together)
+    if not data.choices:
         text = await read_line(_PROMPT, aside)
         return Answer(text=text) if text and text.strip() else None
-    for number, choice in enumerate(choices, 1):
-        aside.line(f"  {number}  {choice.get('label') or choice['id']}")
-    own_words = question.data.get("kind") == "collaboration" and not question.data.get("authorizes")
-    choice = await _choose([(str(one["id"]), str(one.get("label", ""))) for one in choices], aside, own_words)
+    for number, one in enumerate(data.choices, 1):
+        aside.line(f"  {number}  {one.label or one.id}")
+    choice = await _choose([(one.id, one.label) for one in data.choices], aside, takes_own_words(data))
     if not isinstance(choice, str):
         return choice
-    if choice == "accept" and question.data.get("mode") == "form":
-        if has_free_text(question.data.get("schema") or {}):
-            aside.line(f"  {never_a_secret(exact(str(question.data.get('server', ''))))}", "yellow")
-        content = await fill(question.data.get("schema") or {}, lambda prompt: read_line(prompt, aside), aside)
+    if choice == "accept" and isinstance(data, ElicitationData) and data.mode == "form":
+        if has_free_text(data.schema or {}):
+            aside.line(f"  {never_a_secret(exact(data.server))}", "yellow")
+        content = await fill(data.schema or {}, lambda prompt: read_line(prompt, aside), aside)
         return None if content is None else Answer(choice=choice, content=content)
-    if choice == "deny" and question.data.get("kind") == "approval":
-        reason = await read_line(_WHY_NOT, aside)
-        return Answer(choice=choice, text=(reason or "").strip() or None)
     return Answer(choice=choice)
 
 

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.cli.asking import Told, converse, open_conversation, send, tell_changes, verdict
+from pilothouse.cli.asking import RunReport, converse, open_conversation, send, tell_changes, verdict
 from pilothouse.cli.prompting import read_piped
 from pilothouse.cli.terminal import Terminal, messages, output
 from pilothouse.cli.wrapping import aside_only, say
 from pilothouse.connection import connect_host
-from pilothouse.runs.beginning import begin_conversation, chosen, model_name
-from pilothouse.runs.following import Following
+from pilothouse.host.following import Following
+from pilothouse.host.new_conversations import begin_conversation, chosen, model_name
 from pilothouse.types import limits
-from pilothouse.types.api import NewMessage
+from pilothouse.types.api import ImageInput, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
+from pilothouse.types.json import JsonObject
 from pilothouse.types.selection import Selection
 
 _TOO_LONG = f"The message is longer than {limits.MESSAGE_CHARS:,} characters."
@@ -37,34 +38,54 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     server: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     thinking: bool | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    # Files, or `-` for what is piped in.
+    image: tuple[str, ...] = ()
     json: bool = False
+
+
+def settings_of(request: RunRequest) -> JsonObject:
+    """Return what was chosen for the conversation."""
+    return chosen(
+        system=request.system,
+        folder=request.folder,
+        mode=request.mode,
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+    )
 
 
 async def run(request: RunRequest) -> int:
     """Send the message, show the answer, return the exit code."""
-    text = _message(request.message)
+    text, typed_chars = _message(request)
+    images = _images(request.image)
     model = model_name(request.model)
     async with connect_host(tell=aside_only, brief=True) as api:
         out = output()
         message = NewMessage(
             text=text,
+            images=images,
             model_id=model,
             unattended=not _someone_watches(out),
             selection=await _selection(api, request.server),
             allow=request.allow,
             thinking=request.thinking,
+            typed_chars=typed_chars,
         )
+        if images and request.conversation is None:
+            await _check_sight(api, model)
         if request.conversation is None:
             # One in which nothing was said would only stand empty in the list.
-            await api.check_message(LOCAL_OWNER, message)
+            await api.runs.check_message(LOCAL_OWNER, message)
         following = await _sent(api, await _conversation(api, request, model), message, request.conversation is None)
-        told = await converse(api, following, out, as_json=request.json)
+        report = await converse(api, following, out, as_json=request.json)
         try:
-            code = verdict(told)
-            return 3 if await told.transcript.missing.tell(api) and code == 0 else code
+            code = verdict(report)
+            return 3 if await report.transcript.missing.tell(api) and code == 0 else code
         finally:
             # Also about a run that failed: what it did to files before that can be put back.
-            await _say_how_it_was(api, told, out)
+            await _say_how_it_was(api, report, out)
 
 
 async def _sent(api: ClientApi, conversation: Conversation, message: NewMessage, is_new: bool) -> Following:
@@ -73,68 +94,99 @@ async def _sent(api: ClientApi, conversation: Conversation, message: NewMessage,
         return await send(api, conversation, message)
     except PilothouseError as error:
         if is_new and error.code == "too_many":
-            await api.delete_conversation(LOCAL_OWNER, conversation.id)
+            await api.conversations.delete(LOCAL_OWNER, conversation.id)
         raise
 
 
 async def _selection(api: ClientApi, servers: Sequence[str]) -> Selection | None:
     if not servers:
         return None
-    from pilothouse.cli.choosing import choose_servers
+    from pilothouse.cli.servers import choose_servers
 
     return await choose_servers(api, servers)
 
 
 async def _conversation(api: ClientApi, request: RunRequest, model: str | None) -> Conversation:
-    settings = chosen(system=request.system, folder=request.folder, mode=request.mode)
+    settings = settings_of(request)
     if request.conversation is None:
         return await begin_conversation(api, settings | chosen(model=model))
-    return await open_conversation(api, request.conversation, settings)
+    opened = await open_conversation(api, request.conversation, settings)
+    if request.image:
+        await _check_sight(api, model or opened.settings.model_id)
+    return opened
 
 
-def _message(given: str | None) -> str:
-    """Return the message: the argument, what is piped in, or both with what is piped in below."""
-    piped = ""
-    if given in (None, "-") or not sys.stdin.isatty():
+def _images(names: Sequence[str]) -> tuple[ImageInput, ...]:
+    if not names:
+        return ()
+    from pilothouse.cli.attaching import read_images
+
+    return read_images(names)
+
+
+async def _check_sight(api: ClientApi, model_id: str | None) -> None:
+    from pilothouse.cli.attaching import check_sight
+
+    await check_sight(api, model_id)
+
+
+def _message(request: RunRequest) -> tuple[str, int | None]:
+    """Return the message: the argument, what is piped in, or both with what is piped in below.
+
+    With it, how many characters of it the person typed; None for all.
+    """
+    given, piped = request.message, ""
+    # What is piped in as an image is no text; an image may speak for itself.
+    takes_text = "-" not in request.image and not (request.image and sys.stdin.isatty())
+    if takes_text and (given in (None, "-") or not sys.stdin.isatty()):
         if given is None and sys.stdin.isatty():
             raise PilothouseError("bad_request", "There is no message.", fix='Say it: pilothouse run "…"')
         piped = read_piped(4 * limits.MESSAGE_CHARS, _TOO_LONG)
     spoken = "" if given in (None, "-") else str(given)
     text = "\n\n".join(part for part in (spoken, piped.strip("\n")) if part.strip())
-    if not text.strip():
+    if not text.strip() and not request.image:
         raise PilothouseError("bad_request", "The message is empty.", fix='Say something: pilothouse run "…"')
     if len(text) > limits.MESSAGE_CHARS:
         raise PilothouseError("too_large", _TOO_LONG, fix="Send a part of it.")
-    return text
+    is_piped = bool(piped.strip()) and not sys.stdin.isatty()
+    return text, len(spoken if spoken.strip() else "") if is_piped else None
 
 
 def _someone_watches(out: Terminal) -> bool:
     return out.is_terminal and sys.stdin.isatty()
 
 
-async def _say_how_it_was(api: ClientApi, told: Told, out: Terminal) -> None:
+async def _say_how_it_was(api: ClientApi, report: RunReport, out: Terminal) -> None:
     """Tell what became of files, and a person at a terminal what the answer took and how to go on."""
     aside = messages()
     for_person = aside.is_terminal and out.is_terminal
     if for_person:
         aside.line()
-        if measured := measures(told):
+        if measured := measures(report):
             say(aside, measured, "dim")
-    if told.transcript.changed:
-        await tell_changes(api, told)
-    if for_person:
-        aside.line(f'Go on: pilothouse run --conversation {told.run.conversation_id} "…"', "dim")
+    if report.transcript.changed:
+        await tell_changes(api, report)
+    if for_person and report.run.cut is None:
+        aside.line(f'Go on: pilothouse run --conversation {report.run.conversation_id} "…"', "dim")
 
 
-def measures(told: Told) -> str:
+def measures(report: RunReport) -> str:
     """Return what an answer took, in one line."""
-    data = told.transcript.measures
-    usage = data.get("usage") or {}
-    parts = [str(data["model"])] if data.get("model") else []
-    if usage:
-        parts.append(f"{usage.get('input', 0):,} tokens in, {usage.get('output', 0):,} out")
-    if first := data.get("firstTokenMs"):
-        parts.append(f"first token after {first / 1000:.1f} s")
-    if speed := data.get("tokensPerSecond"):
-        parts.append(f"{speed:.0f} tokens/s")
+    data = report.transcript.measures
+    parts = [data.model] if data.model else []
+    if data.usage is not None:
+        parts.append(f"{data.usage.input:,} tokens in, {data.usage.output:,} out")
+    if report.transcript.cost:
+        parts.append(cost_words(report.transcript.cost))
+    if data.first_token_ms:
+        parts.append(f"first token after {data.first_token_ms / 1000:.1f} s")
+    if data.tokens_per_second:
+        parts.append(f"{data.tokens_per_second:.0f} tokens/s")
     return " · ".join(parts)
+
+
+def cost_words(dollars: float) -> str:
+    """Return about what something cost, as the page says it."""
+    if dollars < 0.0001:
+        return "less than $0.0001"
+    return f"about ${float(f'{dollars:.2g}'):f}".rstrip("0") if dollars < 0.1 else f"about ${dollars:.2f}"

@@ -25,7 +25,7 @@ PLAIN_HTTP = (
 )
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where a server is wanted, and whether a browser is."""
 
     host: str = "127.0.0.1"
@@ -41,18 +41,18 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         return not elsewhere and self.port in (None, 0, address.port)
 
 
-async def serve(wish: Wish) -> int:
+async def serve(options: ServeOptions) -> int:
     """Serve until told to stop, which is not a failure; beside a server, show the way to that one."""
     if os.environ.get("PILOTHOUSE_DATABASE_URL"):
         # Several may share it.
-        await _serve_here(wish, None)
+        await _serve_here(options, None)
         return 0
     before: ServerAddress | None = None
     end = time.monotonic() + limits.FOLDER_PATIENCE
     from pilothouse.wiring import unless_stopped
 
     while True:
-        waiting = asyncio.ensure_future(_let_go_first(wish, before))
+        waiting = asyncio.ensure_future(_let_go_first(options, before))
         if not await unless_stopped(waiting):
             return 0
         if (other := waiting.result()) is not None:
@@ -60,7 +60,7 @@ async def serve(wish: Wish) -> int:
                 return 0
             before, end = other, time.monotonic() + limits.FOLDER_PATIENCE
         try:
-            await _serve_here(wish, before)
+            await _serve_here(options, before)
         except PilothouseError as error:
             # Someone is just coming or going.
             if error.code != "data_locked" or time.monotonic() > end:
@@ -70,21 +70,21 @@ async def serve(wish: Wish) -> int:
             return 0
 
 
-async def _let_go_first(wish: Wish, before: ServerAddress | None) -> ServerAddress | None:
+async def _let_go_first(options: ServeOptions, before: ServerAddress | None) -> ServerAddress | None:
     """Return who has the folder, None when nobody does; a command is waited for, a server stays."""
-    other = await _show_the_other(wish, before)
+    other = await _show_the_other(options, before)
     if other is not None and other.kind == "command":
         await wait_until_gone(other)
     return other
 
 
-async def _show_the_other(wish: Wish, before: ServerAddress | None) -> ServerAddress | None:
+async def _show_the_other(options: ServeOptions, before: ServerAddress | None) -> ServerAddress | None:
     """Say where the page is if someone has the folder, and return who that is."""
     async with connect_server() as running:
         other = running.address if running is not None else None
         if running is None or other is None:
             return None
-        if other.kind == "server" and not wish.met_by(other):
+        if other.kind == "server" and not options.met_by(other):
             raise PilothouseError(
                 "data_locked",
                 f"A Pilothouse server runs on this data folder already, at {other.url}.",
@@ -93,13 +93,13 @@ async def _show_the_other(wish: Wish, before: ServerAddress | None) -> ServerAdd
         if before is not None and before.url == other.url:
             # Another took over in the same place; an open page does not notice.
             return other
-        _say_where(other.url, await running.new_link(), browser=wish.browser)
+        _say_where(other.url, await running.new_link(), browser=options.browser)
         if other.kind == "command":
             say(messages(), f"Another command (process {other.pid}) serves it; when that ends, this one does.")
         return other
 
 
-async def _serve_here(wish: Wish, before: ServerAddress | None) -> None:
+async def _serve_here(options: ServeOptions, before: ServerAddress | None) -> None:
     from pilothouse.wiring import bind, run_server
 
     def ready(url: str, link: str, note: str) -> None:
@@ -108,12 +108,16 @@ async def _serve_here(wish: Wish, before: ServerAddress | None) -> None:
             return
         if note:
             say(messages(), note)
-        _say_where(url, link, browser=wish.browser)
+        _say_where(url, link, browser=options.browser)
 
     # An open page finds us where whoever was here before has been.
-    rather = before.port if before is not None and wish.met_by(before) else None
+    rather = before.port if before is not None and options.met_by(before) else None
     listener = bind(
-        wish.host, wish.port, expose_to_network=wish.expose_to_network, rather=rather, certificate=wish.certificate
+        options.host,
+        options.port,
+        expose_to_network=options.expose_to_network,
+        rather=rather,
+        certificate=options.certificate,
     )
     if listener.exposed and listener.tls is None:
         say(messages(), PLAIN_HTTP)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from pilothouse.cli.options import AnyServer, AsJson, ServerName
 from pilothouse.cli.servers import NO_SERVERS, find
 from pilothouse.cli.terminal import Terminal, messages, one_line, output
 from pilothouse.connection import connect_host
@@ -14,11 +15,11 @@ from pilothouse.types.servers import Latency, ServerStatus, ServerView
 _ERRORS = 3
 
 
-async def status(name: str | None, *, as_json: bool) -> int:
-    """Show how the servers are: state, process, latencies, last errors."""
+async def status(name: AnyServer = None, as_json: AsJson = False) -> int:
+    """Show state, process, latencies and errors of servers."""
     async with connect_host() as api:
-        chosen = [await find(api, name)] if name is not None else (await api.servers(LOCAL_OWNER)).servers
-        report = await api.server_status(LOCAL_OWNER)
+        chosen = [await find(api, name)] if name is not None else (await api.servers.list(LOCAL_OWNER)).servers
+        report = await api.servers.status(LOCAL_OWNER)
     ids = {one.id for one in chosen}
     facts = {one.server_id: one for one in report.servers if one.server_id in ids}
     out = output()
@@ -81,11 +82,11 @@ def _age(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
-async def logs(name: str, *, as_json: bool) -> int:
+async def logs(name: ServerName, as_json: AsJson = False) -> int:
     """Print what a server wrote, oldest first."""
     async with connect_host() as api:
         server = await find(api, name)
-        log = await api.server_log(LOCAL_OWNER, server.id)
+        log = await api.servers.log(LOCAL_OWNER, server.id)
     out = output()
     if not log.lines:
         messages().line("It wrote nothing yet.")

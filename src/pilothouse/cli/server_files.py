@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from pilothouse.types.home_paths import at_home
+
 _CLINE = "settings/cline_mcp_settings.json"
 _CLAUDE_DESKTOP = "claude_desktop_config.json"
 
@@ -17,14 +19,14 @@ def known_files() -> list[tuple[str, Path]]:
 
 def origin_of(file: Path) -> str:
     """Return which program a file is of, or its name."""
-    whole = file.expanduser().absolute()
+    whole = at_home(file).absolute()
     program = next((program for program, path in _candidates() if path.absolute() == whole), None)
     return program or ("standard input" if str(file) == "-" else file.name)
 
 
 def folder_of(file: Path) -> Path:
     """Return the folder of the project that a file belongs to: the one that holds `.vscode` and its like, else this."""
-    folder = file.expanduser().absolute().parent
+    folder = at_home(file).absolute().parent
     if str(file) == "-" or folder.is_relative_to(_settings_folder()) or folder == Path.home():
         return Path.cwd()
     return folder.parent if folder.name.startswith(".") and folder.parent != Path.home() else folder

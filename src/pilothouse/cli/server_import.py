@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from pilothouse.cli.prompting import read_line, read_piped, read_unseen, someone_is_there, yes
 from pilothouse.cli.server_files import folder_of, known_files, origin_of
@@ -12,14 +15,24 @@ from pilothouse.cli.terminal import Terminal, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.servers import ImportedServer, ImportQuestion, ImportReport, ImportRequest
 
 _FOLDER = "workspaceFolder"
 
 
-async def import_file(file: Path | None) -> int:
-    """Add the servers of another program's file, or say which files there are."""
+async def import_file(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The file, `-` for what is piped in; none says which files there are."),
+    ] = None,
+) -> int:
+    """Add the servers of another program's settings file.
+
+    It knows those of Claude, VS Code, Cursor, Windsurf, Zed, Cline, Gemini CLI and others like them. What such a file
+    leaves open is asked for; secrets are kept as secrets. None of the servers starts before you agree to its command.
+    """
     if file is None:
         return _say_files()
     text, origin, aside = _read(file), origin_of(file), messages()
@@ -27,10 +40,10 @@ async def import_file(file: Path | None) -> int:
     is_there = someone_is_there(aside) and str(file) != "-"
     async with connect_host() as api:
         answers: dict[str, str | None] = {}
-        asked = (await api.import_questions(LOCAL_OWNER, ImportRequest(text=text))).questions
+        asked = (await api.servers.import_questions(LOCAL_OWNER, ImportRequest(text=text))).questions
         for question in asked if is_there else ():
             answers |= await _answer(question, file, aside)
-        report = await api.import_servers(LOCAL_OWNER, ImportRequest(text=text, origin=origin, answers=answers))
+        report = await api.servers.import_file(LOCAL_OWNER, ImportRequest(text=text, origin=origin, answers=answers))
         for one in report.servers:
             _tell(one)
         return await _offer(api, report, aside, is_there)
@@ -102,7 +115,7 @@ def _read(file: Path) -> str:
     if str(file) == "-":
         return read_piped(limits.SETTINGS_FILE_BYTES, "What is piped in is too large for a settings file.")
     try:
-        with file.expanduser().open("rb") as opened:
+        with at_home(file).open("rb") as opened:
             data = opened.read(limits.SETTINGS_FILE_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()

@@ -6,22 +6,70 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
+from pilothouse.cli.options import given
 from pilothouse.cli.prompting import read_secret
-from pilothouse.cli.server_form import ServerForm
+from pilothouse.cli.server_keys import KeyForm
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.servers import ServerInput, ServerView, ToolTimes
+from pilothouse.types.server_keys import KeyInput
+from pilothouse.types.servers import Era, ServerInput, ServerOptions, ServerView, ToolTimes, Wire
 
 T = TypeVar("T")
 # How a value in the settings says that it is kept elsewhere.
 _KEPT = "secret:"
 # Which of them can be used is said where all forms are looked at.
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
+
+_NAME = "The name to show; its lower-cased form is the prefix of its tools."
+_READ = "the value is asked for, or read from what is piped in, and kept as a secret."
+_SECRET = f"What ${{secret:NAME}} in its texts stands for; {_READ}"
+_CANNOT_SEND = "Nothing it is told leaves this machine: you vouch for that."
+_SANDBOX = "Hold it in a sandbox: it can write to its folder only."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerForm(KeyForm):
+    """What was given for a server; None was not given and stays as it is."""
+
+    name: Annotated[str | None, given(help=_NAME)] = None
+    command_line: Annotated[str | None, given(help="The command as one text, split like a shell would.")] = None
+    url: Annotated[str | None, given(help="Where it is, for a server that is reached over the network.")] = None
+    env: Annotated[list[str] | None, given(metavar="NAME=VALUE", help="A variable that is no secret.")] = None
+    secret_env: Annotated[list[str] | None, given(metavar="NAME", help=f"A variable; {_READ}")] = None
+    header: Annotated[list[str] | None, given(metavar="'NAME: VALUE'", help="A header that is no secret.")] = None
+    secret_header: Annotated[list[str] | None, given(metavar="NAME", help=f"A header; {_READ}")] = None
+    secret: Annotated[list[str] | None, given(metavar="NAME", help=_SECRET)] = None
+    token: Annotated[bool, given("--token", help=f"Send a bearer token; {_READ}")] = False
+    cwd: Annotated[str | None, given(metavar="FOLDER", help="Where a command is started.")] = None
+    wire: Annotated[Wire | None, given(help="How a URL is spoken to; by default that is found out.")] = None
+    era: Annotated[Era | None, given(help="Which form of the protocol; by default that is found out.")] = None
+    timeout: Annotated[
+        float | None, given(min=0, metavar="SECONDS", help="How long a call may take; 0 for the usual.")
+    ] = None
+    tool_timeout: Annotated[list[str] | None, given(metavar="TOOL=SECONDS", help="The same for one of its tools.")] = (
+        None
+    )
+    always_on: Annotated[
+        bool | None, given("--always-on/--when-needed", help="Keep it running, or stop it when nobody uses it.")
+    ] = None
+    per_conversation: Annotated[
+        bool | None, given("--per-conversation/--shared", help="Start one for each conversation, or share one.")
+    ] = None
+    read_only: Annotated[
+        bool | None, given("--read-only/--read-write", help="Offer only tools that say they change nothing.")
+    ] = None
+    cannot_send: Annotated[bool | None, given("--cannot-send/--can-send", help=_CANNOT_SEND)] = None
+    sandbox: Annotated[bool | None, given(help=_SANDBOX)] = None
+    network: Annotated[bool | None, given(help="Whether it may use the network in its sandbox.")] = None
+    root: Annotated[list[str] | None, given(metavar="FOLDER", help="A folder that it is told it may work in.")] = None
+    trust_certificate: Annotated[
+        str | None, given(metavar="SHA256", help="Accept exactly this certificate of the URL.")
+    ] = None
 
 
 def new_server(target: Sequence[str], form: ServerForm) -> ServerInput:
@@ -80,25 +128,12 @@ def changed_server(now: ServerView, form: ServerForm) -> ServerInput:
         enabled=now.enabled,
         command_line=now.address if now.transport == "stdio" else None,
         url=kept.url if now.transport == "http" else None,
-        wire=kept.wire,
-        era=kept.era,
         env={name: None for name, value in kept.env.items() if value.startswith(_KEPT)},
         plain_env={name: value for name, value in kept.env.items() if not value.startswith(_KEPT)},
         headers={name: None for name, value in kept.headers.items() if value.startswith(_KEPT)},
         plain_headers={name: value for name, value in kept.headers.items() if not value.startswith(_KEPT)},
-        cwd=kept.cwd,
-        subprotocols=kept.subprotocols,
-        always_on=kept.always_on,
-        per_conversation=kept.per_conversation,
-        read_only=kept.read_only,
-        cannot_send=kept.cannot_send,
-        sandbox=kept.sandbox,
-        network=kept.network,
-        off_tools=kept.off_tools,
-        times=kept.times,
-        tool_times=kept.tool_times,
-        trusted_certificate=kept.trusted_certificate,
-        roots=kept.roots,
+        keys={key.id: None for key in now.keys},
+        **{name: getattr(kept, name) for name in ServerOptions.__struct_fields__},
     )
     return _filled(there, form)
 
@@ -130,8 +165,13 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         "secrets": {name: read_secret(f"value of {name}") for name in form.secret} if form.secret else None,
         "token": read_secret("bearer token") if form.token else None,
     }
+    named = [*(f"env:{name}" for name in (*plain_env, *secret_env)), *(f"slot:{name}" for name in form.secret or ())]
+    named += [
+        f"header:{name}" for name in (*plain_headers, *secret_headers, *(("Authorization",) if form.token else ()))
+    ]
     return msgspec.structs.replace(
         there,
+        keys=_keys_kept(there, named),
         env=_without(there.env, plain_env) | secret_env,
         plain_env=_without(there.plain_env, secret_env) | plain_env,
         headers=_without(there.headers, plain_headers) | secret_headers,
@@ -140,6 +180,13 @@ def _filled(there: ServerInput, form: ServerForm) -> ServerInput:
         tool_times=_tool_times(there.tool_times, form.tool_timeout),
         **{name: value for name, value in given.items() if value is not None},
     )
+
+
+def _keys_kept(there: ServerInput, named: Sequence[str]) -> dict[str, KeyInput | None]:
+    """Return the keys that stay as they are: those that such a server can have, and that are not given by name."""
+    is_remote = bool(there.url) or _is_address(there.command_line or "")
+    wrong, again = "env:" if is_remote else "header:", {each.lower() for each in named}
+    return {key: None for key in there.keys if not key.startswith(wrong) and key.lower() not in again}
 
 
 def _without(values: Mapping[str, T], replaced: Mapping[str, str]) -> dict[str, T]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
+import typer
 
 from pilothouse.cli.consent import agreed
+from pilothouse.cli.options import AnyServer, AsJson, ConsentTo, given
 from pilothouse.cli.prompting import read_piped, someone_is_there, yes
 from pilothouse.cli.servers import find
 from pilothouse.cli.tables import show_table
@@ -21,8 +24,14 @@ from pilothouse.types.paging import whole
 from pilothouse.types.servers import ServerTool, ServerView, ToolConfirmed, ToolTry
 
 
-async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
-    """List the tools of a server, or of all; with `confirm`, accept one's changed definition."""
+async def tools(
+    name: AnyServer = None,
+    as_json: AsJson = False,
+    confirm: Annotated[
+        str | None, given(metavar="TOOL", help="Show what changed in this tool's definition and accept it.")
+    ] = None,
+) -> int:
+    """List the tools of a server, or of all."""
     async with connect_host() as api:
         server = await find(api, name) if name is not None else None
         if confirm is not None:
@@ -30,17 +39,16 @@ async def tools(name: str | None, *, as_json: bool, confirm: str | None) -> int:
         if server is not None and server.enabled and not server.tool_count and server.consent is None:
             # Nobody has asked it yet.
             await _ask(api, server)
-        server_id = server.id if server is not None else None
-        listed = await whole(lambda page: api.server_tools(LOCAL_OWNER, server_id, page))
+        if server is None:
+            listed = await whole(lambda page: api.servers.all_tools(LOCAL_OWNER, page))
+        else:
+            listed = await whole(lambda page: api.servers.tools(LOCAL_OWNER, server.id, page))
     out = output()
     if as_json:
         out.json(listed)
         return 0
     rows = [(tool.qualified_name, _state(tool), tool.description or tool.title) for tool in listed.tools]
-    if rows:
-        show_table(out, ("tool", "", "what it does"), rows)
-    else:
-        messages().line(_nothing(server))
+    show_table(out, ("tool", "", "what it does"), rows, none=_nothing(server))
     for tool in listed.tools:
         if tool.state in ("changed", "quarantined"):
             messages().line(f"{one_line(tool.qualified_name)}: {one_line(tool.reason)}", "yellow")
@@ -78,7 +86,7 @@ async def _confirm(api: ClientApi, server: ServerView | None, name: str) -> int:
     if not await yes("Accept it as it is now?", aside):
         return 3
     body = ToolConfirmed(name=tool.name, fingerprint=tool.fingerprint)
-    await api.confirm_tool(LOCAL_OWNER, server.id, body)
+    await api.servers.confirm_tool(LOCAL_OWNER, server.id, body)
     aside.line(f"{one_line(tool.qualified_name)} can be used again.")
     return 0
 
@@ -90,8 +98,21 @@ def show_change(before: JsonObject | None, now: JsonObject | None, aside: Termin
         aside.line(exact_json(json.dumps(definition, indent=2, ensure_ascii=False)))
 
 
-async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str | None) -> int:
-    """Call a tool by hand and print what it gives."""
+async def call(
+    name: Annotated[str, typer.Argument(metavar="SERVER.TOOL", help="The tool.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ARGUMENTS", help="NAME=VALUE for each, one JSON object, or `-` for one that is piped in."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    consent: ConsentTo = None,
+) -> int:
+    """Call a tool by hand and print what it gives.
+
+    Ends with 1 when the tool failed.
+    """
     prefix, dot, tool_name = name.partition(".")
     if not dot or not tool_name:
         raise PilothouseError(
@@ -102,8 +123,8 @@ async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str |
     async with connect_host() as api:
         server = await agreed(api, await find(api, prefix), consent)
         tool = await _find_tool(api, server, tool_name)
-        body = ToolTry(server_id=server.id, tool=tool.name, arguments=arguments_of(given, tool.input_schema))
-        trial = await api.try_tool(LOCAL_OWNER, body)
+        body = ToolTry(server_id=server.id, tool=tool.name, arguments=arguments_of(arguments or (), tool.input_schema))
+        trial = await api.servers.try_tool(LOCAL_OWNER, body)
     out, aside = output(), messages()
     if as_json:
         out.json(trial)
@@ -111,6 +132,8 @@ async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str |
         out.line(trial.text)
     else:
         aside.line(trial.text, "red")
+        if trial.needs_sign_in:
+            aside.line(f"Sign in: pilothouse mcp sign-in {server.slug}")
     if aside.is_terminal:
         aside.line(f"{trial.elapsed_ms / 1000:.2f} s", "dim")
     return 0 if trial.ok else 1
@@ -118,7 +141,7 @@ async def call(name: str, given: Sequence[str], *, as_json: bool, consent: str |
 
 async def _ask(api: ClientApi, server: ServerView) -> None:
     """Ask a server for its tools; raise why it does not answer."""
-    test = await api.test_server(LOCAL_OWNER, server.id)
+    test = await api.servers.test(LOCAL_OWNER, server.id)
     if not test.ok:
         raise PilothouseError("server_failed", test.message, fix=test.fix)
 
@@ -128,7 +151,7 @@ async def _find_tool(api: ClientApi, server: ServerView, name: str) -> ServerToo
     for asked in (False, True):
         if asked:
             await _ask(api, server)
-        known = (await whole(lambda page: api.server_tools(LOCAL_OWNER, server.id, page))).tools
+        known = (await whole(lambda page: api.servers.tools(LOCAL_OWNER, server.id, page))).tools
         names = (name, f"{server.slug}.{name}")
         found = next((tool for tool in known if tool.name in names or tool.qualified_name in names), None)
         if found is not None:

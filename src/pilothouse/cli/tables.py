@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import shutil
-import unicodedata
+import time
 from collections.abc import Sequence
 
-from pilothouse.cli.terminal import Terminal, one_line
+from pilothouse.cli.terminal import Terminal, messages, one_line
+from pilothouse.cli.wrapping import text_width
+from pilothouse.types.models import FileProblem
 
 GAP = 2
 # A last column that has less room than this stands on a line of its own.
 LEAST = 20
 
 
-def show_table(out: Terminal, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under a head; on a terminal the last column is cut to the line, or has one of its own."""
+def show_table(out: Terminal, head: Sequence[str], rows: Sequence[Sequence[str]], none: str = "") -> None:
+    """Print rows under a head, or say aside that there are none.
+
+    On a terminal the last column is cut to the line, or has one of its own.
+    """
+    if not rows and none:
+        messages().line(none)
+        return
     cells = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(head, *cells, strict=True)]
+    widths = [max(map(text_width, column)) for column in zip(head, *cells, strict=True)]
     if not out.is_terminal:
         _print(out, head, cells, widths)
         return
@@ -37,27 +45,20 @@ def _print(out: Terminal, head: Sequence[str], rows: Sequence[Sequence[str]], wi
         out.line(_row(row, widths))
 
 
-def width(text: str) -> int:
-    """Return how many columns a text takes."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
-
-
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     *first, last = cells
     return "".join(_padded(first, widths)) + cut(last, widths[-1])
 
 
 def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [cell + " " * (wide - width(cell) + GAP) for cell, wide in zip(cells, widths, strict=False)]
+    return [cell + " " * (wide - text_width(cell) + GAP) for cell, wide in zip(cells, widths, strict=False)]
 
 
 def cut(text: str, columns: int) -> str:
     """Return as much of a text as fits, with a sign that there is more."""
-    if width(text) <= columns:
+    if text_width(text) <= columns:
         return text
-    while text and width(text) >= columns:
+    while text and text_width(text) >= columns:
         text = text[:-1]
     return text + "…"
 
@@ -65,3 +66,15 @@ def cut(text: str, columns: int) -> str:
 def counted(number: int, what: str) -> str:
     """Return a number with what it counts, in the plural where it must be."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def when(at: float) -> str:
+    """Return a day and a time of it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def tell_problem(problem: FileProblem | None, then: str = "") -> None:
+    """Say aside what is wrong with a settings file, where, and what comes of it."""
+    if problem is not None:
+        place = f", line {problem.line}" if problem.line else ""
+        messages().line(one_line(f"{problem.file}{place}: {problem.message} {then}"), "yellow")

@@ -114,7 +114,6 @@ class Helper:
             raise Unreadable(_WHY["deep"]) from None
 
     def close(self) -> None:
-        """End the process."""
         with self._turns:
             self._stop()
 

@@ -19,9 +19,12 @@ from pilothouse.types.stream import (
     CallArguments,
     CallEnd,
     CallStart,
+    Notice,
     StreamEvent,
     TextDelta,
+    TextEnd,
     ThinkingDelta,
+    Usage,
 )
 
 
@@ -50,6 +53,12 @@ class Answer:
         self._open: dict[object, _Call] = {}
         self.calls = 0
 
+    @property
+    def is_silent(self) -> bool:
+        """Return whether nothing of the answer itself waits to be told."""
+        waits = self._text or self._thinking or self._open
+        return not waits and all(isinstance(event, Notice | Usage) for event in self._ready)
+
     def take(self) -> list[StreamEvent]:
         """Return what is ready and forget it."""
         self._flush()
@@ -76,6 +85,10 @@ class Answer:
     def opaque(self, value: JsonObject) -> None:
         """End a block of thinking with the provider's own proof."""
         self.add(ThinkingDelta("", value))
+
+    def end_text(self, opaque: JsonObject | None = None) -> None:
+        """End a block of text, with what the provider wants back with it."""
+        self.add(TextEnd(opaque))
 
     def start(self, key: object, id: str | None, name: str) -> None:
         """Begin a tool call; one without an id gets a fresh one, for ids tell calls apart across answers too."""

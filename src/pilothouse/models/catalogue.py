@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
 
+from pilothouse.models.facts import filled, is_asked, taken
 from pilothouse.models.keys import Keys, read_source
-from pilothouse.models.media import taken
+from pilothouse.models.learned_limits import LessonBook
 from pilothouse.models.models_file import (
     ModelsFile,
     is_first,
@@ -18,18 +21,27 @@ from pilothouse.models.models_file import (
     slug,
     write_model,
 )
-from pilothouse.models.providers import NAMES, address_of, usual_window, with_address
-from pilothouse.models.trial import try_model
+from pilothouse.models.provider_table import kept_as, row_named, rows
+from pilothouse.models.providers import address_of, with_address
 from pilothouse.models.views import model_list, model_view
+from pilothouse.types import limits
 from pilothouse.types.api import ModelInput
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject
-from pilothouse.types.models import ModelConfig, ModelList, ModelTest, ModelView
+from pilothouse.types.messages import Message, ModelRequest, TextBlock
+from pilothouse.types.models import SIGNING, ModelConfig, ModelList, ModelTest, ModelView
 from pilothouse.types.origins import is_loopback, origin_of
 from pilothouse.types.ports import JsonStore, Model, OpenModel, Secrets
+from pilothouse.types.stream import CallStart, Failed, Retrying, Stopped, TextDelta, ThinkingDelta
 
 SCRIPTED = "scripted:"
+# Where a person says it, beside the form that says so itself.
+_FIXES = {
+    "baseUrl": "On the command line: --base-url with the whole address.",
+    "model": "On the command line: --model with its name.",
+}
 _ADD_ONE = "Add one in Settings, Models, or with: pilothouse models add"
+_PROMPT = Path(__file__).with_name("trial_prompt.txt")
 
 
 class ModelCatalogue:
@@ -41,11 +53,14 @@ class ModelCatalogue:
         secrets: Secrets,
         keys: Keys,
         make_model: Callable[[ModelConfig, str], Model],
+        learned: LessonBook | None = None,
     ) -> None:
         self._file = file
         self._secrets = secrets
         self._keys = keys
         self._make_model = make_model
+        # What was learned from refusals.
+        self.learned = learned or LessonBook()
         self._seen: ModelsFile | None = None
         # The models made so far, each with what it was made from: a change makes a new one.
         self._open: dict[str, tuple[ModelConfig, str, OpenModel]] = {}
@@ -59,30 +74,26 @@ class ModelCatalogue:
     # --- reading ---------------------------------------------------------------------------------
 
     async def list(self) -> ModelList:
-        """Return all models, the default, and what is wrong with the file."""
-        return model_list(self._content(), self._keys, self._file.problem)
+        return model_list(self._content(), self._keys, self._file.problem, self.learned)
 
     async def configs(self) -> tuple[ModelConfig, ...]:
-        """Return the configurations of all models."""
+        """Return the configurations of all models, as the file has them."""
         return tuple(self._content().models.values())
 
-    async def default_id(self) -> str | None:
-        """Return the id of the default model."""
-        return self._content().default_model_id
-
     async def default(self) -> ModelConfig | None:
-        """Return the default model's configuration."""
+        """Return the default model's configuration, as the file has it."""
         content = self._content()
         return content.models[content.default_model_id] if content.default_model_id else None
 
     async def open(self, model_id: str | None) -> OpenModel:
-        """Return the named model or the default, ready to be asked."""
-        config = with_address(self._find(model_id))
+        config = filled(self._find(model_id))
         key = await self._key(config)
         # A script is read anew: it may have been edited.
         made = self._open.get(config.id) if config.provider != "scripted" else None
         if made is None or made[:2] != (config, key):
-            made = (config, key, OpenModel(config, self._make_model(config, key), taken(config)))
+            model = self._make_model(config, key)
+            lessons = self.learned.of(config)
+            made = (config, key, OpenModel(config, model, taken(config), lessons.refuses_tools, lessons.learn_no_tools))
             self._open[config.id] = made
         return made[2]
 
@@ -99,15 +110,20 @@ class ModelCatalogue:
         if model_id in models:
             raise PilothouseError("conflict", f"There is a model “{model_id}” already.", fix="Choose another id.")
         config = _configured(body, model_id, None)
+        if body.api_key is None and body.api_key_source is None:
+            # Nobody said anything of a key: one that waits for this very provider is meant.
+            config = msgspec.structs.replace(config, api_key_source=self._keys.usual(config))
+        config = await self._told(config, body)
         await asyncio.to_thread(self._save, config, body, True)
         return self._view(model_id)
 
     async def update(self, model_id: str, body: ModelInput) -> ModelView:
-        """Replace a model's configuration; without `api_key` its key stays, bound as it was."""
         before = self._existing(model_id)
         if body.id not in (None, "", model_id):
             raise PilothouseError("bad_request", "A model keeps its id.", fix="Add a new model and delete this one.")
         config = _configured(body, model_id, before)
+        if config.known is None:
+            config = await self._told(config, body)
         await asyncio.to_thread(self._save, config, body, config.api_key_source != before.api_key_source)
         await asyncio.to_thread(self._drop_secret, before)
         return self._view(model_id)
@@ -128,20 +144,21 @@ class ModelCatalogue:
         self._open.pop(model_id, None)
 
     async def set_default(self, model_id: str) -> ModelList:
-        """Make a model the default."""
         self._existing(model_id)
         await asyncio.to_thread(self._write, lambda raw: raw.update(defaultModelId=model_id))
         return await self.list()
 
     async def confirm_key(self, model_id: str) -> ModelView:
-        """Bind a model's key to the origin that its URL has now."""
         await asyncio.to_thread(self._keys.bind, self._existing(model_id))
+        return self._view(model_id)
+
+    async def forget(self, model_id: str) -> ModelView:
+        await self.learned.forget(self._existing(model_id))
         return self._view(model_id)
 
     # --- testing ---------------------------------------------------------------------------------
 
     async def test(self, model_id: str) -> ModelTest:
-        """Make a real, tiny request to a model."""
         self._existing(model_id)
         try:
             opened = await self.open(model_id)
@@ -150,16 +167,42 @@ class ModelCatalogue:
         return await try_model(opened.model)
 
     async def test_draft(self, body: ModelInput) -> ModelTest:
-        """Make a real, tiny request to a model that is not saved."""
-        before = self._content().models.get(body.id or "")
-        config = with_address(_configured(body, body.id or "draft", before))
-        given = before is None or config.api_key_source != before.api_key_source
+        config = filled(self._draft(body))
         try:
-            kept = "" if body.api_key else await asyncio.to_thread(self._keys.resolve, config, given=given)
-            model = self._make_model(config, body.api_key or kept)
+            model = self._make_model(config, await self._draft_key(config, body))
         except PilothouseError as error:
             return ModelTest(ok=False, message=str(error))
         return await try_model(model)
+
+    async def about(self, body: ModelInput) -> ModelView:
+        config = await self._told(self._draft(body), body)
+        return model_view(config, self._keys, self.learned, is_default=False)
+
+    # --- what its server tells ---
+
+    def _draft(self, body: ModelInput) -> ModelConfig:
+        return _configured(body, body.id or "draft", self._content().models.get(body.id or ""))
+
+    async def _draft_key(self, config: ModelConfig, body: ModelInput) -> str:
+        before = self._content().models.get(body.id or "")
+        given = before is None or config.api_key_source != before.api_key_source
+        if body.api_key:
+            return body.api_key
+        return await asyncio.to_thread(self._keys.resolve, config, given=given)
+
+    async def _told(self, config: ModelConfig, body: ModelInput) -> ModelConfig:
+        """Return a configuration with what the model's own server says, where it is near enough to be asked."""
+        if not is_asked(config):
+            return config
+        # The connections that it needs take a while to import; most commands never ask.
+        from pilothouse.models.server_facts import told  # noqa: PLC0415
+
+        try:
+            key = await self._draft_key(config, body)
+        except PilothouseError:
+            # A key that cannot be had is told about when the model is asked for an answer.
+            key = ""
+        return msgspec.structs.replace(config, known=await told(config, key))
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -206,13 +249,13 @@ class ModelCatalogue:
 
     def _view(self, model_id: str) -> ModelView:
         default = self._content().default_model_id
-        return model_view(self._existing(model_id), self._keys, is_default=model_id == default)
+        return model_view(self._existing(model_id), self._keys, self.learned, is_default=model_id == default)
 
     def _save(self, config: ModelConfig, body: ModelInput, given: bool) -> None:
         """Write an entry; a key that the person gave with it is bound to its origin."""
         if body.api_key:
             self._secrets.put(secret_name(config.id), body.api_key, origin_of(address_of(config)))
-        elif given and read_source(config.api_key_source).kind in ("env", "literal"):
+        elif given and read_source(config.api_key_source).kind in ("env", "literal", *SIGNING):
             self._keys.bind(config)
 
         def change(raw: JsonObject) -> None:
@@ -238,17 +281,17 @@ class ModelCatalogue:
 
 def _configured(body: ModelInput, model_id: str, before: ModelConfig | None) -> ModelConfig:
     """Return the configuration that a form asks for, on top of what it cannot say."""
-    if body.provider not in NAMES:
-        fix = f"Use one of {', '.join(NAMES)}."
-        raise PilothouseError("bad_request", f"The provider “{body.provider}” is not known.", fix=fix)
+    row = row_named(body.provider)
+    if row is None:
+        raise _unknown(body.provider)
     raw: JsonObject = msgspec.to_builtins(before) if before else {}
     raw |= {
         "name": body.name.strip(),
-        "provider": body.provider,
+        "provider": row.wire,
+        "service": kept_as(row) or None,
         "model": body.model.strip(),
         "baseUrl": body.base_url.strip(),
         "apiKeySource": _source(body, model_id, before),
-        "contextWindow": body.context_window,
         "supportsThinking": body.supports_thinking,
         "supportsImages": body.supports_images,
         "maxTokens": body.max_tokens,
@@ -257,12 +300,30 @@ def _configured(body: ModelInput, model_id: str, before: ModelConfig | None) -> 
         raw["toolCalls"] = body.tool_calls
     if body.native_tools is not None:
         raw["nativeTools"] = msgspec.to_builtins(body.native_tools)
-    if body.context_window is None:
-        raw["contextWindow"] = before.context_window if before else usual_window(body.provider, body.model)
+    if body.context_window is not None:
+        raw["contextWindow"] = None if body.context_window == "known" else body.context_window
     try:
-        return with_address(parse_model(model_id, raw))
+        config = with_address(parse_model(model_id, raw))
     except BadField as error:
-        raise PilothouseError("bad_request", error.message) from None
+        raise PilothouseError("bad_request", error.message, fix=_FIXES.get(str(error.path[-1]), "")) from None
+    if max(config.context_window, config.max_tokens or 0) > limits.TOKENS:
+        raise PilothouseError("bad_request", f"No model takes or gives more than {limits.TOKENS:,} tokens.")
+    # What was told belongs to the model that it was told about.
+    return config if before and _same_model(config, before) else msgspec.structs.replace(config, known=None)
+
+
+def _unknown(provider: str) -> PilothouseError:
+    # Only a slip needs it.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    near = get_close_matches(provider.lower(), rows(), 1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    fix = f"{meant}Use one of {', '.join(rows())}."
+    return PilothouseError("bad_request", f"The provider “{provider}” is not known.", fix=fix)
+
+
+def _same_model(one: ModelConfig, other: ModelConfig) -> bool:
+    return (one.provider, one.model, one.base_url) == (other.provider, other.model, address_of(other))
 
 
 def _source(body: ModelInput, model_id: str, before: ModelConfig | None) -> str:
@@ -273,3 +334,44 @@ def _source(body: ModelInput, model_id: str, before: ModelConfig | None) -> str:
     if body.api_key_source is None or (body.api_key_source == "literal" and read_source(kept).kind == "literal"):
         return kept
     return body.api_key_source.strip()
+
+
+async def try_model(model: Model) -> ModelTest:
+    """Ask a model for a few tokens and say how long it took, or what the provider answered instead."""
+    prompt = TextBlock(text=_PROMPT.read_text(encoding="utf-8").strip())
+    request = ModelRequest(messages=(Message("user", (prompt,)),), max_tokens=limits.TEST_MAX_TOKENS)
+    try:
+        async with asyncio.timeout(limits.TEST_TIMEOUT):
+            return await _ask(model, request)
+    except TimeoutError:
+        return ModelTest(ok=False, message=f"No answer came within {limits.TEST_TIMEOUT:g} s.")
+
+
+async def _ask(model: Model, request: ModelRequest) -> ModelTest:
+    start = time.perf_counter()
+    first: int | None = None
+    async with aclosing(model.stream(request)) as events:
+        async for event in events:
+            elapsed = round((time.perf_counter() - start) * 1000)
+            match event:
+                case TextDelta() | ThinkingDelta() | CallStart():
+                    first = elapsed if first is None else first
+                case Failed():
+                    return ModelTest(ok=False, message=event.message, total_ms=elapsed)
+                case Retrying():
+                    # The person wants to know now, not after the patience of a run.
+                    return ModelTest(ok=False, message=_sentence(event.why), total_ms=elapsed)
+                case Stopped():
+                    return ModelTest(ok=True, message=_success(first, elapsed), first_token_ms=first, total_ms=elapsed)
+    return ModelTest(ok=False, message="The answer ended without an end.")
+
+
+def _success(first: int | None, total: int) -> str:
+    if first is None:
+        return f"Answered in {total / 1000:.2f} s, without text."
+    return f"Answered in {total / 1000:.2f} s; the first token came after {first / 1000:.2f} s."
+
+
+def _sentence(why: str) -> str:
+    why = why.strip() or "the provider is not ready"
+    return f"{why[0].upper()}{why[1:]}" + ("" if why.endswith(".") else ".")

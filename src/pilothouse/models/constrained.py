@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pilothouse.models.answer import Answer
-from pilothouse.models.lowering import in_json, in_words
 from pilothouse.models.text_calls import TextCalls
+from pilothouse.models.text_protocol import in_json, in_words
 from pilothouse.models.tool_names import ToolNames
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import CallBlock, Message, ModelRequest, TextBlock, ToolSpec

@@ -39,6 +39,13 @@ class EmbeddedModel:
             raise PilothouseError("no_model", "The embedded model is not installed.", fix=_FIX)
         self._config = config
 
+    @staticmethod
+    def close() -> None:
+        """Stop the server if it runs; the next question starts it again."""
+        global _server  # noqa: PLW0603 - one per process is the point
+        with _lock:
+            _server = None
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Start the server if need be, then ask it like any other."""
         try:
@@ -101,19 +108,12 @@ def embedded_available() -> bool:
     return find_spec("xllamacpp") is not None and _weights() is not None
 
 
-def close_embedded() -> None:
-    """Stop the server if it runs; the next question starts it again."""
-    global _server  # noqa: PLW0603 - one per process is the point
-    with _lock:
-        _server = None
-
-
 def _running() -> _Server:
     global _server  # noqa: PLW0603 - one per process is the point
     with _lock:
         if _server is None:
             _server = _Server()
-            atexit.register(close_embedded)
+            atexit.register(EmbeddedModel.close)
         return _server
 
 

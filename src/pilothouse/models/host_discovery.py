@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from pilothouse.models.discovery import LOCAL_SERVERS, LocalServer, answer, offer
+import msgspec
+
+from pilothouse.models.discovery import LOCAL_SERVERS, answer, offer
 from pilothouse.net.errors import UNKNOWN_NAME
 from pilothouse.types import limits
 from pilothouse.types.api import FoundModels
@@ -16,8 +18,6 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.models import FoundModel, ModelConfig
 from pilothouse.types.origins import origin_of
 
-# What people run on this machine, and what they run on another one.
-SERVERS = (*LOCAL_SERVERS, LocalServer("vLLM", "openai-compatible", "http://127.0.0.1:8000/v1"))
 _FIX = "Give a name or an address, and a port if it is not the usual one: nas.local, 192.168.1.5:8080."
 _NAME = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?")
 
@@ -26,7 +26,7 @@ async def find_at(
     host: str,
     configured: Iterable[ModelConfig],
     *,
-    servers: Iterable[LocalServer] = SERVERS,
+    servers: Iterable[ModelConfig] = LOCAL_SERVERS,
     timeout: float = limits.HOST_DISCOVERY_TIMEOUT,
 ) -> FoundModels:
     """Ask all servers that may be there at once; return what is not configured yet, or say why that is nothing."""
@@ -42,7 +42,7 @@ async def find_at(
     return FoundModels(found=offers, note=note)
 
 
-def servers_at(host: str, servers: tuple[LocalServer, ...]) -> tuple[LocalServer, ...]:
+def servers_at(host: str, servers: tuple[ModelConfig, ...]) -> tuple[ModelConfig, ...]:
     """Return what to ask a host for; raise for what is no host."""
     scheme, name, port = _read(host)
     if port is None:
@@ -52,16 +52,15 @@ def servers_at(host: str, servers: tuple[LocalServer, ...]) -> tuple[LocalServer
     return tuple(_moved(server, f"{scheme}://{name}:{port}") for server in ways.values())
 
 
-def _plain(server: LocalServer) -> LocalServer:
+def _plain(server: ModelConfig) -> ModelConfig:
     """Return a server at a port that says nothing about it; only Ollama's own way of speaking tells who it is."""
-    path = urlsplit(server.base_url).path
-    return LocalServer(
-        server.name if server.provider == "ollama" else "Model server", server.provider, "http://x" + path
-    )
+    if server.provider == "ollama":
+        return server
+    return ModelConfig(name="Model server", provider=server.provider, base_url=server.base_url)
 
 
-def _moved(server: LocalServer, origin: str) -> LocalServer:
-    return LocalServer(server.name, server.provider, origin + urlsplit(server.base_url).path)
+def _moved(server: ModelConfig, origin: str) -> ModelConfig:
+    return msgspec.structs.replace(server, base_url=origin + urlsplit(server.base_url).path)
 
 
 def _read(host: str) -> tuple[str, str, int | None]:
@@ -97,7 +96,7 @@ def _no_host(host: str) -> PilothouseError:
     return PilothouseError("bad_request", f"“{host.strip()[:80]}” is no host.", fix=_FIX)
 
 
-def _nothing(host: str, asked: tuple[LocalServer, ...], answers: Iterable[tuple[str, ...] | PilothouseError]) -> str:
+def _nothing(host: str, asked: tuple[ModelConfig, ...], answers: Iterable[tuple[str, ...] | PilothouseError]) -> str:
     """Say in one sentence why nothing of a host can be added."""
     problems = [each for each in answers if isinstance(each, PilothouseError)]
     if len(problems) < len(asked):

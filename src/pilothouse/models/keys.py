@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from pilothouse.models.providers import KEY_ORIGINS, LOCAL, address_of
+from pilothouse.models.provider_table import belongs, is_at, row_of, signs_at, source_in
+from pilothouse.models.providers import LOCAL, address_of
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject, convert
-from pilothouse.types.models import KeyKind, KeyState, ModelConfig
+from pilothouse.types.models import SIGNING, KeyKind, KeyState, ModelConfig
 from pilothouse.types.origins import is_loopback, origin_of
 from pilothouse.types.ports import JsonStore, Secrets
 
 # For each model id: the key sources seen with it, and the origin each is bound to.
 Bindings = dict[str, dict[str, str]]
 
+_WHAT = {"aws": "What signs for AWS", "google": "What signs in at Google", "copilot": "The sign-in to GitHub Copilot"}
 LITERAL_PROBLEM = "The key stands in models.json as plain text; type it in Settings to keep it as a secret."
 
 
@@ -37,7 +39,9 @@ class KeySource(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> str:
         """Return it as it may be shown: never with a literal key in it."""
-        return self.kind if self.kind == "literal" else f"{self.kind}:{self.name}" if self.name else ""
+        if self.kind in ("literal", *SIGNING) and not self.name:
+            return self.kind
+        return f"{self.kind}:{self.name}" if self.name else ""
 
     @property
     def label(self) -> str:
@@ -49,11 +53,12 @@ def read_source(text: str) -> KeySource:
     """Return what an `apiKeySource` says; the prefixes are understood in any case."""
     text = text.strip()
     prefix, colon, name = text.partition(":")
-    match prefix.lower() if colon else "":
-        case "env":
-            return KeySource("env", name.strip())
-        case "secret":
-            return KeySource("secret", name.strip())
+    match prefix.lower():
+        case "env" | "secret" as kind if colon:
+            return KeySource(kind, name.strip())
+        # A profile, or a file, may follow.
+        case "aws" | "google" | "copilot" as kind:
+            return KeySource(kind, name.strip())
     return KeySource("literal", literal=text) if text else KeySource("none")
 
 
@@ -84,9 +89,10 @@ class Keys:
         fresh: list[tuple[str, str, str]] = []
         for config in models:
             source, origin = read_source(config.api_key_source), _origin(config)
-            for value in (source.literal, self._environ.get(source.name, ""), *config.headers.values()):
+            named = self._environ.get(source.name, "") if source.kind == "env" else ""
+            for value in (source.literal, named, *config.headers.values()):
                 self._learn(value)
-            if source.kind not in ("env", "literal") or not origin or source.label in bindings.get(config.id, {}):
+            if source.kind in ("none", "secret") or not origin or source.label in bindings.get(config.id, {}):
                 continue
             if self._may_bind(source, origin):
                 fresh.append((config.id, source.label, origin))
@@ -121,11 +127,17 @@ class Keys:
         if source.kind == "secret":
             key = self._secrets.get(source.name, origin) or ""
         else:
-            key = source.literal or self._environ.get(source.name, "")
-            if key and not given and (moved := self._moved(config, source)):
+            signs = source.kind in SIGNING
+            key = "" if signs else source.literal or self._environ.get(source.name, "")
+            if (key or signs) and not given and (moved := self._moved(config, source)):
                 raise PilothouseError("key_moved", moved, fix="Confirm it in Settings, Models, or change it back.")
         self._learn(key)
         return key
+
+    def usual(self, config: ModelConfig) -> str:
+        """Return the key source that the environment has for a model at its provider's own address; empty for none."""
+        row = row_of(config)
+        return source_in(row, self._environ) if row is not None and is_at(row, _origin(config)) else ""
 
     def state(self, config: ModelConfig) -> KeyState:
         """Return where the key comes from and what is wrong with it, without opening any store."""
@@ -149,6 +161,9 @@ class Keys:
             case "secret":
                 present = self._secrets.origin_of(source.name) is not None
                 return present, "" if present else f"No key is stored under “{source.name}”; type it again."
+            case "aws" | "google" | "copilot":
+                # Whether they are good is found out when a request is signed.
+                return True, ""
         return True, LITERAL_PROBLEM
 
     def _moved(self, config: ModelConfig, source: KeySource) -> str:
@@ -160,7 +175,9 @@ class Keys:
             bound = self._bindings.value.get(config.id, {}).get(source.label)
         if bound == origin:
             return ""
-        what = f"The key in {source.name}" if source.kind == "env" else "The key"
+        what = _WHAT.get(source.kind, "The key")
+        if source.kind == "env":
+            what = f"The key in {source.name}"
         if bound is None:
             return f"{what} has not been confirmed for {origin}; it is not sent there yet."
         return f"{what} was given for {bound}; it is not sent to {origin} until you confirm that."
@@ -171,8 +188,10 @@ class Keys:
             return False
         if is_loopback(origin) or source.kind == "literal":
             return True
-        if (known := KEY_ORIGINS.get(source.name)) is not None:
-            return origin in known
+        if source.kind in SIGNING:
+            return signs_at(source.kind, origin)
+        if (known := belongs(source.name, origin)) is not None:
+            return known
         # Another model may use the same key at the same place; a new place for a known key is a question.
         elsewhere = {each[source.label] for each in self._bindings.value.values() if source.label in each}
         return not {place for place in elsewhere if not is_loopback(place)} - {origin}

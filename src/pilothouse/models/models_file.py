@@ -9,11 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.models.providers import EMBEDDED_NAME, LOCAL, NAMES
+from pilothouse.models.provider_table import blank_in, is_known, rows
+from pilothouse.models.providers import EMBEDDED_NAME, LOCAL, address_of
 from pilothouse.types import limits
 from pilothouse.types.errors import BadField
 from pilothouse.types.json import JsonObject, convert
-from pilothouse.types.models import ModelConfig
+from pilothouse.types.models import PROVIDERS, ModelConfig
 from pilothouse.types.origins import origin_of
 from pilothouse.types.ports import Secrets
 
@@ -22,7 +23,7 @@ LEGACY_VARIABLE = "PILOTHOUSE_LEGACY_SETTINGS"
 LEGACY_NAME = "appsettings.json"
 # Written even when they have their default, so that a person sees what there is to set.
 _ALWAYS = ("name", "provider", "baseUrl", "apiKeySource", "model", "contextWindow", "supportsThinking")
-_OPTIONAL = ("supportsImages", "maxTokens", "toolCalls", "nativeTools", "headers", "extra")
+_OPTIONAL = ("service", "supportsImages", "maxTokens", "toolCalls", "nativeTools", "headers", "extra", "known")
 
 
 class ModelsFile(msgspec.Struct, frozen=True):
@@ -49,13 +50,17 @@ def parse_model(model_id: str, entry: JsonObject) -> ModelConfig:
         message = f"“{model_id}” cannot be a model's id: use letters, digits, dots, dashes and underscores."
         raise BadField(at, message)
     provider = entry.get("provider")
-    if isinstance(provider, str) and provider not in NAMES:
-        message = f"The provider “{provider}” is not known; use one of {', '.join(NAMES)}."
+    if isinstance(provider, str) and provider not in PROVIDERS:
+        message = f"The provider “{provider}” is not known; use one of {', '.join(PROVIDERS)}."
+        if row := rows().get(provider):
+            message = f"“{provider}” is a service: write it as “service”, and as “provider” its wire, {row.wire}."
         raise BadField((*at, "provider"), message)
     # Null means "not said", as in a form.
     said = {key: value for key, value in entry.items() if value is not None and key != "id"}
     config = msgspec.structs.replace(convert(said, ModelConfig, at), id=model_id)
     _check(config, at)
+    if "contextWindow" in said and config.context_window < 1:
+        raise BadField((*at, "contextWindow"), "“contextWindow” must be at least 1.")
     return config
 
 
@@ -65,11 +70,15 @@ def _check(config: ModelConfig, at: tuple[str, ...]) -> None:
     if config.base_url and config.provider not in LOCAL and not origin_of(config.base_url):
         message = f"“{config.base_url}” is not a web address; it begins with http:// or https://."
         raise BadField((*at, "baseUrl"), message)
+    if config.service and not is_known(config.service):
+        message = f"The service “{config.service}” is not known; leave it out, and the address is enough."
+        raise BadField((*at, "service"), message)
+    if blank := blank_in(address := address_of(config)):
+        message = f"The address {address} has a blank: put your own {blank} in the place of {{{blank}}}."
+        raise BadField((*at, "baseUrl"), message)
     # A script may stand in either place.
     if not config.model and config.provider != "embedded" and not (config.provider == "scripted" and config.base_url):
         raise BadField((*at, "model"), "“model” must say which of the provider's models to use.")
-    if config.context_window < 1:
-        raise BadField((*at, "contextWindow"), "“contextWindow” must be at least 1.")
     if config.max_tokens is not None and config.max_tokens < 1:
         raise BadField((*at, "maxTokens"), "“maxTokens” must be at least 1.")
 
@@ -87,8 +96,9 @@ def is_first(raw: JsonObject, config: ModelConfig) -> bool:
 
 def write_model(raw: JsonObject, config: ModelConfig) -> None:
     """Put an entry in; what else a person wrote into it by hand stays."""
-    fields: JsonObject = {"baseUrl": "", "apiKeySource": "", "model": "", "supportsThinking": False}
-    fields |= {"contextWindow": config.context_window, **msgspec.to_builtins(config)}
+    # Null is what nobody said: it is filled in with what is known.
+    fields: JsonObject = {"baseUrl": "", "apiKeySource": "", "model": "", "supportsThinking": None}
+    fields |= {"contextWindow": None, **msgspec.to_builtins(config)}
     entry = raw.setdefault("models", {}).setdefault(config.id, {})
     for name in _OPTIONAL:
         entry.pop(name, None)
@@ -125,7 +135,8 @@ class _Legacy(msgspec.Struct, frozen=True, rename="pascal"):
     model: str
     base_url: str = "https://api.anthropic.com"
     api_key: str = ""
-    context_window_tokens: int = limits.DEFAULT_CONTEXT_WINDOW
+    # 0 where it is left to what is known.
+    context_window_tokens: int = 0
 
 
 class _LegacyFile(msgspec.Struct, frozen=True):
@@ -137,7 +148,7 @@ def _legacy(path: Path) -> _Legacy | None:
         found = msgspec.json.decode(path.read_bytes(), type=_LegacyFile).anthropic
     except (OSError, msgspec.MsgspecError):
         return None
-    usable = found.model.strip() and origin_of(found.base_url) and found.context_window_tokens > 0
+    usable = found.model.strip() and origin_of(found.base_url) and found.context_window_tokens >= 0
     return found if usable else None
 
 

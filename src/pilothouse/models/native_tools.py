@@ -23,17 +23,28 @@ ANTHROPIC: dict[str, JsonObject] = {
 OPENAI_RESPONSES: dict[str, JsonObject] = {
     "web_search": {"type": "web_search"},
     "code_execution": {"type": "code_interpreter", "container": {"type": "auto"}},
+    "image_generation": {"type": "image_generation"},
 }
 GEMINI: dict[str, JsonObject] = {
     "web_search": {"googleSearch": {}},
     "code_execution": {"codeExecution": {}},
     "url_context": {"urlContext": {}},
 }
+# What Gemini is asked to answer with; its image models make pictures without being asked for them.
+GEMINI_PICTURES: dict[str, JsonObject] = {"image_generation": {"responseModalities": ["TEXT", "IMAGE"]}}
 # Chat completions have no tools of their own; some hosts take a field for them.
-_OPENROUTER: dict[str, JsonObject] = {"web_search": {"plugins": [{"id": "web"}]}}
+_OPENROUTER: dict[str, JsonObject] = {
+    "web_search": {"plugins": [{"id": "web"}]},
+    "image_generation": {"modalities": ["image", "text"]},
+}
 _OPENAI_CHAT: dict[str, JsonObject] = {"web_search": {"web_search_options": {}}}
 
-_WORDS = {"web_search": "web search", "code_execution": "code execution", "url_context": "reading of web pages"}
+_WORDS = {
+    "web_search": "web search",
+    "code_execution": "code execution",
+    "url_context": "reading of web pages",
+    "image_generation": "making of pictures",
+}
 
 
 def wanted(config: ModelConfig, request: ModelRequest) -> NativeTools:
@@ -68,6 +79,18 @@ def lacking(config: ModelConfig, request: ModelRequest) -> str:
     return f"This model's provider has no {what} of its own. Switch it off for this conversation, or use another model."
 
 
+def beside(config: ModelConfig, request: ModelRequest) -> str:
+    """Return one sentence when tools of Gemini are on beside others, for a model that takes only one kind."""
+    on = msgspec.structs.asdict(wanted(config, request))
+    what = " and ".join(words for name, words in _WORDS.items() if on[name] and name in GEMINI)
+    if not what or not request.tools:
+        return ""
+    return (
+        f"This model does not take its provider's {what} beside other tools, so it was asked without. "
+        "Use a newer model, or a conversation without other tools."
+    )
+
+
 def _forms(config: ModelConfig) -> dict[str, JsonObject]:
     match config.provider:
         case "anthropic-compatible":
@@ -75,7 +98,7 @@ def _forms(config: ModelConfig) -> dict[str, JsonObject]:
         case "openai-responses":
             return OPENAI_RESPONSES
         case "gemini":
-            return GEMINI
+            return GEMINI | GEMINI_PICTURES
         case "openai-compatible":
             return chat_forms(config.base_url)
         case _:

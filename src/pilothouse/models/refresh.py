@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from pilothouse.models.catalogue import ModelCatalogue
-from pilothouse.models.offers import offered
+from pilothouse.models.listing import has_list, offered
 from pilothouse.models.providers import LOCAL, address_of
 from pilothouse.types import limits
 from pilothouse.types.api import Catalogue, CatalogueEntry
@@ -56,7 +56,7 @@ class Offers:
         """Ask every configured provider at once; the old list of one that does not answer stays."""
         places: dict[_Place, ModelConfig] = {}
         for config in await self._models.configs():
-            if config.provider not in LOCAL:
+            if config.provider not in LOCAL and has_list(config):
                 places.setdefault((config.provider, address_of(config)), config)
         answers = await asyncio.gather(*(self._ask(config) for config in places.values()))
         before = self._file.value.entries

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import yaml
 
 from pilothouse.types.errors import BadField, PilothouseError
+from pilothouse.types.home_paths import at_home
 from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.stream import StopReason, Usage
 
@@ -51,6 +51,22 @@ class CallStep(_Step, frozen=True):
     until: str = ""
 
 
+class PictureStep(_Step, frozen=True):
+    """A picture from a file, whatever is in it; a name that is no whole path is one beside the script."""
+
+    picture: str
+    # What the model says it is.
+    type: str = "image/png"
+
+
+class CiteStep(_Step, frozen=True):
+    """A source of what was just said: its address, or nothing where it has only a title."""
+
+    cite: str
+    title: str = ""
+    quote: str = ""
+
+
 class UsageStep(_Step, frozen=True):
     """The token counts to tell."""
 
@@ -83,11 +99,13 @@ class StopStep(_Step, frozen=True):
     stop: StopReason
 
 
-Step = TextStep | ThinkingStep | CallStep | UsageStep | WaitStep | FaultStep | StopStep
+Step = TextStep | ThinkingStep | CallStep | PictureStep | CiteStep | UsageStep | WaitStep | FaultStep | StopStep
 _KINDS: dict[str, type[Step]] = {
     "text": TextStep,
     "thinking": ThinkingStep,
     "call": CallStep,
+    "picture": PictureStep,
+    "cite": CiteStep,
     "usage": UsageStep,
     "wait": WaitStep,
     "fault": FaultStep,
@@ -124,7 +142,7 @@ class Script(msgspec.Struct, frozen=True):
 def load_script(path: str) -> Script:
     """Read and check a script; raise a PilothouseError `bad_script` that says where and what is wrong."""
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        text = at_home(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
         raise PilothouseError(

@@ -7,6 +7,7 @@ memory: it counts per script, turn and step within this process.
 from __future__ import annotations
 
 import asyncio
+import base64
 import math
 import os.path
 from collections import Counter
@@ -20,7 +21,9 @@ from pilothouse.models.failures import Refused, Teller
 from pilothouse.models.retries import patiently
 from pilothouse.models.script import (
     CallStep,
+    CiteStep,
     FaultStep,
+    PictureStep,
     Script,
     Step,
     StopStep,
@@ -33,8 +36,9 @@ from pilothouse.models.script import (
 )
 from pilothouse.models.wire import ending
 from pilothouse.types import limits
+from pilothouse.types.home_paths import at_home
 from pilothouse.types.messages import ModelRequest, TextBlock
-from pilothouse.types.stream import Stopped, StopReason, StreamEvent, Usage
+from pilothouse.types.stream import Cited, PictureDelta, Stopped, StopReason, StreamEvent, Usage
 
 # How often a pause looks for the file that ends it.
 _LOOK_EVERY = 0.02
@@ -71,6 +75,8 @@ class ScriptedModel:
         try:
             for number, step in enumerate(turn.steps):
                 await self._perhaps_fail(turn, told.events, number)
+                if isinstance(step, PictureStep):
+                    answer.add(await asyncio.to_thread(self._picture, step))
                 for pause in _played(step, answer, told, f"call_{answers + 1}_{number + 1}"):
                     for event in answer.take():
                         told.count(event)
@@ -83,6 +89,14 @@ class ScriptedModel:
         ending(answer, told.usage(), told.stop, None)
         for event in answer.take():
             yield event
+
+    def _picture(self, step: PictureStep) -> PictureDelta:
+        """Return a picture with its bytes; one that cannot be read has none."""
+        try:
+            data = at_home(self.script.path).parent.joinpath(at_home(step.picture)).read_bytes()
+        except OSError:
+            data = b""
+        return PictureDelta(step.type, base64.b64encode(data).decode())
 
     async def _perhaps_fail(self, turn: Turn, events: int, at: int | None = None) -> None:
         """Fail if a fault is due: at the step we are at, or after so many events."""
@@ -98,7 +112,6 @@ class ScriptedModel:
         return times is None or _met[key] <= times
 
     async def _fail(self, fault: FaultStep, events: int) -> NoReturn:
-        """Fail as the script says."""
         match fault.fault:
             case "refusal":
                 raise Refused(fault.message)
@@ -156,16 +169,18 @@ def _place(request: ModelRequest) -> tuple[int, int, str]:
 def _played(step: Step, answer: Answer, told: _Told, key: str) -> Iterator[float]:
     """Add a step to the answer piece by piece; after each comes the pause that follows it."""
     match step:
-        case TextStep():
-            for piece in _cut(step.text, step.pieces):
-                answer.text(piece)
-                yield step.every
-        case ThinkingStep():
-            for piece in _cut(step.thinking, step.pieces):
-                answer.thinking(piece)
+        case TextStep() | ThinkingStep():
+            say, words = (answer.text, step.text) if isinstance(step, TextStep) else (answer.thinking, step.thinking)
+            for piece in _cut(words, step.pieces):
+                say(piece)
                 yield step.every
         case CallStep():
             yield from _called(step, answer, step.id or key)
+        case PictureStep():
+            yield 0.0
+        case CiteStep():
+            answer.add(Cited(step.cite, step.title, step.quote))
+            yield 0.0
         case WaitStep():
             yield step.wait
         case UsageStep():

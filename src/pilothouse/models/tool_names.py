@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pilothouse.types.messages import ToolSpec
+from pilothouse.types.messages import ModelRequest
 
 # Stands between a server's prefix and the tool in the one name that providers take.
 _JOINT = "__"
@@ -13,8 +11,9 @@ _JOINT = "__"
 class ToolNames:
     """Finds the offered tool that a model means."""
 
-    def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        self._names = {spec.name.lower(): spec.name for spec in tools}
+    def __init__(self, request: ModelRequest) -> None:
+        names = (*(spec.name for spec in request.tools), *request.on_demand)
+        self._names = {name.lower(): name for name in names}
 
     def __bool__(self) -> bool:
         return bool(self._names)

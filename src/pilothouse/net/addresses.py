@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -22,6 +23,9 @@ _METADATA = {ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.
 # Its last 32 bits are an IPv4 address that a gateway goes on to.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _ISATAP = {0x00005EFE, 0x02005EFE}
+# Addresses for examples: nothing is sent to them, the question is only whether there is a way.
+_SOMEWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+_NO_WAY = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.ENETDOWN, errno.EAFNOSUPPORT}
 
 
 class Place(NamedTuple):
@@ -160,3 +164,17 @@ async def checked(place: Place, *, near: Place, ask: Resolve = resolve) -> str:
     if not found:
         raise NetError("unknown", f"the name {place.host} is not known")
     return found[0]
+
+
+def is_offline(host: str) -> bool:
+    """Return whether there is no way to anything beyond this machine, which is where the host is."""
+    return not is_loopback_host(host) and not any(_has_way(family, there) for family, there in _SOMEWHERE)
+
+
+def _has_way(family: socket.AddressFamily, address: str) -> bool:
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+    except OSError as error:
+        return error.errno not in _NO_WAY
+    return True

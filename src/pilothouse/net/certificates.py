@@ -23,12 +23,12 @@ def roots() -> ssl.SSLContext:
 
 
 @cache
-def nobody() -> ssl.SSLContext:
+def no_tls() -> ssl.SSLContext:
     """Return a context for connections that use no TLS: should one do so after all, it fails."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def only(fingerprint: str) -> ssl.SSLContext:
+def pinned(fingerprint: str) -> ssl.SSLContext:
     """Return a context that trusts the certificate with this SHA-256 fingerprint and no other, whoever signed it."""
     wanted = plain(fingerprint)
 

@@ -7,43 +7,16 @@ Loopback addresses are reached directly, whatever proxy the environment names.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from collections.abc import Awaitable, Callable, Mapping
+from typing import ParamSpec
 
 from pilothouse.net.errors import NetError
-from pilothouse.net.pool import Pool
+from pilothouse.net.loop_clients import clients
 from pilothouse.net.proxies import proxy_for
 from pilothouse.net.reply import Fetched, Method, Reply
-from pilothouse.net.request import request_bytes, request_headers, target_of
+from pilothouse.net.request import request_head, request_headers, target_of
 
-if TYPE_CHECKING:
-    from pilothouse.net.proxied import Proxied
-
-
-class _Ways:
-    """The ways out of one event loop: straight, and through a proxy."""
-
-    def __init__(self) -> None:
-        self.pool = Pool()
-        self._proxied: Proxied | None = None
-
-    def proxied(self) -> Proxied:
-        """Return the way through a proxy; whoever has none need not wait for the library that speaks with them."""
-        if self._proxied is None:
-            from pilothouse.net.proxied import Proxied  # noqa: PLC0415
-
-            self._proxied = Proxied()
-        return self._proxied
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        self.pool.close()
-        if self._proxied is not None:
-            await self._proxied.aclose()
-
-
-_ways: WeakKeyDictionary[asyncio.AbstractEventLoop, _Ways] = WeakKeyDictionary()
+P = ParamSpec("P")
 
 
 async def send(
@@ -65,21 +38,48 @@ async def send(
     try:
         async with asyncio.timeout(timeout):
             if proxy is None:
-                request = request_bytes(method, target, sending, content)
+                head = request_head(method, target, sending)
                 place = target.place._replace(certificate=certificate) if certificate else target.place
-                return Reply(await _ways_out().pool.ask(place, request))
-            return Reply(await _ways_out().proxied().ask(proxy, method, target.url, sending, content))
+                return Reply(await clients().pool().ask(place, head, content or b""))
+            return Reply(await clients().proxy().ask(proxy, method, target.url, sending, content))
     except TimeoutError:
         raise NetError("silent", f"nothing came for {timeout:g} s", sent=True) from None
 
 
+def _repeatable(ask: Callable[P, Awaitable[Reply]]) -> Callable[P, Awaitable[Reply]]:
+    """Return what asks once more, on a new connection, for what a spare one lost."""
+
+    async def asked(*args: P.args, **kwargs: P.kwargs) -> Reply:
+        try:
+            return await ask(*args, **kwargs)
+        except NetError as error:
+            if not error.stale:
+                raise
+        return await ask(*args, **kwargs)
+
+    return asked
+
+
+# Sends a request that does no harm if it arrives twice.
+send_repeatable = _repeatable(send)
+
+
 async def fetch(
-    url: str, *, headers: Mapping[str, str] | None = None, timeout: float, limit: int, certificate: str = ""
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+    timeout: float,
+    limit: int,
+    certificate: str = "",
 ) -> Fetched:
-    """Get a small document within `timeout` and `limit` bytes; raise NetError otherwise."""
+    """Get a small document within `timeout` and `limit` bytes, or post for one; raise NetError otherwise."""
+    method: Method = "GET" if content is None else "POST"
     try:
         async with asyncio.timeout(timeout):
-            reply = await send("GET", url, headers=headers or {}, timeout=timeout, certificate=certificate)
+            reply = await send_repeatable(
+                method, url, headers=headers or {}, content=content, timeout=timeout, certificate=certificate
+            )
             try:
                 body = await reply.read(limit + 1, timeout)
             finally:
@@ -98,18 +98,3 @@ async def knock(url: str, timeout: float) -> NetError | None:
     except NetError as error:
         return error
     return None
-
-
-async def close_clients() -> None:
-    """Close the connections of this event loop; the next request makes new ones."""
-    ways = _ways.pop(asyncio.get_running_loop(), None)
-    if ways is not None:
-        await ways.aclose()
-
-
-def _ways_out() -> _Ways:
-    loop = asyncio.get_running_loop()
-    ways = _ways.get(loop)
-    if ways is None:
-        ways = _ways[loop] = _Ways()
-    return ways

@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from pilothouse.net.addresses import Place, literal
-from pilothouse.net.certificates import only, roots
+from pilothouse.net.certificates import pinned, roots
 from pilothouse.net.errors import NetError, reason
 from pilothouse.net.http_connection import HttpConnection
 from pilothouse.types import limits
@@ -50,7 +50,7 @@ async def _connection(place: Place) -> HttpConnection:
 
 
 def _trusting(place: Place) -> ssl.SSLContext:
-    return only(place.certificate) if place.certificate else roots()
+    return pinned(place.certificate) if place.certificate else roots()
 
 
 def _mixed(found: Sequence[_Info]) -> list[_Info]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import socket
 import ssl
-import sys
 from collections.abc import Iterator
 from typing import Literal
 
 # "url": not an address; "refused": we do not go there; "unknown": no such name; "unresolved": nobody could say whether
 # there is such a name; "certificate": nobody vouches for it; "unreachable": no connection; "silent": nothing came in
-# time; "broken": it broke off; "large": more than allowed.
+# time; "broken": it broke off; "unreadable": it came in a form that we cannot read; "large": more than allowed.
 NetProblem = Literal[
-    "url", "refused", "unknown", "unresolved", "certificate", "unreachable", "silent", "broken", "large"
+    "url", "refused", "unknown", "unresolved", "certificate", "unreachable", "silent", "broken", "unreadable", "large"
 ]
 
 CLOSED = "the other side closed the connection"
@@ -28,6 +27,8 @@ class NetError(Exception):
         self.why = why
         # Whether the other side may have the whole request.
         self.sent = sent
+        # Whether a spare connection ended just when it was used, before any byte of an answer: a new one may well do.
+        self.stale = False
 
 
 def fault(error: Exception, host: str, *, sent: bool = False) -> NetError:
@@ -95,8 +96,8 @@ def _words(error: BaseException) -> str:
 
 
 def _library_words(error: BaseException) -> str:
-    # Whoever has an error of its has imported it; for any other it is not worth the wait.
-    if "httpx2" not in sys.modules:
+    # Whoever has an error of the library has imported it; for any other it is not worth the wait.
+    if not type(error).__module__.startswith("httpx2"):
         return ""
     import httpx2  # noqa: PLC0415
 

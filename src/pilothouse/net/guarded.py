@@ -13,9 +13,9 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from pilothouse.net.addresses import Place, checked, literal, place_of, resolve
-from pilothouse.net.certificates import nobody, roots
+from pilothouse.net.certificates import no_tls, roots
 from pilothouse.net.errors import NetError, fault
-from pilothouse.net.library_source import LibrarySource
+from pilothouse.net.httpx_client import HttpxSource
 from pilothouse.net.proxies import proxy_for
 from pilothouse.net.reply import Fetched, Method, Reply
 from pilothouse.types import limits
@@ -97,7 +97,7 @@ async def _address(url: str, place: Place, near: Place) -> str | None:
 
 
 async def _once(method: Method, hop: _Hop, headers: Mapping[str, str], content: bytes | None) -> Fetched:
-    transport = httpx2.AsyncHTTPTransport(verify=roots() if hop.place.scheme == "https" else nobody(), proxy=hop.proxy)
+    transport = httpx2.AsyncHTTPTransport(verify=roots() if hop.place.scheme == "https" else no_tls(), proxy=hop.proxy)
     async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
         try:
             sending = client.build_request(
@@ -109,7 +109,7 @@ async def _once(method: Method, hop: _Hop, headers: Mapping[str, str], content: 
                 extensions={"sni_hostname": hop.place.host},
             )
             sending.extensions["timeout"] = {"connect": limits.CONNECT_TIMEOUT}
-            reply = Reply(LibrarySource(await client.send(sending, stream=True, follow_redirects=False)))
+            reply = Reply(HttpxSource(await client.send(sending, stream=True, follow_redirects=False)))
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError):
             raise NetError("url", "the address or a header is not valid") from None
         except httpx2.HTTPError as error:

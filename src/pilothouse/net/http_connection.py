@@ -6,6 +6,8 @@ Every token of a model passes here; decision 0023 has what it costs, and what it
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 import select
 from typing import Literal, cast
 
@@ -16,6 +18,7 @@ from pilothouse.types import limits
 
 _ENDED = "the connection was ended before its answer was there"
 _NOT_HTTP = "its answer is not HTTP"
+_KEPT_FOR = re.compile(r"(?i)\btimeout=(\d{1,6})\b")
 
 
 class HttpConnection(asyncio.Protocol):
@@ -34,21 +37,40 @@ class HttpConnection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._held = 0
         self._is_paused = False
+        # Whether what was written is still here.
+        self._is_full = False
         # Bytes of which nothing has come yet: of heads, or of lines between the pieces of a body.
         self._open_ended = 0
         self._ends_with_connection = False
         self._may_be_used_again = True
+        # Whether any byte came since the request.
+        self.has_heard = False
 
     # --- what the client does ---
 
-    async def ask(self, request: bytes) -> None:
+    async def ask(self, head: bytes, content: bytes = b"") -> None:
         """Send a request and wait for the head of its answer, then in `status` and `headers`; raise NetError."""
         self._begin()
-        self._transport.write(request)
+        await self._send(head, content)
         while self._state == "head":
             await self._wait()
         if self._failure is not None and not self.status:
             raise self._failure
+
+    async def _send(self, head: bytes, content: bytes) -> None:
+        """Write a request, a large one in pieces, each when the ones before are on their way."""
+        step = limits.HTTP_SENT_BYTES
+        self._transport.write(head + content[:step])
+        rest = memoryview(content)[step:]
+        while rest and self._state == "head":
+            if self._is_full:
+                await self._wait()
+            else:
+                self._transport.write(rest[:step])
+                rest = rest[step:]
+        if rest and self._state != "closed":
+            # Whoever answers before the end of a request is told the rest all the same: some read on.
+            self._transport.write(rest)
 
     async def chunk(self) -> bytes | None:
         """Return all bytes of the body that are there, None at its end; raise NetError."""
@@ -72,6 +94,12 @@ class HttpConnection(asyncio.Protocol):
         if self._state != "idle" or not self._may_be_used_again or self._pieces:
             return False
         return not self._transport.is_closing() and not self._transport.get_write_buffer_size()
+
+    @property
+    def spare_seconds(self) -> float:
+        """Return for how long it may lie idle: not until the very moment at which its server said it would end it."""
+        told = _KEPT_FOR.search(self.headers.get("keep-alive", ""))
+        return min(limits.HTTP_SPARE_SECONDS, int(told[1]) - limits.HTTP_SPARE_MARGIN if told else math.inf)
 
     def has_news(self) -> bool:
         """Return whether a spare connection has something to read: its end, or what nobody asked for."""
@@ -97,6 +125,7 @@ class HttpConnection(asyncio.Protocol):
         self._state = "head"
         self.status, self.headers = 0, {}
         self._open_ended = 0
+        self.has_heard = False
 
     async def _wait(self) -> None:
         self._waiter = asyncio.get_running_loop().create_future()
@@ -112,7 +141,6 @@ class HttpConnection(asyncio.Protocol):
     # --- what the transport tells ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport."""
         # Not every loop's transport says that it is one.
         self._transport = cast(asyncio.Transport, transport)
 
@@ -123,6 +151,7 @@ class HttpConnection(asyncio.Protocol):
             self.close()
             return
         self._open_ended += len(data)
+        self.has_heard = True
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
@@ -139,6 +168,14 @@ class HttpConnection(asyncio.Protocol):
         if self._state == "body" and self._ends_with_connection and exc is None:
             self._state = "idle"
         self._fail(reason(exc) if exc is not None else CLOSED)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        """Take it that what waited to be sent has mostly gone."""
+        self._is_full = False
+        self._wake()
 
     def _fail(self, why: str) -> None:
         """End the connection; an answer that is not whole is broken off."""
@@ -183,13 +220,11 @@ class HttpConnection(asyncio.Protocol):
         self._may_be_used_again = self._parser.should_keep_alive() and not (coding and has_length)
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of a body."""
         if self._state == "body":
             self._open_ended = 0
             self._pieces.append(body)
             self._held += len(body)
 
     def on_message_complete(self) -> None:
-        """Take the end of an answer."""
         if self._state == "body":
             self._state = "idle"

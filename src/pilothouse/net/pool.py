@@ -25,18 +25,23 @@ class Pool:
         self._sweeper: asyncio.TimerHandle | None = None
         self._is_closed = False
 
-    async def ask(self, place: Place, request: bytes) -> PooledSource:
+    async def ask(self, place: Place, head: bytes, content: bytes = b"") -> PooledSource:
         """Send a request and return its answer once the head is there; raise NetError."""
         await self._room.acquire()
         connection: HttpConnection | None = None
+        spare: HttpConnection | None = None
         try:
             self._check_open()
-            connection = self._take(place) or await dial(place)
+            connection = spare = self._take(place)
+            if connection is None:
+                connection = await dial(place)
             self._check_open()
             self._at_work.add(connection)
-            await connection.ask(request)
-        except BaseException:
+            await connection.ask(head, content)
+        except BaseException as error:
             if connection is not None:
+                if isinstance(error, NetError) and connection is spare and not connection.has_heard:
+                    self._distrust(place, error)
                 connection.close()
                 self._at_work.discard(connection)
             self._room.release()
@@ -72,12 +77,20 @@ class Pool:
         if self._is_closed:
             raise NetError("broken", "the connections were closed")
 
+    def _distrust(self, place: Place, error: NetError) -> None:
+        """Mark the end of a spare connection as one, and close the others there: the next request gets a new one."""
+        error.stale = not self._is_closed
+        for _, connection in self._spare.pop(place, ()):
+            self._spares -= 1
+            connection.close()
+
     def _take(self, place: Place) -> HttpConnection | None:
         line = self._spare.get(place)
+        now = asyncio.get_running_loop().time()
         while line:
-            _, connection = line.pop()
+            since, connection = line.pop()
             self._spares -= 1
-            if connection.is_spare and not connection.has_news():
+            if connection.is_spare and now - since < connection.spare_seconds and not connection.has_news():
                 return connection
             connection.close()
         return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from pilothouse.net.errors import NetError
 from pilothouse.types.origins import is_loopback_host
@@ -18,7 +19,12 @@ def proxy_for(url: str) -> str | None:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if is_loopback_host(host) or proxy_bypass(host):
+    if is_loopback_host(host) or not _may_be_any():
+        return None
+    # Imported only here: it brings a whole HTTP client along.
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
+
+    if proxy_bypass(host):
         return None
     named = getproxies()
     proxy = named.get(_ALIKE.get(parts.scheme, parts.scheme)) or named.get("all")
@@ -28,6 +34,11 @@ def proxy_for(url: str) -> str | None:
         proxy = f"http://{proxy}"
     _check(proxy)
     return proxy
+
+
+def _may_be_any() -> bool:
+    """Return whether one may be named: on other systems than Linux, settings of the system name some, too."""
+    return sys.platform != "linux" or any(name.lower().endswith("_proxy") for name in os.environ)
 
 
 def _check(proxy: str) -> None:

@@ -82,7 +82,7 @@ def request_headers(
     return sending
 
 
-def request_bytes(method: Method, target: Target, headers: Mapping[str, str], content: bytes | None) -> bytes:
-    """Return a request as it is sent; `headers` are all of them."""
+def request_head(method: Method, target: Target, headers: Mapping[str, str]) -> bytes:
+    """Return a request as it is sent, up to its content; `headers` are all of them."""
     lines = "\r\n".join([f"{name}: {value}" for name, value in headers.items()])
-    return f"{method} {target.path} HTTP/1.1\r\n{lines}\r\n\r\n".encode("ascii") + (content or b"")
+    return f"{method} {target.path} HTTP/1.1\r\n{lines}\r\n\r\n".encode("ascii")

@@ -22,8 +22,8 @@ from websockets.typing import Subprotocol
 
 from pilothouse.net.addresses import place_of
 from pilothouse.net.errors import NetError, fault
-from pilothouse.net.link import keep_alive_options, trust
 from pilothouse.net.proxies import proxy_for
+from pilothouse.net.server_client import keep_alive_options, trust
 from pilothouse.types import limits
 
 # Below this it writes headers, and a header may be a key.
@@ -86,7 +86,6 @@ class WebSocket:
         return True
 
     async def aclose(self) -> None:
-        """Say goodbye and close."""
         await self._connection.close()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.plugins.discovery import Found
-from pilothouse.types import lasting
+from pilothouse.types import durable_files
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.sealing import Sealing
 
@@ -73,8 +73,8 @@ class Enabling:
         with self._guard:
             kept = {each: text for each, text in self._load().items() if each != name}
             kept |= {name: sealed} if sealed else {}
-            lasting.make_folder(self._file.parent)
-            lasting.replace(self._file, msgspec.json.encode(kept))
+            durable_files.make_folder(self._file.parent)
+            durable_files.replace(self._file, msgspec.json.encode(kept))
 
     def _load(self) -> dict[str, str]:
         try:

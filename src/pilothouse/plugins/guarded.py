@@ -60,7 +60,6 @@ class GuardedTool:
         return msgspec.structs.replace(said, effects=self.effects, destination=way_out, brings=brings, source=source)
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
-        """Return how long a call may take."""
         try:
             return self._tool.times_for(arguments)
         except Exception:
@@ -68,16 +67,11 @@ class GuardedTool:
             return CallTimes(limits.TOOL_TIME)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
-        """Return a call in words and with a picture."""
         try:
             return self._tool.shown(arguments)
         except Exception:
             _log.exception("the plugin %s raised in shown", self._plugin)
             return Shown.by_name(self.qualified_name)
-
-    def display(self, arguments: Mapping[str, object]) -> str:
-        """Return one friendly line."""
-        return self.shown(arguments).summary
 
     async def execute(
         self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
@@ -101,8 +95,9 @@ def _says_something(said: Access) -> bool:
 class GuardedReminders:
     """A plugin's reminders, until it raises."""
 
-    def __init__(self, reminders: Reminders, broke: Callable[[Exception], None]) -> None:
+    def __init__(self, reminders: Reminders, plugin: str, broke: Callable[[Exception], None]) -> None:
         self._reminders: Reminders | None = reminders
+        self._plugin = plugin
         self._broke = broke
 
     async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
@@ -110,11 +105,24 @@ class GuardedReminders:
         if self._reminders is None:
             return ()
         try:
-            return tuple(await self._reminders.current(conversation_id))
+            return self._read(await self._reminders.current(conversation_id))
         except Exception as error:
             self._reminders = None
             self._broke(error)
             return ()
+
+    def _read(self, said: object) -> tuple[Reminder, ...]:
+        """Return what a plugin gave; plain text is a reminder in the plugin's own name."""
+        if said is None or isinstance(said, str | Reminder):
+            said = (said,) if said else ()
+        return tuple(self._one(each, place) for place, each in enumerate(said))  # type: ignore[arg-type, var-annotated]
+
+    def _one(self, each: object, place: int) -> Reminder:
+        if isinstance(each, str):
+            return Reminder(f"{self._plugin} {place + 1}" if place else self._plugin, each)
+        if not isinstance(each, Reminder):
+            raise TypeError(f"a reminder is text or a Reminder, not {type(each).__name__}")
+        return each
 
 
 class GuardedMasker:

@@ -41,11 +41,9 @@ class Loaded:
 
     @property
     def hooks(self) -> tuple[HookName, ...]:
-        """Return the hooks it has."""
         return tuple(hook for hook in _HOOKS if callable(getattr(self.thing, f"pilothouse_{hook}", None)))
 
     def view(self, enabled: Enabled | None) -> PluginView:
-        """Return it for people."""
         found = self.found
         return PluginView(
             name=found.name,
@@ -137,7 +135,8 @@ class Plugins:
         for each in self._all:
             given: list[Reminders] = self._asked(each, "reminders", _list) or []
             own = each.found.name in self._own
-            found += given if own else [GuardedReminders(reminders, self._breaker(each)) for reminders in given]
+            name, broke = each.found.name, self._breaker(each)
+            found += given if own else [GuardedReminders(reminders, name, broke) for reminders in given]
         return found
 
     def maskers(self) -> list[Masker]:

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from pilothouse.types import lasting
+from pilothouse.types import durable_files
 from pilothouse.types.errors import PilothouseError
 
 CREDENTIAL = "pilothouse-master-key"
@@ -64,9 +64,9 @@ def _make(path: Path) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
             file.flush()
-            lasting.sync(file.fileno())
+            durable_files.sync(file.fileno())
         with contextlib.suppress(FileExistsError):
             os.link(aside, path)
-            lasting.sync_names(path.parent)
+            durable_files.sync_names(path.parent)
     finally:
         aside.unlink()

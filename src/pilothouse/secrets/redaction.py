@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 import html
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import AnyStr
@@ -20,6 +22,7 @@ _CUT = "…"
 # What stands in an address as it is: nothing, as in a path, as browsers write a part and a whole of one.
 _KEPT_IN_URLS = ("", "/", "-_.!~*'()", ";,/?:@&=+$-_.!~*'()#")
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
+_PR_SET_DUMPABLE = 4
 
 
 class Redactor:
@@ -36,7 +39,6 @@ class Redactor:
 
     @property
     def reach(self) -> int:
-        """Return the length of the longest text it replaces."""
         return len(self._forms[0]) if self._forms else 0
 
     def learn(self, value: str) -> None:
@@ -50,7 +52,6 @@ class Redactor:
             self._bytes = tuple(form.encode(errors="surrogateescape") for form in self._forms)
 
     def redact(self, text: str) -> str:
-        """Return the text without secrets."""
         for form in self._forms:
             if form in text:
                 text = text.replace(form, MARK)
@@ -85,7 +86,6 @@ class Redactor:
         return data
 
     def undecided(self, data: bytes) -> int:
-        """Return how many bytes at the end are the beginning of a secret, if more come."""
         return max((_begun(data, form) for form in self._bytes), default=0)
 
 
@@ -132,3 +132,15 @@ def _begun(data: AnyStr, form: AnyStr) -> int:
     while at >= 0 and not form.startswith(last[at:]):
         at = last.find(form[:1], at + 1)
     return len(last) - at if at >= 0 else 0
+
+
+def keep_private() -> None:
+    """Write no core file when we crash, and let no other program of this account look into us, where that can be."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - not there on every system
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # A system that pipes cores to a program passes over the limit; it does not pass over this.
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

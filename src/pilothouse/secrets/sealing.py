@@ -26,7 +26,6 @@ class Sealer:
         self._key: bytes | None = None
 
     def seal(self, data: bytes, bound: str) -> str:
-        """Return the data as text that only this data folder opens, and only for the same purpose."""
         # Imported late: few calls ever hold a secret.
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ import msgspec
 
 from pilothouse.secrets.master_key import master_key, master_key_path
 from pilothouse.secrets.system_keyring import SystemKeyring, find_keyring
-from pilothouse.types import lasting
+from pilothouse.types import durable_files
 from pilothouse.types.errors import PilothouseError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -63,21 +63,19 @@ class SecretStore:
         self._looked: tuple[SystemKeyring | None] | None = None
 
     def put(self, name: str, value: str, origin: str) -> None:
-        """Store or replace a secret."""
         self._learn(value)
         file = self._file(name)
         with self._guard, _disk_errors(self._folder):
-            lasting.make_folder(self._folder)
+            durable_files.make_folder(self._folder)
             keyring = self._keyring()
             if keyring is not None:
                 entry = _Entry(origin, "keyring", self._slot(name))
                 keyring.set(entry.slot, msgspec.json.encode(_Kept(origin, value)).decode())
             else:
                 entry = self._seal(name, value, origin)
-            lasting.replace(file, msgspec.json.encode(entry))
+            durable_files.replace(file, msgspec.json.encode(entry))
 
     def get(self, name: str, origin: str) -> str | None:
-        """Return the secret if it exists and belongs to this origin; raise `key_moved` if to another."""
         entry = self._entry(name)
         if entry is None:
             return None
@@ -101,7 +99,6 @@ class SecretStore:
                     self._learn(self._unseal(name, entry).value)
 
     def delete(self, name: str) -> None:
-        """Forget a secret; unknown names are fine."""
         entry = self._entry(name)
         if entry is None:
             return
@@ -111,15 +108,13 @@ class SecretStore:
                 with contextlib.suppress(PilothouseError):
                     keyring.delete(entry.slot)
             self._file(name).unlink(missing_ok=True)
-            lasting.sync_names(self._folder)
+            durable_files.sync_names(self._folder)
 
     def origin_of(self, name: str) -> str | None:
-        """Return the origin a secret is bound to, None when there is no such secret; never asks a keyring."""
         entry = self._entry(name)
         return entry.origin if entry else None
 
     def confirm(self, name: str, origin: str) -> None:
-        """Bind a secret to another origin, because the person said so."""
         entry = self._entry(name)
         if entry is None:
             raise PilothouseError("no_key", f"There is no stored key “{name}”.", fix=_TYPE_AGAIN)

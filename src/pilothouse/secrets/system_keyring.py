@@ -6,48 +6,32 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
 
 SERVICE = "pilothouse"
 T = TypeVar("T")
 
 
-class Backend(Protocol):
-    """What a keyring can do."""
-
-    def get_password(self, service: str, username: str) -> str | None:
-        """Return what was kept."""
-        ...
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep it."""
-        ...
-
-    def delete_password(self, service: str, username: str) -> None:
-        """Forget it."""
-        ...
-
-
 class SystemKeyring:
     """A keyring that is asked with a time limit, since one without a person at the screen may wait for ever."""
 
-    def __init__(self, backend: Backend, *, timeout: float = limits.KEYRING_TIMEOUT) -> None:
+    def __init__(self, backend: KeyringBackend, *, timeout: float = limits.KEYRING_TIMEOUT) -> None:
         self._backend = backend
         self._timeout = timeout
 
     def get(self, name: str) -> str | None:
-        """Return the kept text."""
         return self._ask(lambda: self._backend.get_password(SERVICE, name))
 
     def set(self, name: str, text: str) -> None:
-        """Keep a text."""
         self._ask(lambda: self._backend.set_password(SERVICE, name, text))
 
     def delete(self, name: str) -> None:
-        """Forget a text."""
         self._ask(lambda: self._backend.delete_password(SERVICE, name))
 
     def works(self) -> bool:
@@ -96,7 +80,7 @@ def find_keyring(environ: Mapping[str, str] = os.environ) -> SystemKeyring | Non
     return usable(backend)
 
 
-def usable(backend: Backend) -> SystemKeyring | None:
+def usable(backend: KeyringBackend) -> SystemKeyring | None:
     """Return a keyring on this backend if it works and does not keep plain text in a file."""
     parts = getattr(backend, "backends", None) or [backend]
     # `keyrings.alt` writes files that anyone with the account's disk can read: ours are encrypted.

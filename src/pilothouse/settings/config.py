@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -11,46 +12,25 @@ import msgspec
 
 from pilothouse import __version__
 from pilothouse.settings.json_file import JsonFile
-from pilothouse.settings.machine import usual_local_servers
 from pilothouse.types import limits
-from pilothouse.types.api import ConfigPatch, ConfigView, Profile
-from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.api import ConfigPatch, ConfigView
+from pilothouse.types.conversations import ConversationSettings, check_numbers
 from pilothouse.types.errors import BadField, PilothouseError
-from pilothouse.types.json import JsonObject, convert
-from pilothouse.types.retention import Retention
-from pilothouse.types.runs import Resume
-from pilothouse.types.terminals import SHELLS, TerminalSettings
-from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
+from pilothouse.types.json import JsonObject
+from pilothouse.types.setting import check_bounds, fields_of, shown
+from pilothouse.types.settings import Profile, Settings
+from pilothouse.types.spelling import from_file
+from pilothouse.types.timeouts import ToolTimeouts
 
 VERSION = "1.0"
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of `config.json`."""
+class Config(Settings, frozen=True, kw_only=True):
+    """The content of `config.json`: the settings, spelled with underscores there, and the servers."""
 
     version: str = VERSION
-    profiles: tuple[Profile, ...] = ()
-    active_profile: str | None = None
     # Kept as it is; the servers in it belong to another part.
     mcps: tuple[JsonObject, ...] = ()
-    resume_after_restart: Resume = "auto"
-    # How long answers may go on when a server is asked to stop, before they are given back.
-    drain_seconds: float = 0.0
-    # Where an answer ends that does not end by itself, in characters.
-    longest_answer: int = limits.ANSWER_CHARS
-    # How many answers are got at once, and how many messages may wait for theirs.
-    runs_at_once: int = limits.RUNS_AT_ONCE
-    most_waiting: int = limits.WAITING_EVERYWHERE
-    # Whether Enter alone sends a message in the page; otherwise it breaks the line.
-    enter_sends: bool = True
-    tool_timeouts: ToolTimeouts = ToolTimeouts()
-    terminal: TerminalSettings = TerminalSettings()
-    # How many local MCP servers run side by side; None for as many as the machine has room for.
-    local_servers: int | None = None
-    # How many rounds an agent may add to a run by itself; 0 to be asked instead.
-    most_added_iterations: int = limits.ITERATIONS_ADDED
-    # What is removed for good by itself: conversations by age, and the oldest by size.
-    retention: Retention = Retention()
 
     def active_settings(self) -> ConversationSettings:
         """Return what the active profile sets for new conversations."""
@@ -58,44 +38,35 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         return next(found, ConversationSettings())
 
 
-# The numbers that a person may set: the least, the most, and what they are told about any other.
-_BOUNDS: dict[str, tuple[float, float, str]] = {
-    "local_servers": (1, limits.SERVERS_ALLOWED, "How many local servers may run at once is a number from {} to {}."),
-    "drain_seconds": (
-        0,
-        limits.DRAIN_MOST,
-        "How long answers may go on when a server stops is from {} to {:g} seconds.",
-    ),
-    "longest_answer": (
-        limits.ANSWER_CHARS_FEWEST,
-        limits.ANSWER_CHARS_MOST,
-        "The longest answer has from {:,} to {:,} characters.",
-    ),
-    "runs_at_once": (1, limits.RUNS_AT_ONCE_MOST, "How many answers are got at once is a number from {} to {:,}."),
-    "most_waiting": (
-        1,
-        limits.WAITING_MOST,
-        "How many messages may wait is a number from {} to {:,}.",
-    ),
-    "most_added_iterations": (0, math.inf, "How many rounds may be added is a number from {} on."),
-}
-
-
 def parse_config(raw: JsonObject) -> Config:
     """Return the content of `config.json`; raise a BadField for what does not fit."""
-    config = convert(raw, Config)
+    config = from_file(raw, Config)
     if config.version.partition(".")[0] != VERSION.partition(".")[0]:
         message = f"Version {config.version} of this file is not known here; this is version {VERSION}."
         raise BadField(("version",), message)
     _check_timeouts(config.tool_timeouts)
-    _check_terminal(config.terminal)
-    _check_retention(config.retention)
-    for name, (fewest, most, message) in _BOUNDS.items():
-        number = getattr(config, name)
-        if number is not None and not fewest <= number <= most:
-            raise BadField((name,), message.format(fewest, most))
+    check_bounds(config)
     _check_profiles(config)
     return config
+
+
+def _write(raw: JsonObject, kind: type[msgspec.Struct], changes: JsonObject) -> None:
+    """Put changes, spelled as in the API, among what the file has of a group of settings; whatever else stays."""
+    for field in fields_of(kind):
+        if field.encode_name not in changes:
+            continue
+        value, before = changes[field.encode_name], raw.get(field.name)
+        if value is None and field.default is not None:
+            raw.pop(field.name, None)
+        elif field.group is not None:
+            # Whole, so that a person who reads the file sees what else there is.
+            raw[field.name] = {each.name: each.default for each in fields_of(field.group)} | (before or {})
+            _write(raw[field.name], field.group, value)
+        elif isinstance(value, dict):
+            merged = {**(before or {}), **value}
+            raw[field.name] = {name: each for name, each in merged.items() if each is not None}
+        else:
+            raw[field.name] = value
 
 
 def _check_profiles(config: Config) -> None:
@@ -122,23 +93,6 @@ def _check_timeouts(timeouts: ToolTimeouts) -> None:
             raise BadField(path, "A timeout is a number of seconds above 0.")
 
 
-def _check_terminal(terminal: TerminalSettings) -> None:
-    if terminal.shell not in SHELLS:
-        raise BadField(("terminal", "shell"), f"The shell is one of: {', '.join(SHELLS)}.")
-    if not 1 <= terminal.timeout <= limits.COMMAND_TIME_MOST:
-        hours = f"{limits.COMMAND_TIME_MOST / 3600:g} hours"
-        raise BadField(("terminal", "timeout"), f"A command's time is from 1 second to {hours}.")
-
-
-def _check_retention(retention: Retention) -> None:
-    for name, value, most in (
-        ("days", retention.days, limits.RETENTION_DAYS),
-        ("megabytes", retention.megabytes, limits.RETENTION_MEGABYTES),
-    ):
-        if value is not None and not 1 <= value <= most:
-            raise BadField(("retention", name), f"How many {name} are kept is a number from 1 to {most:,}.")
-
-
 def initial_config() -> JsonObject:
     """Return what a new `config.json` holds."""
     return {
@@ -158,6 +112,9 @@ class ConfigService:
         self._home = home
         self._database: Literal["sqlite", "postgresql"] = database
         self._usual_servers = usual_local_servers()
+        about = shown(Settings)
+        room = msgspec.structs.replace(about["localServers"], usual=str(self._usual_servers))
+        self._about = about | {"localServers": room}
         backup = home / "cache" / "last-good-config.json"
         self.file = JsonFile(home / "config.json", parse_config, initial_config, backup=backup)
 
@@ -174,38 +131,24 @@ class ConfigService:
         """Return the settings as the page shows them."""
         config = self.config
         return ConfigView(
-            profiles=config.profiles,
-            active_profile=config.active_profile,
-            resume_after_restart=config.resume_after_restart,
-            enter_sends=config.enter_sends,
+            **{field.name: getattr(config, field.name) for field in fields_of(Settings)},
             version=__version__,
             data_folder=str(self._home),
             database=self._database,
             problem=self.file.problem,
-            terminal=config.terminal,
-            tool_timeouts=config.tool_timeouts,
-            local_servers=config.local_servers,
+            about=self._about,
             usual_local_servers=self._usual_servers,
-            retention=config.retention,
         )
 
     async def patch(self, patch: ConfigPatch) -> ConfigView:
         """Change what the patch names; raise `bad_request` for what does not fit together."""
+        _check_changed(patch.profiles or (), self.file.value.profiles)
+        changes: JsonObject = msgspec.to_builtins(patch)
 
         def change(raw: JsonObject) -> None:
-            if patch.profiles is not None:
-                _replace_profiles(raw, patch.profiles)
-            if patch.active_profile is not msgspec.UNSET:
-                raw["active_profile"] = patch.active_profile
-            for name in ("resume_after_restart", "enter_sends", "retention"):
-                if getattr(patch, name) is not None:
-                    raw[name] = msgspec.to_builtins(getattr(patch, name))
-            if patch.tool_timeouts is not None:
-                _change_timeouts(raw, patch.tool_timeouts)
-            if patch.local_servers is not msgspec.UNSET:
-                raw["local_servers"] = patch.local_servers
-            if patch.terminal is not None:
-                raw["terminal"] = {**raw.get("terminal", {}), **msgspec.to_builtins(patch.terminal)}
+            if patch.profiles is not msgspec.UNSET:
+                _replace_profiles(raw, changes["profiles"] or [])
+            _write(raw, Settings, {name: value for name, value in changes.items() if name != "profiles"})
 
         try:
             await asyncio.to_thread(self.file.update, change)
@@ -214,22 +157,65 @@ class ConfigService:
         return self.view()
 
 
-def _change_timeouts(raw: JsonObject, patch: ToolTimeoutsPatch) -> None:
-    """Change what the patch names; a tool whose time is taken back has none in the file."""
-    now, given = raw.get("tool_timeouts") or {}, msgspec.to_builtins(patch)
-    tools = {**now.get("tools", {}), **given.pop("tools", {})}
-    raw["tool_timeouts"] = {
-        **now,
-        **given,
-        "tools": {name: seconds for name, seconds in tools.items() if seconds is not None},
-    }
+def _check_changed(profiles: tuple[Profile, ...], before: tuple[Profile, ...]) -> None:
+    """Raise for what cannot be; what stands in the file already keeps nobody from changing something else."""
+    for profile in profiles:
+        if profile not in before:
+            check_numbers(profile.settings)
 
 
-def _replace_profiles(raw: JsonObject, profiles: tuple[Profile, ...]) -> None:
+def _replace_profiles(raw: JsonObject, profiles: list[JsonObject]) -> None:
     """Put the profiles in, each with what else a person wrote into it by hand."""
     before = {entry.get("id"): entry for entry in raw.get("profiles", [])}
-    written = [msgspec.to_builtins(profile) for profile in profiles]
-    raw["profiles"] = [{**before.get(entry["id"], {}), **entry} for entry in written]
+    raw["profiles"] = [{**before.get(entry["id"], {}), **entry} for entry in profiles]
     # The active profile went with its entry.
-    if raw.get("active_profile") not in {profile.id for profile in profiles}:
+    if raw.get("active_profile") not in {entry["id"] for entry in profiles}:
         raw["active_profile"] = None
+
+
+def usual_local_servers(root: Path = Path("/")) -> int:
+    """Return how many local servers run side by side when nobody said otherwise: as many as a share of memory holds."""
+    share = memory(root) * limits.SERVERS_SHARE / limits.SERVER_BYTES
+    return int(min(max(share, limits.SERVERS_LEAST), limits.SERVERS_MOST))
+
+
+def memory(root: Path = Path("/")) -> int:
+    """Return the bytes of memory that this process may use: the machine's, or what its container was given of it."""
+    return min([_installed(root), *_allowed(root)])
+
+
+def _installed(root: Path) -> int:
+    try:
+        lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemTotal:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        # No Linux.
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _allowed(root: Path) -> Iterator[int]:
+    """Yield the bounds of the control groups that it is in, from its own outwards; both generations of them."""
+    try:
+        groups = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return
+    for group in groups:
+        _, _, rest = group.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top, name = ("memory", "memory.limit_in_bytes") if controllers else ("", "memory.max")
+        base = root / "sys/fs/cgroup" / top
+        inner = base / path.strip("/")
+        # In a container the path may be that of the machine around it; its own group is then the top one.
+        for folder in (inner, *inner.parents):
+            if folder.is_relative_to(base):
+                yield from _bound(folder / name)
+
+
+def _bound(file: Path) -> Iterator[int]:
+    try:
+        yield int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        # There is none, or it says "max".
+        return

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.types import lasting
+from pilothouse.types import durable_files
 from pilothouse.types.errors import PilothouseError
 
 FOLDERS = ("secrets", "logs", "cache")
@@ -31,23 +31,16 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "models.json"
 
     @property
-    def config_file(self) -> Path:
-        """Return the file with all other settings."""
-        return self.path / "config.json"
-
-    @property
     def policy_file(self) -> Path:
         """Return the file with the rules about what may be done."""
         return self.path / "policy.json"
 
     @property
     def secrets(self) -> Path:
-        """Return the folder for secrets."""
         return self.path / "secrets"
 
     @property
     def logs(self) -> Path:
-        """Return the folder for logs."""
         return self.path / "logs"
 
     @property
@@ -71,7 +64,7 @@ def open_home(path: Path | None = None) -> Home:
     path = path or home_path()
     try:
         for folder in (path, *(path / name for name in FOLDERS)):
-            lasting.make_folder(folder)
+            durable_files.make_folder(folder)
         notices = tuple(_close_to_others(path)) if POSIX else ()
         # The only honest test for a full, read-only or foreign disk is to write.
         with tempfile.TemporaryFile(dir=path):
@@ -101,12 +94,21 @@ def _close_to_others(path: Path) -> Iterator[str]:
             folder.chmod(0o700)
             yield f"The folder {folder} was open to other accounts; it is closed now (mode 700)."
     for file in _files(path):
+        # Inside a closed folder the file's own mode did no harm: nothing worth telling.
+        if _is_closed_now(file) and was_open:
+            yield f"The file {file} was open to other accounts; it is closed now."
+
+
+def _is_closed_now(file: Path) -> bool:
+    """Take the rights of other accounts to a file away; return whether there were any."""
+    try:
         mode = stat.S_IMODE(file.lstat().st_mode)
         if mode & 0o077:
             file.chmod(mode & 0o700)
-            # Inside a closed folder the file's own mode did no harm: nothing worth telling.
-            if was_open:
-                yield f"The file {file} was open to other accounts; it is closed now."
+    except FileNotFoundError:
+        # Another process that starts right now made it, and is done with it.
+        return False
+    return bool(mode & 0o077)
 
 
 def _files(path: Path) -> Iterator[Path]:

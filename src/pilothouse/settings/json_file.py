@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import copy
 import errno
@@ -9,22 +10,25 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pilothouse.settings import json_text
-from pilothouse.settings.lock import locked
 from pilothouse.types import limits
+from pilothouse.types.durable_files import free_name, replace, take_lock
 from pilothouse.types.errors import BadField, PilothouseError
 from pilothouse.types.json import JsonObject
-from pilothouse.types.lasting import replace
 from pilothouse.types.models import FileProblem
+from pilothouse.types.ports import JsonStore
 
 T = TypeVar("T")
 
 # What tells one state of a file from another without reading it; None when it is not there.
 Stamp = tuple[int, int, int, int] | None
+# How often a taken lock is tried again; a write takes a few milliseconds.
+_RETRY = 0.01
 
 
 class JsonFile(Generic[T]):
@@ -61,18 +65,21 @@ class JsonFile(Generic[T]):
 
     @property
     def value(self) -> T:
-        """Return the content; an edit made since the last look is taken up."""
         self.refresh()
         return self._value
 
+    def look(self) -> tuple[T, FileProblem | None]:
+        self.refresh()
+        # In this order: what another thread finds broken between the two is told.
+        value = self._value
+        return value, self._problem
+
     @property
     def problem(self) -> FileProblem | None:
-        """Return what is wrong with the file as it is now."""
         self.refresh()
         return self._problem
 
     def refresh(self) -> bool:
-        """Look at the file; return whether the content or the problem changed."""
         if _stamp(self._path) == self._stamp:
             return False
         with self._guard:
@@ -81,7 +88,6 @@ class JsonFile(Generic[T]):
             return (self._problem, self._raw) != before
 
     def update(self, change: Callable[[JsonObject], None]) -> T:
-        """Change the content on disk, whatever others wrote meanwhile kept; return the new content."""
         with self._guard, self._alone():
             while True:
                 self.refresh()
@@ -171,12 +177,8 @@ class JsonFile(Generic[T]):
                 replace(self._backup, data, durable=False)
 
     def _save_aside(self) -> None:
-        name = f"{self._path.name}.broken-{time.strftime('%Y%m%d-%H%M%S')}"
-        aside, number = self._path.with_name(name), 1
-        while aside.exists():
-            number += 1
-            aside = self._path.with_name(f"{name}-{number}")
-        replace(aside, self._path.read_bytes())
+        broken = self._path.with_name(f"{self._path.name}.broken-{time.strftime('%Y%m%d-%H%M%S')}")
+        replace(free_name(broken), self._path.read_bytes())
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -207,3 +209,34 @@ def _stamp(path: Path) -> Stamp:
     except OSError:
         return None
     return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`; the system frees it even when the process is killed."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        deadline = time.monotonic() + limits.FILE_LOCK_TIMEOUT
+        while not take_lock(descriptor):
+            if time.monotonic() > deadline:
+                message = f"Another process has been holding {path.name} for too long."
+                raise PilothouseError("data_locked", message, fix="Close the other Pilothouse and try again.")
+            time.sleep(_RETRY)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+async def watch(
+    files: Mapping[str, JsonStore[Any]], changed: Callable[[str], None], *, interval: float = limits.FILE_WATCH
+) -> None:
+    """Look at the files for ever, and call `changed` with the name of each whose content or problem changed."""
+    # Compared with what was told last: whoever reads a file in between takes its edit up before we look.
+    told = {name: file.look() for name, file in files.items()}
+    while True:
+        await asyncio.sleep(interval)
+        for name, file in files.items():
+            now = file.look()
+            if now != told[name]:
+                told[name] = now
+                changed(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 from pilothouse.types.errors import BadField
@@ -41,7 +42,9 @@ def parse(data: bytes) -> JsonObject:
     if not text.strip():
         raise BadJson(None, "The file is empty.")
     try:
-        value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+        value = json.loads(
+            text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant, parse_float=_finite
+        )
     except json.JSONDecodeError as error:
         reason = _PLAIN.get(error.msg, error.msg[0].lower() + error.msg[1:])
         raise BadJson(error.lineno, f"This is not valid JSON: {reason}.") from None
@@ -51,6 +54,8 @@ def parse(data: bytes) -> JsonObject:
         raise BadJson(None, f"This is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
         raise BadJson(1, "The file must hold one object in braces.")
+    if "\\ud" in text.lower() and (half := _half_line(text)):
+        raise BadJson(half, "This text has half of a character (\\ud…) in it.")
     return value
 
 
@@ -85,6 +90,24 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> JsonObject:
 
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON value")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is too large a number")
+    return number
+
+
+def _half_line(text: str) -> int | None:
+    """Return the line of the first text that cannot be written again: it names half of a character."""
+    for token in _TOKEN.finditer(text):
+        try:
+            if token[0].startswith('"'):
+                json.loads(token[0]).encode()
+        except UnicodeEncodeError:
+            return text.count("\n", 0, token.start()) + 1
+    return None
 
 
 def _second_line(text: str, name: str) -> int | None:

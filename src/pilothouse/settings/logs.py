@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
@@ -34,14 +34,17 @@ class JsonLines(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as one line of JSON."""
+        """Return the record as a line of JSON; one that has several lines, each with its time, as these."""
+        lines = getattr(record, "lines", None) or [(record.created, record.getMessage(), None)]
+        return "\n".join(self._line(record, *line) for line in lines)
+
+    def _line(self, record: logging.LogRecord, at: float, message: str, facts: object) -> str:
         line: dict[str, object] = {
-            "time": f"{_second(int(record.created))}.{int(record.msecs):03d}Z",
+            "time": f"{_second(int(at))}.{int(at % 1 * 1000):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": self._redact(record.getMessage()),
+            "message": self._redact(message),
         }
-        facts = getattr(record, "facts", None)
         if isinstance(facts, dict):
             line["facts"] = {
                 name: self._redact(value) if isinstance(value, str) else value for name, value in facts.items()
@@ -49,15 +52,15 @@ class JsonLines(logging.Formatter):
         error = self.formatException(record.exc_info) if record.exc_info else record.exc_text
         if error:
             line["error"] = self._redact(error)
+        text = encode_text(line)
         # JSON leaves these line breaks as they are, but some readers of logs take them for an end.
-        return encode_text(line).translate(_OTHER_BREAKS)
+        return text if text.isascii() and "\x7f" not in text else text.translate(_OTHER_BREAKS)
 
 
 class _PrivateFile(logging.Handler):
     """A file that only its owner can read; when it is full it becomes the first of a few older ones.
 
-    A record is one write to the system: the library's own handler takes four times as long, and every tool call
-    writes three records.
+    A record is one write to the system: the library's own handler takes four times as long.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +82,6 @@ class _PrivateFile(logging.Handler):
             self.handleError(record)
 
     def close(self) -> None:
-        """Close the file."""
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
         super().close()
@@ -97,9 +99,9 @@ class _PrivateFile(logging.Handler):
         self._open()
 
 
-def wanted_level(environ: Mapping[str, str] = os.environ) -> int:
+def wanted_level() -> int:
     """Return how much is logged: every message to and from servers only where someone asked for it."""
-    return logging.DEBUG if environ.get("PILOTHOUSE_DEBUG", "0") not in ("", "0") else logging.INFO
+    return logging.DEBUG if os.environ.get("PILOTHOUSE_DEBUG", "0") not in ("", "0") else logging.INFO
 
 
 @contextmanager

@@ -8,33 +8,33 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store import chain, packed_range, packing, parts, rows
+from pilothouse.store import hash_chain, packed_range, packing, parts, rows
 from pilothouse.store.packed_range import Kept
 from pilothouse.store.packing import as_bytes
-from pilothouse.store.statements import Statement
-from pilothouse.types.authority import AuditCheck, AuditEntry, Decision
-from pilothouse.types.errors import BadField
+from pilothouse.store.statements import Connection, Statement
+from pilothouse.types.authority import AuditCheck, AuditEntry
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemUpdated, event_decoder
 from pilothouse.types.folding import changed
-from pilothouse.types.items import Item
-from pilothouse.types.json import convert
+from pilothouse.types.item_data import CallData
+from pilothouse.types.items import Call, is_a
+from pilothouse.types.json import JsonObject
 from pilothouse.types.parts import digest
 
 _CONVERSATIONS = Statement("SELECT id FROM conversations WHERE owner = :owner ORDER BY id DESC")
+_ALL = Statement("SELECT id, last_seq FROM conversations")
 _ABOUT_ITEMS = frozenset({"item.created", "item.updated", "item.completed"})
 
 
-def conversations(connection: sa.Connection, owner: str) -> list[str]:
+def conversations(connection: Connection, owner: str) -> list[str]:
     """Return all conversations of an owner, deleted ones too, newest first: in an order that no use changes."""
     return [str(each) for each in _CONVERSATIONS.column(connection, {"owner": owner})]
 
 
-def unsound(connection: sa.Connection) -> list[str]:
+def unsound(connection: Connection) -> list[str]:
     """Return the conversations whose events or parts are not as they were written, of all owners."""
     found = []
-    for conversation_id, last in connection.execute(sa.text("SELECT id, last_seq FROM conversations")).all():
+    for conversation_id, last in _ALL.rows(connection, {}):
         check, contents = _Check(conversation_id, sys.maxsize), _Contents(conversation_id)
         for event in _about_items(connection, check):
             contents.take(event)
@@ -44,11 +44,11 @@ def unsound(connection: sa.Connection) -> list[str]:
 
 
 def report(
-    connection: sa.Connection, owner: str, conversation_id: str, until: int | None = None
+    connection: Connection, owner: str, conversation_id: str, until: int | None = None
 ) -> tuple[list[AuditEntry], AuditCheck]:
     """Return the calls of a conversation in order, and whether its events are whole; of all, or of the first ones."""
     conversation = rows.owned_conversation(connection, owner, conversation_id, deleted=True)
-    calls: dict[str, Item] = {}
+    calls: dict[str, Call] = {}
     last = conversation.last_seq if until is None else min(until, conversation.last_seq)
     check = _Check(conversation_id, sys.maxsize if until is None else until)
     contents = _Contents(conversation_id)
@@ -58,7 +58,7 @@ def report(
     return [_entry(call) for call in calls.values()], check.result(last, contents.first_bad(connection))
 
 
-def _about_items(connection: sa.Connection, check: _Check) -> Iterator[Event]:
+def _about_items(connection: Connection, check: _Check) -> Iterator[Event]:
     """Have all events of a conversation checked, and return those about items."""
     for row in packing.rows_after(connection, check.id, -1):
         for event in check.take(row):
@@ -76,7 +76,7 @@ class _Check:
     def __init__(self, conversation_id: str, until: int) -> None:
         self.id = conversation_id
         self.until = until
-        self._seal = chain.beginning(conversation_id)
+        self._seal = hash_chain.beginning(conversation_id)
         self._events = 0
         self._first_bad: int | None = None
 
@@ -92,7 +92,7 @@ class _Check:
         fits = before == self._seal and numbers == list(range(first, int(seq) + 1))
         newest = self._seal
         for event in events:
-            newest = chain.link(newest, event)
+            newest = hash_chain.link(newest, event)
             if event.seq <= self.until:
                 self._events += 1
                 self._seal = newest
@@ -126,15 +126,15 @@ class _Contents:
     def take(self, event: Event) -> None:
         """Look at the next event; of an item, what the last one says counts."""
         if isinstance(event, ItemCreated):
-            self._note(event.seq, event.item.id, event.item.data.get("content"))
+            self._note(event.seq, event.item.id, event.item.raw)
         elif isinstance(event, ItemUpdated | ItemCompleted):
-            self._note(event.seq, event.item_id, event.data.get("content"))
+            self._note(event.seq, event.item_id, event.data)
 
-    def _note(self, seq: int, item_id: str, content: object) -> None:
-        if isinstance(content, list):
+    def _note(self, seq: int, item_id: str, told: JsonObject) -> None:
+        if isinstance(content := told.get("content"), list):
             self._told[item_id] = (seq, [part for part in content if isinstance(part, dict) and part.get("digest")])
 
-    def first_bad(self, connection: sa.Connection) -> int | None:
+    def first_bad(self, connection: Connection) -> int | None:
         """Return the first event one of whose parts is gone, or is not what it was."""
         told = sorted((seq, item_id, content) for item_id, (seq, content) in self._told.items() if content)
         for seq, item_id, content in told:
@@ -145,34 +145,26 @@ class _Contents:
         return None
 
 
-def _fold(calls: dict[str, Item], event: Event) -> None:
+def _fold(calls: dict[str, Call], event: Event) -> None:
     if isinstance(event, ItemCreated):
-        if event.item.kind == "tool_call":
+        if is_a(event.item, CallData):
             calls[event.item.id] = event.item
     elif isinstance(event, ItemUpdated | ItemCompleted) and event.item_id in calls:
         calls[event.item_id] = changed(calls[event.item_id], event)
 
 
-def _entry(call: Item) -> AuditEntry:
+def _entry(call: Call) -> AuditEntry:
     data = call.data
-    access, error, arguments = data.get("access") or {}, data.get("error") or {}, data.get("arguments")
-    tool = str(data.get("serverTool") or data.get("tool") or "")
+    tool = data.server_tool or data.tool
     return AuditEntry(
         conversation_id=call.conversation_id,
         run_id=call.run_id or "",
         item_id=call.id,
         at=call.created_at,
         tool=tool,
-        operation=str(access.get("operation") or tool),
-        arguments=arguments if isinstance(arguments, dict) else {},
+        operation=(data.access.operation if data.access is not None else "") or tool,
+        arguments=data.arguments or {},
         status=call.status,
-        decision=_decision(data.get("decision")),
-        error=str(error.get("message") or ""),
+        decision=data.decision,
+        error=data.error.message if data.error is not None else "",
     )
-
-
-def _decision(kept: object) -> Decision | None:
-    try:
-        return convert(kept, Decision)
-    except BadField:
-        return None

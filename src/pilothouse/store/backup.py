@@ -14,7 +14,7 @@ from typing import BinaryIO
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, loading, schema, upgrade
+from pilothouse.store import audit, restore_rows, schema, upgrade
 from pilothouse.store.database import Database
 from pilothouse.store.portable import Head, LineReader, LineWriter, compressed
 from pilothouse.types import limits
@@ -81,8 +81,8 @@ def read(
         if instead:
             _empty(connection)
         with lines.refusing():
-            loading.fill(connection, lines, folder, take)
-            loading.make_findable(connection)
+            restore_rows.fill(connection, lines, folder, take)
+            restore_rows.make_findable(connection)
         counted = connection.execute(sa.select(sa.func.count()).select_from(schema.conversations)).scalar_one()
         return Restored(files=files, conversations=counted, unsound=tuple(audit.unsound(connection)))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store import parts, postgres, reading, receipts, rows, schema, search, waiting_room
-from pilothouse.store.nul import cleaned
+from pilothouse.store import parts, queue_limit, reading, receipts, rows, search
+from pilothouse.store.nul_characters import cleaned
 from pilothouse.store.statements import Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types import limits
@@ -34,7 +33,12 @@ def add_conversation(tx: Transaction, conversation: Conversation) -> Conversatio
 
 
 def change_conversation(
-    tx: Transaction, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], deleted: bool
+    tx: Transaction,
+    owner: str,
+    conversation_id: str,
+    change: Callable[[Conversation], Conversation],
+    *,
+    deleted: bool = False,
 ) -> Conversation:
     """Change what a person may change."""
     tx.hold(conversation_id)
@@ -62,7 +66,7 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     known = receipts.receipt(tx.connection, posting)
     if known is not None:
         return known
-    waiting_room.check(tx.connection, item.conversation_id, posting.room)
+    queue_limit.check(tx.connection, item.conversation_id, posting.queue_limits)
     conversation = rows.owned_conversation(tx.connection, run.owner, item.conversation_id)
     accepted = MessageAccepted(conversation_id=item.conversation_id, item_id=item.id, run_id=run.id)
     if not receipts.keep(tx.connection, posting, accepted, tx.now):
@@ -79,7 +83,7 @@ def post_message(tx: Transaction, posting: Posting) -> MessageAccepted:
     return accepted
 
 
-def claim_next(tx: Transaction, conversation_id: str, process: str, perhaps_held: bool) -> Run | None:
+def claim_next(tx: Transaction, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
     """Take the queued run whose message came first, if no run of the conversation is at work or waits for the person.
 
     Which one is next is found out here, under the lock: whoever had looked earlier could begin a later one.
@@ -153,7 +157,14 @@ def mark_item(tx: Transaction, owner: str, item_id: str, data: JsonObject) -> It
 
 def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
-    postgres.take_time(tx.connection, limits.DATABASE_TIDYING)
+    import sqlalchemy as sa
+
+    from pilothouse.store import schema
+
+    if tx.connection.dialect.name != "sqlite":
+        from pilothouse.store import postgres
+
+        postgres.take_time(tx.connection, limits.DATABASE_TIDYING)
     table = schema.conversations
     # Held, so that nobody packs what is in them meanwhile.
     wanted = sa.select(table.c.id).where(table.c.deleted_at < deleted_before).with_for_update()

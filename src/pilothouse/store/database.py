@@ -17,22 +17,22 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
-import sqlalchemy as sa
-from sqlalchemy import event as sa_event
-
-from pilothouse.store import postgres
-from pilothouse.store.faults import DATABASE_ERRORS, disk_full, first_line, translate
-from pilothouse.store.lines import Lines, hanging
-from pilothouse.store.nul import clean_parameters
-from pilothouse.store.packed_text import has_part, plain_text
+from pilothouse.store.connections import Connections, hanging
+from pilothouse.store.faults import database_errors, disk_full, first_line, translate
 from pilothouse.store.slow_reads import THREADS, SlowReads
+from pilothouse.store.sqlite_file import Bare, SqliteFile, cache_size
+from pilothouse.store.statements import Connection
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
 T = TypeVar("T")
+# Opens a connection to read with.
+_Connect = Callable[[], "contextlib.AbstractContextManager[Connection]"]
 READERS = 4
+# Connections that are not closed after use: one for each thread, and for what runs beside them.
+KEPT = READERS + THREADS + 2
 
 
 def sqlite_file(folder: Path) -> Path:
@@ -50,122 +50,79 @@ def has_room(folder: Path) -> bool:
     return shutil.disk_usage(folder).free >= limits.ROOM_TO_WRITE
 
 
-def make_engine(url: str, *, alone: bool = False) -> sa.Engine:
-    """Return an engine with the settings both databases need to be fast and safe.
-
-    One that is `alone` has a single connection to SQLite, which needs no room on the disk to be opened.
-    """
-    if url.startswith("sqlite"):
-        size = 1 if alone else READERS + THREADS + 2
-        engine = sa.create_engine(
-            url, pool_size=size, max_overflow=0 if alone else 10, connect_args={"check_same_thread": False}
-        )
-        if alone:
-            sa_event.listen(engine, "connect", lambda connection, _: _keep_others_out(connection))
-        sa_event.listen(engine, "connect", _sqlite_pragmas)
-        sa_event.listen(engine, "begin", _sqlite_begin)
-    else:
-        engine = postgres.make_engine(url, READERS + THREADS + 2)
-    sa_event.listen(engine, "before_cursor_execute", clean_parameters, retval=True)
-    return engine
-
-
-def _cache(kilobytes: int) -> str:
-    return f"cache_size=-{kilobytes}"
-
-
-def _sqlite_pragmas(connection: object, _record: object) -> None:
-    # We begin transactions ourselves: the driver's own habit is to begin late and deferred.
-    connection.isolation_level = None  # type: ignore[attr-defined]
-    cursor = connection.cursor()  # type: ignore[attr-defined]
-    cursor.execute(f"PRAGMA busy_timeout={int(limits.BUSY_TIMEOUT * 1000)}")
-    # What triggers and queries ask of a packed text; the triggers are our own.
-    connection.create_function("plain_text", 1, plain_text, deterministic=True)  # type: ignore[attr-defined]
-    connection.create_function("has_part", 2, has_part, deterministic=True)  # type: ignore[attr-defined]
-    # FULL: a commit is on disk when it returns. On macOS only a full fsync empties the drive's own cache.
-    lasting = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
-    if cursor.execute("PRAGMA page_count").fetchone()[0] == 0:
-        # A property of the file, for which nothing may be written yet.
-        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    small = (f"journal_size_limit={limits.WAL_BYTES}", _cache(limits.READER_CACHE_KB))
-    for pragma in (*lasting, *small, "trusted_schema=ON", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _keep_others_out(connection: object) -> None:
-    # What connections tell each other stands in a file; the only one keeps it in memory.
-    connection.execute("PRAGMA locking_mode=EXCLUSIVE")  # type: ignore[attr-defined]
-
-
-def _sqlite_begin(connection: sa.Connection) -> None:
-    # IMMEDIATE for writers: a deferred transaction that must upgrade fails instead of waiting.
-    mode = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
-    connection.connection.cursor().execute(f"BEGIN {mode}")
-
-
 class Database:
-    """An engine with its threads."""
+    """A file or a server with its threads.
 
-    def __init__(self, url: str, lines: Lines | None = None, *, cramped: bool = False) -> None:
+    What runs in the threads is given a connection for statements, what runs in the caller's own SQLAlchemy's.
+    """
+
+    def __init__(self, url: str, connections: Connections | None = None, *, cramped: bool = False) -> None:
         self._url = url
         # The disk is full: one connection reads, in turns, and nothing is written until there is room.
         self.cramped = cramped
         self._turn = threading.Lock()
-        self.engine = make_engine(url, alone=cramped)
-        self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self._lines = lines or Lines()
-        if not self.is_sqlite:
-            sa_event.listen(self.engine, "connect", self._lines.add, insert=True)
-            # Whose connection was cut would open another one, and wait for that.
-            sa_event.listen(self.engine, "do_connect", lambda *_how: self._lines.check())
+        self._connections = connections or Connections()
+        self.is_sqlite = url.startswith("sqlite")
+        if self.is_sqlite:
+            self.file = SqliteFile(url, KEPT, alone=cramped)
+        else:
+            # Imported only here: SQLite needs none of it.
+            from pilothouse.store import postgres
+
+            self.engine = postgres.make_engine(url, KEPT, self._connections)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
-        self.slow = SlowReads(self.read_now)
+        self.slow = SlowReads(lambda query: self._once(self._reading, query))
         # The writer thread's connection to SQLite, and whether its commits wait for the disk.
-        self._kept: sa.Connection | None = None
+        self._kept: Bare | None = None
         self._waits_for_disk = True
         # When everything was last on disk.
         self._synced = 0.0
 
-    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+    async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query in a reader thread, in one consistent view of the data."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, query)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._asked, self._reading, query)
 
-    async def look(self, query: Callable[[sa.Connection], T]) -> T:
-        """Run a query of one statement in a reader thread, which needs no transaction around it."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._look_now, query)
+    async def look(self, query: Callable[[Connection], T]) -> T:
+        """Run a query in a reader thread whose statements, one or several, need no transaction around them."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._asked, self._looking, query)
 
-    def _look_now(self, query: Callable[[sa.Connection], T]) -> T:
-        if self.is_sqlite:
-            return self.read_now(query)
-        self._lines.check()
+    def _asked(self, connect: _Connect, query: Callable[[Connection], T]) -> T:
+        """Run a query, and once more if its connection was cut since it last worked: the database was restarted."""
         try:
-            with self.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+            return self._once(connect, query)
+        except PilothouseError as error:
+            if not getattr(error.__cause__, "connection_invalidated", False) or self._connections.silent:
+                raise
+            return self._once(connect, query)
+
+    def _once(self, connect: _Connect, query: Callable[[Connection], T]) -> T:
+        self._connections.check()
+        try:
+            with self._turn if self.cramped else contextlib.nullcontext(), connect() as connection:
                 return query(connection)
-        except DATABASE_ERRORS as error:
+        except database_errors() as error:
             raise self.told(error) from error
 
-    def read_now(self, query: Callable[[sa.Connection], T]) -> T:
-        """Run a query in this thread."""
-        self._lines.check()
-        try:
-            with self._turn if self.cramped else contextlib.nullcontext(), self._reading() as connection:
-                return query(connection)
-        except DATABASE_ERRORS as error:
-            raise self.told(error) from error
+    def read_now(self, query: Callable[[Connection], T]) -> T:
+        return self._once(self._reading, lambda connection: query(alchemy(connection)))
 
     def told(self, error: Exception) -> PilothouseError:
         """Return the sentence for a failure; that of a connection that was cut is why it was."""
-        return hanging() if self._lines.silent else translate(error)
+        return hanging() if self._connections.silent else translate(error)
 
-    def _reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
+    def _reading(self) -> contextlib.AbstractContextManager[Connection]:
         if self.is_sqlite:
-            return self.engine.begin()
+            return _standing_in(self.file.transaction())
         # One snapshot for all statements of a read: items and the number they are as of must agree.
         return self.engine.execution_options(isolation_level="REPEATABLE READ").begin()
 
-    async def write(self, work: Callable[[sa.Connection], T], *, promised: bool = True) -> T:
+    def _looking(self) -> contextlib.AbstractContextManager[Connection]:
+        if self.is_sqlite:
+            return self._reading()
+        return self.engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+
+    async def write(self, work: Callable[[Connection], T], *, promised: bool = True) -> T:
         """Run work in the writer thread, in one transaction; unless it is no promise, it is then on disk."""
         loop = asyncio.get_running_loop()
         if self.is_sqlite:
@@ -173,19 +130,19 @@ class Database:
         # When PostgreSQL's commits are on disk is its administrator's setting.
         return await loop.run_in_executor(self._writer, self.write_now, work)
 
-    def _write_kept(self, work: Callable[[sa.Connection], T], promised: bool) -> T:
+    def _write_kept(self, work: Callable[[Connection], T], promised: bool) -> T:
         """Run work in the writer thread on its own connection, which costs less than taking one each time."""
         self._need_room()
         try:
             # What is no promise is left behind for a while, and not for as long as nothing is promised.
             waits = promised or time.monotonic() - self._synced > limits.UNSYNCED_SECONDS
-            connection = self._writing(waits)
-            with connection.begin():
-                done = work(connection)
+            bare = self._writing(waits)
+            with bare.transaction(writes=True):
+                done = work(cast("Connection", bare))
             if waits:
                 self._synced = time.monotonic()
             return done
-        except DATABASE_ERRORS as error:
+        except database_errors() as error:
             self._drop_kept()
             raise translate(error) from error
 
@@ -193,51 +150,54 @@ class Database:
         """Open the database as usual once there is room again; until then refuse to write."""
         if not self.cramped:
             return
-        if not has_room(Path(self._url.removeprefix("sqlite:///")).parent):
+        if not has_room(self.file.path.parent):
             raise disk_full()
         with self._turn:
-            self.engine.dispose()
-            self.engine = make_engine(self._url)
+            self.file.close()
+            self.file = SqliteFile(self._url, KEPT)
             self.cramped = False
 
-    def _writing(self, waits: bool) -> sa.Connection:
+    def _writing(self, waits: bool) -> Bare:
         """Return the writer's connection, whose commits wait for the disk or do not."""
         if self._kept is None:
-            self._kept = self.engine.connect().execution_options(writes=True)
-            self._kept.connection.cursor().execute(f"PRAGMA {_cache(limits.WRITER_CACHE_KB)}")
+            self._kept = self.file.take()
+            self._kept.cursor().execute(cache_size(limits.WRITER_CACHE_KB))
             self._waits_for_disk = True
         if waits is not self._waits_for_disk:
             # The log is one file: a commit that waits for the disk takes along all that did not.
-            self._kept.connection.cursor().execute(f"PRAGMA synchronous={'FULL' if waits else 'NORMAL'}")
+            self._kept.cursor().execute(f"PRAGMA synchronous={'FULL' if waits else 'NORMAL'}")
             self._waits_for_disk = waits
         return self._kept
 
     def _drop_kept(self) -> None:
+        """Close the writer's connection: whoever gets another one may promise something."""
         if self._kept is not None:
             kept, self._kept = self._kept, None
-            try:
-                # Whoever gets it next may promise something.
-                kept.connection.cursor().execute("PRAGMA synchronous=FULL")
-            except DATABASE_ERRORS:
-                kept.invalidate()
-            with contextlib.suppress(*DATABASE_ERRORS):
+            with contextlib.suppress(*database_errors()):
                 kept.close()
 
-    def write_now(self, work: Callable[[sa.Connection], T]) -> T:
+    def write_now(self, work: Callable[[Connection], T]) -> T:
         """Run work in this thread, in one transaction."""
-        self._lines.check()
+        self._connections.check()
         try:
-            with self.engine.execution_options(writes=True).begin() as connection:
-                return work(connection)
-        except DATABASE_ERRORS as error:
+            with self.writing() as connection:
+                return work(alchemy(connection))
+        except database_errors() as error:
             raise self.told(error) from error
+
+    def writing(self) -> contextlib.AbstractContextManager[Connection]:
+        """Begin a transaction that writes, with a connection for statements."""
+        return _standing_in(self.file.transaction(writes=True)) if self.is_sqlite else self.engine.begin()
 
     def check(self) -> None:
         """Connect once; raise a sentence that says what is wrong with the address or the file."""
         try:
+            if self.is_sqlite:
+                with self.file.connection():
+                    return
             with self.engine.connect() as connection:
                 connection.exec_driver_sql("SELECT 1")
-        except DATABASE_ERRORS as error:
+        except database_errors() as error:
             if self.is_sqlite:
                 raise translate(error) from error
             raise PilothouseError(
@@ -254,13 +214,28 @@ class Database:
         ending.join(None if self.is_sqlite else limits.DATABASE_CLOSE)
         while ending.is_alive():
             # Again and again: what is cut may be followed by something that waited behind it.
-            self._lines.silent = True
-            self._lines.cut()
+            self._connections.silent = True
+            self._connections.cut()
             ending.join(limits.STORE_RETRY)
         self._drop_kept()
-        self.engine.dispose()
+        if self.is_sqlite:
+            self.file.close()
+        else:
+            self.engine.dispose()
 
     def _end_threads(self) -> None:
         self._writer.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         self.slow.close()
+
+
+def alchemy(connection: Connection) -> Connection:
+    """Return SQLAlchemy's own connection, for what asks more of it than to execute."""
+    return cast("Connection", getattr(connection, "alchemy", connection))
+
+
+def _standing_in(
+    bare: contextlib.AbstractContextManager[Bare],
+) -> contextlib.AbstractContextManager[Connection]:
+    """Return it as what it stands in for: SQLite's connection has all that statements and queries use."""
+    return cast("contextlib.AbstractContextManager[Connection]", bare)

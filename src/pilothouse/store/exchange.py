@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from pilothouse.store import audit, backup, changes, loading, packing, reading, rows, schema, search
+from pilothouse.store import audit, backup, changes, packing, reading, restore_rows, rows, schema, search
 from pilothouse.store.database import Database, sqlite_url
 from pilothouse.store.portable import Head, LineReader, LineWriter
 from pilothouse.store.writer import Transaction
@@ -23,7 +23,7 @@ from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.exchange import ImportedConversation
 from pilothouse.types.feed import FeedEvent
-from pilothouse.types.items import CLOSED, Item
+from pilothouse.types.items import Item
 from pilothouse.types.json import encode
 from pilothouse.types.records import Settle
 from pilothouse.types.runs import ACTIVE
@@ -55,7 +55,7 @@ def items_after(connection: sa.Connection, owner: str, conversation_id: str, aft
     table = schema.items
     query = sa.select(table.c.body).where(table.c.conversation_id == conversation_id, table.c.position > after)
     found = connection.execute(query.order_by(table.c.position).limit(limit))
-    return [reading.with_text(connection, rows.item_decoder.decode(body)) for (body,) in found]
+    return [reading.with_text(connection, rows.kept_item(body)) for (body,) in found]
 
 
 class Found(NamedTuple):
@@ -86,7 +86,7 @@ class Staged:
 
         def work(connection: sa.Connection) -> list[Found]:
             with self._lines.refusing():
-                loading.fill(connection, self._lines, self._folder, _no_file)
+                restore_rows.fill(connection, self._lines, self._folder, _no_file)
                 found = self._checked(connection)
                 self._make_harmless(connection, owner, settle)
             return found
@@ -103,7 +103,7 @@ class Staged:
             found.append(Found(row.id, row.title, row.last_seq, check.head))
         streaming = {"yield_per": limits.COPIED_ROWS}
         for row in connection.execute(sa.select(schema.items), execution_options=streaming):
-            item = rows.item_decoder.decode(row.body)
+            item = rows.kept_item(row.body)
             kept = (item.id, item.conversation_id, item.position, item.run_id, item.kind, item.status)
             if kept != (row.id, row.conversation_id, row.position, row.run_id, row.kind, row.status):
                 raise ValueError(row.id)
@@ -131,8 +131,8 @@ class Staged:
     def rows_of(self, table: sa.Table, conversation_id: str) -> Iterator[list[dict[str, Any]]]:
         """Yield the rows of a conversation, a few at a time."""
         column = table.c.id if table is _talks else table.c.conversation_id
-        with self._database.engine.connect() as connection:
-            found = connection.execute(
+        with self._database.file.transaction() as bare:
+            found = bare.execute(
                 sa.select(table).where(column == conversation_id),
                 execution_options={"yield_per": limits.COPIED_ROWS},
             )
@@ -160,6 +160,8 @@ def _harmless(conversation: Conversation) -> Conversation:
         temperature=was.temperature,
         max_tokens=was.max_tokens,
         thinking=was.thinking,
+        # Not the default, which may come to more once the conversation has a folder here.
+        mode="ask",
     )
     return msgspec.structs.replace(conversation, settings=settings)
 
@@ -228,9 +230,7 @@ def _add(table: sa.Table, batch: Sequence[dict[str, Any]], connection: sa.Connec
     connection.execute(sa.insert(table), list(batch))
     for row in batch:
         if table is schema.items:
-            item = rows.item_decoder.decode(row["body"])
-            if item.status in CLOSED:
-                search.index_item(connection, item)
+            search.index_item(connection, rows.kept_item(row["body"]))
         elif table is _talks:
             search.index_title(connection, row["id"], row["title"], row["updated_at"])
             packing.note(connection, row["id"])

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import sqlite3
-
-import sqlalchemy.exc
+from typing import NamedTuple
 
 from pilothouse.types.errors import PilothouseError, told
+from pilothouse.types.lazy import Lazy
 
 _DISK_FULL = ("database or disk is full", "no space left", "disk full", "could not extend file")
 _READ_ONLY = ("readonly database", "read-only file system", "disk i/o error", "unable to open database file")
 _CORRUPT = ("malformed", "file is not a database", "database corruption", "invalid page")
-_PASSING = (
-    sqlalchemy.exc.OperationalError,
-    sqlite3.OperationalError,
-    sqlalchemy.exc.InterfaceError,
-    sqlalchemy.exc.TimeoutError,
-    OSError,
-)
 # What PostgreSQL gave up or ended, by the class or the code of its error: it may well work the next time.
 _GIVEN_UP = ("08", "40", "53", "57", "25P03", "55P03")
 _LOCKED = ("database is locked", "database table is locked")
+
+
+class _Errors(NamedTuple):
+    """What SQLAlchemy raises for a database, and what of it may work the next time."""
+
+    every: tuple[type[Exception], ...]
+    passing: tuple[type[Exception], ...]
+
+
+def _of_alchemy() -> _Errors:
+    from sqlalchemy import exc
+
+    return _Errors((exc.DBAPIError, exc.TimeoutError), (exc.OperationalError, exc.InterfaceError, exc.TimeoutError))
+
+
+# Called by whoever makes an engine: before that, none of them can come.
+alchemy_errors = Lazy(_of_alchemy)
 
 
 def translate(error: Exception) -> PilothouseError:
@@ -46,10 +56,15 @@ def translate(error: Exception) -> PilothouseError:
             "The database cannot be written.",
             fix="Check that the data folder is writable and the disk healthy.",
         )
-    if isinstance(error, _PASSING) or _given_up(error):
+    if _is_passing(error) or _given_up(error):
         return PilothouseError("database", f"The database failed: {first_line(error)}", fix="Try again in a moment.")
     # A statement the database refuses will be refused again; waiting does not help.
     return PilothouseError("internal", "The database refused a change.", fix="The log has the details.")
+
+
+def _is_passing(error: Exception) -> bool:
+    alchemy = alchemy_errors.made
+    return isinstance(error, (*(alchemy.passing if alchemy else ()), sqlite3.OperationalError, OSError))
 
 
 def _given_up(error: Exception) -> bool:
@@ -71,4 +86,7 @@ def first_line(error: Exception) -> str:
     return lines[0].strip() if lines else type(origin).__name__
 
 
-DATABASE_ERRORS = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.TimeoutError, sqlite3.Error, OSError)
+def database_errors() -> tuple[type[Exception], ...]:
+    """Return what a database raises: SQLAlchemy's errors too, once anyone connects through it."""
+    alchemy = alchemy_errors.made
+    return (*(alchemy.every if alchemy else ()), sqlite3.Error, OSError)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store import packing, rows, search
-from pilothouse.store.packed_text import packed_body
-from pilothouse.store.statements import Statement
+from pilothouse.store import grants, packing, rows, search
+from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import (
     ConversationUpdated,
@@ -24,14 +22,11 @@ from pilothouse.types.events import (
 from pilothouse.types.folding import changed
 from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import encode
-from pilothouse.types.runs import ACTIVE, Run
+from pilothouse.types.runs import ACTIVE, ENDED, Run
 
 _DELTAS = Statement("SELECT body FROM events WHERE item_id = :id AND kind = 'item.delta' ORDER BY seq")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
-_ADD_ITEM = Statement(
-    "INSERT INTO items (id, conversation_id, position, run_id, kind, status, body) "
-    "VALUES (:id, :conversation_id, :position, :run_id, :kind, :status, :body)"
-)
+_ADD_ITEM = inserting("items", "id", "conversation_id", "position", "run_id", "kind", "status", "body")
 _PUT_RUN = Statement(
     "INSERT INTO runs (id, conversation_id, owner, status, epoch, process, created_at, body) "
     "VALUES (:id, :conversation_id, :owner, :status, :epoch, :process, :created_at, :body) "
@@ -59,7 +54,7 @@ def needs_events(event: Event) -> bool:
     return isinstance(event, ItemCompleted)
 
 
-def apply(connection: sa.Connection, conversation_id: str, event: Event) -> None:
+def apply(connection: Connection, conversation_id: str, event: Event) -> None:
     """Change the rows as the event says."""
     match event:
         case ItemCreated():
@@ -76,13 +71,13 @@ def apply(connection: sa.Connection, conversation_id: str, event: Event) -> None
             pass  # The text is read from the delta events until the item ends.
 
 
-def text_so_far(connection: sa.Connection, item_id: str) -> str:
+def text_so_far(connection: Connection, item_id: str) -> str:
     """Return the text that an item's delta events add up to."""
     deltas = (event_decoder.decode(body) for body in _DELTAS.column(connection, {"id": item_id}))
     return "".join(delta.text for delta in deltas if isinstance(delta, ItemDelta))
 
 
-def _insert_item(connection: sa.Connection, item: Item) -> None:
+def _insert_item(connection: Connection, item: Item) -> None:
     _ADD_ITEM.run(
         connection,
         {
@@ -92,21 +87,20 @@ def _insert_item(connection: sa.Connection, item: Item) -> None:
             "run_id": item.run_id,
             "kind": item.kind,
             "status": item.status,
-            "body": _body(item),
+            "body": encode(item),
         },
     )
-    if item.status in CLOSED:
-        search.index_item(connection, item)
+    search.index_item(connection, item)
 
 
-def _update_item(connection: sa.Connection, event: ItemUpdated) -> None:
+def _update_item(connection: Connection, event: ItemUpdated) -> None:
     item = _load(connection, event.item_id)
     if event.status is not None and item.status in CLOSED:
         raise PilothouseError("conflict", "This has already ended.")
     _store(connection, changed(item, event))
 
 
-def _complete_item(connection: sa.Connection, event: ItemCompleted) -> None:
+def _complete_item(connection: Connection, event: ItemCompleted) -> None:
     item = _load(connection, event.item_id)
     if item.status in CLOSED:
         raise PilothouseError("conflict", "This has already ended.")
@@ -115,23 +109,18 @@ def _complete_item(connection: sa.Connection, event: ItemCompleted) -> None:
     search.index_item(connection, whole)
 
 
-def _load(connection: sa.Connection, item_id: str) -> Item:
+def _load(connection: Connection, item_id: str) -> Item:
     body = _ITEM.first(connection, {"id": item_id})
     if body is None:
         raise PilothouseError("not_found", "There is no such item.")
-    return rows.item_decoder.decode(body)
+    return rows.kept_item(body)
 
 
-def _store(connection: sa.Connection, item: Item) -> None:
-    _CHANGE_ITEM.run(connection, {"id": item.id, "status": item.status, "body": _body(item)})
+def _store(connection: Connection, item: Item) -> None:
+    _CHANGE_ITEM.run(connection, {"id": item.id, "status": item.status, "body": encode(item)})
 
 
-def _body(item: Item) -> bytes:
-    # What has ended hardly ever changes again, so it is packed once.
-    return packed_body(encode(item)) if item.status in CLOSED else encode(item)
-
-
-def _put_run(connection: sa.Connection, run: Run) -> None:
+def _put_run(connection: Connection, run: Run) -> None:
     _PUT_RUN.run(
         connection,
         {
@@ -146,5 +135,7 @@ def _put_run(connection: sa.Connection, run: Run) -> None:
         },
     )
     _ACTIVITY.run(connection, {"id": run.conversation_id, "activity": run.status, "at": run.updated_at})
+    if run.status in ENDED and run.status != "interrupted":
+        grants.end_with(connection, run)
     if run.status not in ACTIVE:
         packing.note(connection, run.conversation_id)

@@ -2,70 +2,75 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from pilothouse.store import rows
-from pilothouse.store.statements import Statement
+from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text
+from pilothouse.types.runs import Run
 
 _COLUMNS = tuple(Grant.__struct_fields__)
 _pattern = msgspec.json.Decoder(Pattern)
 
-_ADD = Statement(
-    "INSERT INTO grants (id, owner, conversation_id, pattern, created_at, expires_at, single_use, uses, last_used_at, "
-    "revoked_at, question_id) VALUES (:id, :owner, :conversation_id, :pattern, :created_at, :expires_at, :single_use, "
-    ":uses, :last_used_at, :revoked_at, :question_id)"
+_ADD = inserting("grants", *_COLUMNS)
+_GRANTS = f"SELECT {', '.join(_COLUMNS)}"
+_STANDING = (
+    "FROM grants WHERE owner = :owner AND (expires_at IS NULL OR expires_at > :now) AND revoked_at IS NULL "
+    "AND (NOT single_use OR uses = 0) AND"
 )
-_OF_CONVERSATION = Statement(
-    "SELECT id, owner, conversation_id, pattern, created_at, expires_at, single_use, uses, last_used_at, revoked_at, "
-    "question_id FROM grants WHERE conversation_id = :id AND owner = :owner AND expires_at > :now "
-    "AND revoked_at IS NULL AND (NOT single_use OR uses = 0) ORDER BY created_at DESC, id"
-)
-_OF_OWNER = Statement(
-    "SELECT g.id, g.owner, g.conversation_id, g.pattern, g.created_at, g.expires_at, g.single_use, g.uses, "
-    "g.last_used_at, g.revoked_at, g.question_id FROM grants g JOIN conversations c ON c.id = g.conversation_id "
-    "WHERE g.owner = :owner AND g.expires_at > :now AND g.revoked_at IS NULL AND (NOT g.single_use OR g.uses = 0) "
-    "AND c.deleted_at IS NULL ORDER BY g.created_at DESC, g.id"
-)
+_THERE = "conversation_id IN (SELECT id FROM conversations WHERE deleted_at IS NULL)"
+_IN_ORDER = "ORDER BY created_at DESC, id"
+_OF_CONVERSATION = Statement(f"{_GRANTS} {_STANDING} conversation_id = :id {_IN_ORDER}")
+_OF_OWNER = Statement(f"{_GRANTS} {_STANDING} {_THERE} {_IN_ORDER}")
 # One statement, so that of two calls that want the last use only one gets it.
 _USE = Statement(
     "UPDATE grants SET uses = uses + 1, last_used_at = :at WHERE id = :id AND revoked_at IS NULL "
-    "AND expires_at > :at AND (NOT single_use OR uses = 0)"
+    "AND (expires_at IS NULL OR expires_at > :at) AND (NOT single_use OR uses = 0)"
 )
 _REVOKE = Statement("UPDATE grants SET revoked_at = :at WHERE id = :id AND owner = :owner AND revoked_at IS NULL")
+_END_WITH_RUN = Statement(
+    "UPDATE grants SET revoked_at = :at "
+    "WHERE conversation_id = :conversation_id AND run_id = :id AND revoked_at IS NULL"
+)
 _EXISTS = Statement("SELECT 1 FROM grants WHERE id = :id AND owner = :owner")
 
 
-def add(connection: sa.Connection, grant: Grant) -> None:
+def add(connection: Connection, grant: Grant) -> None:
     """Keep a permission for a conversation of its owner's."""
     rows.owned_conversation(connection, grant.owner, grant.conversation_id)
     values: dict[str, Any] = msgspec.structs.asdict(grant)
     _ADD.run(connection, values | {"pattern": encode_text(grant.pattern)})
 
 
-def standing(connection: sa.Connection, owner: str, conversation_id: str | None, now: float) -> list[Grant]:
-    """Return the permissions of a conversation or of all that stand at a time, newest first."""
-    values: dict[str, object] = {"owner": owner, "now": now}
+def standing(connection: Connection, owner: str, conversation_id: str | None) -> list[Grant]:
+    """Return the permissions of a conversation or of all that stand now, newest first."""
+    values: dict[str, object] = {"owner": owner, "now": time.time()}
     if conversation_id is None:
         return [_grant(row) for row in _OF_OWNER.rows(connection, values)]
     return [_grant(row) for row in _OF_CONVERSATION.rows(connection, values | {"id": conversation_id})]
 
 
-def use(connection: sa.Connection, grant_id: str, at: float) -> bool:
+def use(connection: Connection, grant_id: str, at: float) -> bool:
     """Count one use; False when the permission does not stand at that time."""
     return _USE.run(connection, {"id": grant_id, "at": at}) == 1
 
 
-def revoke(connection: sa.Connection, owner: str, grant_id: str, at: float) -> None:
+def revoke(connection: Connection, owner: str, grant_id: str) -> None:
     """Withdraw a permission; one that was withdrawn before stays so."""
     values: dict[str, object] = {"id": grant_id, "owner": owner}
-    if _REVOKE.run(connection, values | {"at": at}) == 0 and _EXISTS.first(connection, values) is None:
+    if _REVOKE.run(connection, values | {"at": time.time()}) == 0 and _EXISTS.first(connection, values) is None:
         raise PilothouseError("not_found", "There is no such permission.")
+
+
+def end_with(connection: Connection, run: Run) -> None:
+    """End the permissions that were for a run; one that begins again later has none of them."""
+    values = {"conversation_id": run.conversation_id, "id": run.id, "at": run.updated_at}
+    _END_WITH_RUN.run(connection, values)
 
 
 def _grant(row: tuple[Any, ...]) -> Grant:

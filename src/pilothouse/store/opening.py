@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pilothouse.store import room, upgrade
+from pilothouse.store import upgrade, vacuum
+from pilothouse.store.connections import Connections
 from pilothouse.store.database import Database, has_room, sqlite_file, sqlite_url
 from pilothouse.store.faults import translate
-from pilothouse.store.lines import Lines
 from pilothouse.store.lock import FolderLock
 from pilothouse.store.store import Store
 from pilothouse.store.writer import Publish
@@ -38,8 +38,10 @@ def close_to_others(path: Path) -> None:
         raise translate(error) from error
 
 
-def open_store(folder: Path, database_url: str | None, publish: Publish, lines: Lines | None = None) -> OpenStore:
-    """Open the embedded database in a folder, or the one at a URL; `lines` will know of its connections."""
+def open_store(
+    folder: Path, database_url: str | None, publish: Publish, connections: Connections | None = None
+) -> OpenStore:
+    """Open the embedded database in a folder, or the one at a URL, whose connections `connections` gets to know."""
     lock = None
     if database_url is None:
         # With PostgreSQL several processes share the data on purpose.
@@ -51,12 +53,12 @@ def open_store(folder: Path, database_url: str | None, publish: Publish, lines: 
             close_to_others(sqlite_file(folder))
             upgrade.drop_partial(folder / "backups")
         cramped = database_url is None and not has_room(folder)
-        database = Database(database_url or sqlite_url(folder), lines, cramped=cramped)
+        database = Database(database_url or sqlite_url(folder), connections, cramped=cramped)
         if cramped:
             upgrade.refuse_if_old(database)
         else:
             upgrade.prepare(database, folder / "backups")
-            room.make_able(database)
+            vacuum.make_able(database)
     except BaseException:
         if database is not None:
             database.close()

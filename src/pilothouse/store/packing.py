@@ -12,20 +12,19 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import sqlalchemy as sa
-
-from pilothouse.store import chain, packed_range, schema
+from pilothouse.store import hash_chain, packed_range
 from pilothouse.store.packed_range import Kept
 from pilothouse.store.packed_text import packed_body
-from pilothouse.store.statements import Statement
+from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
 _NEXT = Statement(
     "SELECT b.conversation_id, b.seq, c.last_seq FROM packing_backlog b JOIN conversations c "
     "ON c.id = b.conversation_id WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = b.conversation_id "
-    "AND r.status IN ('queued', 'running', 'waiting')) ORDER BY b.conversation_id DESC LIMIT 1"
+    "AND r.status IN ('queued', 'running', 'waiting')) ORDER BY b.conversation_id DESC LIMIT :limit"
 )
+_HOLD = Statement("SELECT id FROM conversations WHERE id = :id FOR UPDATE")
 _LAST_PACKED = Statement(
     "SELECT seq FROM events WHERE conversation_id = :id AND kind = 'packed' ORDER BY seq DESC LIMIT 1"
 )
@@ -46,6 +45,10 @@ _ITEMS = Statement(
     "AND length(body) <= :most"
 )
 _PACK_ITEM = Statement("UPDATE items SET body = :small WHERE id = :item AND body = :body")
+# SQLite: what shrinks where it stands leaves half of its page empty, so that it goes to the end of the table instead.
+_MOVE_ITEM = Statement(
+    "UPDATE items SET body = :small, rowid = (SELECT max(rowid) + 1 FROM items) WHERE id = :item AND body = :body"
+)
 _SEAL = Statement("SELECT chain FROM events WHERE conversation_id = :id AND seq = :seq")
 _LAST_SEQ = Statement("SELECT last_seq FROM conversations WHERE id = :id")
 _REMOVE = Statement("DELETE FROM events WHERE conversation_id = :id AND seq >= :first AND seq <= :last")
@@ -73,19 +76,30 @@ class Plan(NamedTuple):
     replace: tuple[int, int, bytes, bytes] | None = None
     # Items that become smaller: each with the body it had and the one it gets.
     items: tuple[tuple[str, bytes, bytes], ...] = ()
+    # How many bytes of events were gone through.
+    size: int = 0
 
 
-def note(connection: sa.Connection, conversation_id: str) -> None:
+def note(connection: Connection, conversation_id: str) -> None:
     """Remember that a run is over, and that its events can be packed."""
     _DUE.run(connection, {"id": conversation_id})
 
 
-def plan(connection: sa.Connection) -> Plan | None:
-    """Return the next range that can be packed; None when nothing is left."""
-    found = _NEXT.rows(connection, {})
-    if not found:
-        return None
-    conversation_id, after, last_seq = found[0]
+def plans(connection: Connection) -> list[Plan]:
+    """Return the next ranges that can be packed, one of each conversation; nothing when nothing is left.
+
+    They are as much work together as one range of a long conversation: most conversations are short.
+    """
+    found: list[Plan] = []
+    for conversation_id, after, last_seq in _NEXT.rows(connection, {"limit": limits.PACKED_TOGETHER}):
+        found.append(_plan(connection, conversation_id, after, last_seq))
+        if sum(planned.size for planned in found) >= limits.PACKED_BYTES:
+            break
+    return found
+
+
+def _plan(connection: Connection, conversation_id: str, after: int | None, last_seq: int) -> Plan:
+    """Return the next range of a conversation, or that there is none."""
     if after is None:
         after = _LAST_PACKED.first(connection, {"id": conversation_id}) or 0
     about = {"id": conversation_id, "after": after}
@@ -95,7 +109,8 @@ def plan(connection: sa.Connection) -> Plan | None:
         return Plan(conversation_id, after, True, last_seq)
     first, last = _range(sizes)
     items = tuple(_smaller_items(connection, conversation_id, first, last))
-    planned = Plan(conversation_id, last, last + 1 >= before, last_seq, items=items)
+    size = sum(int(size) for seq, _, size in sizes if seq <= last)
+    planned = Plan(conversation_id, last, last + 1 >= before, last_seq, items=items, size=size)
     if first == last:
         return planned
     rows = _EVENTS.rows(connection, {"id": conversation_id, "first": first, "last": last})
@@ -103,7 +118,7 @@ def plan(connection: sa.Connection) -> Plan | None:
 
 
 def _smaller_items(
-    connection: sa.Connection, conversation_id: str, first: int, last: int
+    connection: Connection, conversation_id: str, first: int, last: int
 ) -> Iterator[tuple[str, bytes, bytes]]:
     """Return the items that begin in a range, where packing makes them smaller."""
     place = {"id": conversation_id, "first": first, "last": last}
@@ -128,20 +143,20 @@ def _range(sizes: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
 
 
 def _record(
-    connection: sa.Connection, conversation_id: str, rows: Sequence[tuple[Any, ...]]
+    connection: Connection, conversation_id: str, rows: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int, bytes, bytes] | None:
     """Return the record of a range, if all of it can be rebuilt and was sealed as it is."""
     events = [Kept(int(seq), str(kind), item_id, as_bytes(body)) for seq, kind, item_id, body, _ in rows]
     first, last = events[0].seq, events[-1].seq
     if first == 1:
-        before: bytes | None = chain.beginning(conversation_id)
+        before: bytes | None = hash_chain.beginning(conversation_id)
     else:
         before = _SEAL.first(connection, {"id": conversation_id, "seq": first - 1})
     if before is None:
         return None
     seal = bytes(before)
     for event, row in zip(events, rows, strict=True):
-        seal = chain.link(seal, event)
+        seal = hash_chain.link(seal, event)
         if row[4] is None or as_bytes(row[4]) != seal:
             return None
     body = packed_range.packed(events, bytes(before))
@@ -152,20 +167,20 @@ def _record(
     return None
 
 
-def carry_out(connection: sa.Connection, planned: Plan) -> None:
+def carry_out(connection: Connection, planned: Plan) -> None:
     """Replace the range, unless someone else has meanwhile, and note how far this conversation is."""
     about: dict[str, object] = {"id": planned.conversation_id}
     if connection.dialect.name != "sqlite":
         # Whoever deletes the conversation or ends a run in it holds its row; so do we, and before any other.
-        table = schema.conversations
-        connection.execute(sa.select(table.c.id).where(table.c.id == planned.conversation_id).with_for_update())
+        _HOLD.run(connection, about)
     if planned.replace is not None:
         first, last, body, seal = planned.replace
         if _REMOVE.run(connection, about | {"first": first, "last": last}) != last - first + 1:
             raise Overtaken
         _ADD.run(connection, about | {"last": last, "body": body, "chain": seal})
+    pack = _MOVE_ITEM if connection.dialect.name == "sqlite" else _PACK_ITEM
     for item_id, body, small in planned.items:
-        _PACK_ITEM.run(connection, {"item": item_id, "body": body, "small": small})
+        pack.run(connection, {"item": item_id, "body": body, "small": small})
     # What a run wrote since is looked at in the next step.
     if planned.is_last and _LAST_SEQ.first(connection, about) in (None, planned.last_seq):
         _DONE.run(connection, about)
@@ -177,7 +192,7 @@ class Overtaken(Exception):
     """Another process packed the same events first; what this one did is taken back."""
 
 
-def rows_after(connection: sa.Connection, conversation_id: str, after: int) -> Iterator[tuple[Any, ...]]:
+def rows_after(connection: Connection, conversation_id: str, after: int) -> Iterator[tuple[Any, ...]]:
     """Return the rows of a conversation's events after a number, in order, packed ones as they are."""
     place: dict[str, object] = {"id": conversation_id}
     while sizes := _ROW_SIZES.rows(connection, place | {"after": after, "limit": limits.PACKED_ROWS}):
@@ -189,7 +204,7 @@ def rows_after(connection: sa.Connection, conversation_id: str, after: int) -> I
         after = last
 
 
-def events_after(connection: sa.Connection, conversation_id: str, after: int) -> Iterator[Kept]:
+def events_after(connection: Connection, conversation_id: str, after: int) -> Iterator[Kept]:
     """Return the events after a number, in order, each as it was written."""
     for seq, kind, item_id, body, _ in rows_after(connection, conversation_id, after):
         if kind == packed_range.KIND:

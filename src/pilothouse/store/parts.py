@@ -5,41 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-import sqlalchemy as sa
-
-from pilothouse.store import inline, rows, schema
-from pilothouse.store.statements import Statement
-from pilothouse.types.api import FullResult, PartData, ResultPart
+from pilothouse.store import inline_images, rows
+from pilothouse.store.statements import Connection, Statement, inserting
+from pilothouse.types.api import FullResult, PartData
+from pilothouse.types.item_data import ResultPart
 from pilothouse.types.items import Item
 from pilothouse.types.parts import body_of
-from pilothouse.types.ports import KeptResult, Part
+from pilothouse.types.ports import Part
+from pilothouse.types.records import KeptResult
 
-_table = schema.parts
-_ADD = Statement(
-    'INSERT INTO parts (item_id, "index", conversation_id, kind, media_type, name, uri, is_text, size, cut, body) '
-    "VALUES (:item_id, :index, :conversation_id, :kind, :media_type, :name, :uri, :is_text, :size, :cut, :body)"
+_ADD = inserting(
+    *("parts", "item_id", "index", "conversation_id", "cut"),
+    *("kind", "media_type", "name", "uri", "is_text", "size", "body"),
 )
+_DROP = Statement('DELETE FROM parts WHERE item_id = :id AND "index" >= :start')
+_OF_ITEM = Statement(
+    'SELECT "index", kind, media_type, name, uri, size, cut, CASE WHEN is_text THEN body END '
+    'FROM parts WHERE item_id = :id ORDER BY "index"'
+)
+_ONE = Statement('SELECT media_type, name, is_text, body FROM parts WHERE item_id = :id AND "index" = :index')
 _BODY = Statement(
     'SELECT body FROM parts WHERE item_id = :id AND "index" = :index AND conversation_id = :conversation_id'
 )
 _RAW_ITEM = Statement("SELECT body FROM items WHERE id = :id AND conversation_id = :conversation_id")
 
 
-def keep(connection: sa.Connection, result: KeptResult) -> None:
-    """Put the parts in place of any that were kept for this call before."""
-    connection.execute(sa.delete(_table).where(_table.c.item_id == result.item_id))
+def keep(connection: Connection, result: KeptResult) -> None:
+    """Put the parts in place of any that were kept for this item before, from the first one's place on."""
+    _DROP.run(connection, {"id": result.item_id, "start": result.start})
     _add(connection, result)
 
 
-def attach(connection: sa.Connection, message: Item, parts: Sequence[Part]) -> None:
+def attach(connection: Connection, message: Item, parts: Sequence[Part]) -> None:
     """Keep what came with a message."""
     _add(connection, KeptResult(message.id, message.conversation_id, tuple(parts)))
 
 
-def _add(connection: sa.Connection, kept: KeptResult) -> None:
+def _add(connection: Connection, kept: KeptResult) -> None:
     about = {"item_id": kept.item_id, "conversation_id": kept.conversation_id, "cut": kept.cut}
     # One at a time: all of them together are twice as much in memory.
-    for index, part in enumerate(kept.parts):
+    for index, part in enumerate(kept.parts, kept.start):
         _ADD.run(connection, {**about, "index": index, **_row(part)})
 
 
@@ -56,44 +61,39 @@ def _row(part: Part) -> dict[str, object]:
     }
 
 
-def result(connection: sa.Connection, owner: str, item_id: str) -> FullResult | None:
+def result(connection: Connection, owner: str, item_id: str) -> FullResult | None:
     """Return the parts of a result, files without their bytes."""
     rows.owned_item(connection, owner, item_id)
-    columns = _table.c
-    body = sa.case((columns.is_text, columns.body), else_=None).label("body")
-    query = sa.select(
-        columns.index, columns.kind, columns.media_type, columns.name, columns.uri, columns.size, columns.cut, body
-    )
-    found = connection.execute(query.where(columns.item_id == item_id).order_by(columns.index)).all()
+    found = _OF_ITEM.rows(connection, {"id": item_id})
     if not found:
         return None
     parts = tuple(
         ResultPart(
-            index=row._mapping["index"],
-            kind=row.kind,
-            text=bytes(row.body or b"").decode(),
-            media_type=row.media_type,
-            name=row.name,
-            uri=row.uri,
-            bytes=row.size,
+            index=index,
+            kind=kind,
+            text=bytes(text or b"").decode(),
+            media_type=media_type,
+            name=name,
+            uri=uri,
+            bytes=size,
         )
-        for row in found
+        for index, kind, media_type, name, uri, size, _, text in found
     )
-    return FullResult(item_id=item_id, parts=parts, cut=any(row.cut for row in found))
+    return FullResult(item_id=item_id, parts=parts, cut=any(row[6] for row in found))
 
 
-def part(connection: sa.Connection, owner: str, item_id: str, index: int) -> PartData | None:
+def part(connection: Connection, owner: str, item_id: str, index: int) -> PartData | None:
     """Return one part; text leaves as plain text, whatever it says it is."""
     item = rows.owned_item(connection, owner, item_id)
-    query = sa.select(_table.c.media_type, _table.c.name, _table.c.is_text, _table.c.body)
-    row = connection.execute(query.where(_table.c.item_id == item_id, _table.c.index == index)).one_or_none()
-    if row is None:
+    found = _ONE.rows(connection, {"id": item_id, "index": index})
+    if not found:
         return _in_timeline(connection, item.conversation_id, item_id, index)
-    media_type = "text/plain; charset=utf-8" if row.is_text else row.media_type
-    return PartData(media_type=media_type, name=row.name, data=bytes(row.body))
+    media_type, name, is_text, data = found[0]
+    told = "text/plain; charset=utf-8" if is_text else media_type
+    return PartData(media_type=told, name=name, data=bytes(data))
 
 
-def body(connection: sa.Connection, conversation_id: str, item_id: str, index: int) -> bytes | None:
+def body(connection: Connection, conversation_id: str, item_id: str, index: int) -> bytes | None:
     """Return the bytes of one part, if it belongs to this conversation."""
     found = kept(connection, conversation_id, item_id, index)
     if found is not None:
@@ -102,12 +102,12 @@ def body(connection: sa.Connection, conversation_id: str, item_id: str, index: i
     return old.data if old is not None else None
 
 
-def kept(connection: sa.Connection, conversation_id: str, item_id: str, index: object) -> bytes | None:
+def kept(connection: Connection, conversation_id: str, item_id: str, index: object) -> bytes | None:
     """Return what is kept of one part beside the timeline, whatever that is by now."""
     found = _BODY.first(connection, {"id": item_id, "index": index, "conversation_id": conversation_id})
     return cast(bytes | None, found)
 
 
-def _in_timeline(connection: sa.Connection, conversation_id: str, item_id: str, index: int) -> PartData | None:
+def _in_timeline(connection: Connection, conversation_id: str, item_id: str, index: int) -> PartData | None:
     raw = _RAW_ITEM.first(connection, {"id": item_id, "conversation_id": conversation_id})
-    return inline.part(rows.item_decoder.decode(raw), index) if raw is not None else None
+    return inline_images.part(rows.kept_item(raw), index) if raw is not None else None

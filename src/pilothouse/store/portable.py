@@ -32,6 +32,7 @@ FORMAT = 1
 _GZIP = b"\x1f\x8b"
 # Three times as fast as the usual level, and hardly larger.
 _COMPRESSION = 3
+_CUT = "is damaged or cut short"
 
 # A value of a row; a list holds the base64 of bytes that are no text.
 Value = str | int | float | bool | list[str] | None
@@ -105,7 +106,6 @@ class LineWriter:
         self._write(head)
 
     def file(self, name: str, content: bytes) -> None:
-        """Write a file."""
         self._write(FileLine(name=name, content=packed(content)))  # type: ignore[arg-type]
 
     def table(self, connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] | None = None) -> None:
@@ -145,7 +145,7 @@ class LineReader:
         self._hash = sha256()
         self._rows: dict[str, int] = {}
         try:
-            self.head = _head.decode(self._next())
+            self.head = _head.decode(self._next(nothing="is empty"))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise self.refused("is not a file that Pilothouse wrote") from None
         if self.head.format > FORMAT:
@@ -188,10 +188,10 @@ class LineReader:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise self.refused() from None
 
-    def _next(self) -> bytes:
+    def _next(self, nothing: str = _CUT) -> bytes:
         raw = self._read(limits.COPY_LINE_BYTES)
         if not raw.endswith(b"\n"):
-            raise self.refused("is damaged or cut short")
+            raise self.refused(_CUT if raw else nothing)
         self._hash.update(raw)
         return raw
 
@@ -199,7 +199,7 @@ class LineReader:
         try:
             return self._source.readline(most)
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise self.refused("is damaged or cut short") from None
+            raise self.refused(_CUT) from None
 
 
 @contextmanager

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy import event as sa_event
 
+from pilothouse.store.connections import Connections
+from pilothouse.store.faults import alchemy_errors
+from pilothouse.store.nul_characters import clean_parameters
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -64,16 +67,21 @@ def _line_options(url: sa.URL) -> dict[str, ConnParam]:
 def line_to(url: str) -> str:
     """Return what the driver takes to open a connection by itself."""
     # Imported only here: SQLite needs none of it.
-    from psycopg.conninfo import make_conninfo  # noqa: PLC0415
+    from psycopg.conninfo import make_conninfo
 
     return make_conninfo(url.replace("postgresql+psycopg://", "postgresql://"), **_line_options(parsed(url)))
 
 
-def make_engine(url: str, pool_size: int) -> sa.Engine:
-    """Return an engine whose connections have all limits."""
+def make_engine(url: str, pool_size: int, connections: Connections) -> sa.Engine:
+    """Return an engine whose connections have all limits, and are added to `connections`."""
     where = parsed(url)
+    alchemy_errors()
     engine = sa.create_engine(where, pool_size=pool_size, connect_args=_line_options(where))
+    sa_event.listen(engine, "connect", connections.add)
+    # Whose connection was cut would open another one, and wait for that.
+    sa_event.listen(engine, "do_connect", lambda *_how: connections.check())
     sa_event.listen(engine, "connect", _limit)
+    sa_event.listen(engine, "before_cursor_execute", clean_parameters, retval=True)
     sa_event.listen(engine, "checkin", _used)
     sa_event.listen(engine, "checkout", lambda connection, record, _proxy: _try(engine, connection, record))
     return engine
@@ -102,8 +110,6 @@ def _limit(connection: object, _record: object) -> None:
 
 def take_time(connection: sa.Connection, seconds: float, *, locks: bool = False) -> None:
     """Let the statements of this transaction take longer than those of the daily work; `locks` too."""
-    if connection.dialect.name == "sqlite":
-        return
     for name in _SESSION if locks else ("statement_timeout",):
         connection.execute(
             sa.text("SELECT set_config(:name, :value, true)"), {"name": name, "value": _milliseconds(seconds)}

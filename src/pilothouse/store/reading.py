@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from itertools import islice
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store import fold, inline, packing, rows, schema, todos
-from pilothouse.store.statements import Statement
+from pilothouse.store import fold, inline_images, packing, rows, todos
+from pilothouse.store.statements import Connection, Statement
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPage, ConversationSnapshot, ItemPage
 from pilothouse.types.feed import FeedEvent
-from pilothouse.types.items import Item
-from pilothouse.types.paging import bad_cursor, place_of
-from pilothouse.types.runs import ACTIVE, Run, RunStatus
+from pilothouse.types.item_data import CompactionData
+from pilothouse.types.items import Item, read
+from pilothouse.types.paging import place_of
+from pilothouse.types.records import Briefing
+from pilothouse.types.runs import Run, RunStatus
 
+_OF_OWNER = f"{rows.CONVERSATIONS} WHERE owner = :owner AND deleted_at IS NULL"
+_IN_ORDER = "ORDER BY updated_at DESC, id DESC LIMIT :limit"
+_LISTED = Statement(f"{_OF_OWNER} {_IN_ORDER}")
+_LISTED_AFTER = Statement(f"{_OF_OWNER} AND (updated_at, id) < (:at, :id) {_IN_ORDER}")
+_ITEMS = Statement(
+    "SELECT body FROM items WHERE conversation_id = :id AND position < :before ORDER BY position DESC LIMIT :limit"
+)
+_OPEN_ITEMS = Statement(
+    "SELECT body FROM items WHERE run_id = :id AND status IN ('streaming', 'waiting') ORDER BY position"
+)
+_ACTIVE = Statement(
+    "SELECT body FROM runs WHERE conversation_id = :id AND status IN ('queued', 'running', 'waiting') "
+    "ORDER BY created_at LIMIT :limit"
+)
+_SHOWN = Statement(
+    "SELECT body FROM runs WHERE conversation_id = :id "
+    "AND id IN (SELECT run_id FROM items WHERE conversation_id = :id AND position >= :first)"
+)
 _COMPACTION = Statement(
     "SELECT body FROM items WHERE conversation_id = :id AND kind = 'compaction' AND status = 'completed' "
     "ORDER BY position DESC LIMIT 1"
@@ -31,36 +52,26 @@ _NEXT_QUEUED = Statement(
 )
 
 
-def conversations(connection: sa.Connection, owner: str, limit: int, cursor: str | None) -> ConversationPage:
+def conversations(connection: Connection, owner: str, limit: int, cursor: str | None) -> ConversationPage:
     """Return a page of the list; the cursor is the last one's time and id."""
-    table = schema.conversations
-    query = sa.select(table).where(table.c.owner == owner, table.c.deleted_at.is_(None))
-    if cursor is not None:
-        at, last_id = _parse_cursor(cursor)
-        query = query.where(sa.tuple_(table.c.updated_at, table.c.id) < sa.tuple_(sa.literal(at), sa.literal(last_id)))
-    found = connection.execute(query.order_by(table.c.updated_at.desc(), table.c.id.desc()).limit(limit + 1)).all()
-    page = tuple(rows.conversation_of(row) for row in found[:limit])
+    asked: dict[str, object] = {"owner": owner, "limit": limit + 1}
+    if cursor is None:
+        found = _LISTED.rows(connection, asked)
+    else:
+        at, last_id = place_of(cursor, float, str)
+        found = _LISTED_AFTER.rows(connection, asked | {"at": at, "id": last_id})
+    page = tuple(map(rows.conversation_from, found[:limit]))
     more = f"{page[-1].updated_at!r}~{page[-1].id}" if len(found) > limit else None
     return ConversationPage(conversations=page, next=more)
 
 
-def _parse_cursor(cursor: str) -> tuple[float, str]:
-    at, last_id = place_of(cursor, 2)
-    try:
-        return float(at), last_id
-    except ValueError:
-        raise bad_cursor() from None
-
-
-def snapshot(connection: sa.Connection, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
+def snapshot(connection: Connection, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
     """Return the newest items and the runs that are active or belong to them."""
     conversation = rows.owned_conversation(connection, owner, conversation_id)
-    page = items(connection, conversation_id, None, limit)
-    shown = {item.run_id for item in page.items}
-    table = schema.runs
-    here = sa.select(table.c.body).where(table.c.conversation_id == conversation_id)
-    active = here.where(table.c.status.in_(ACTIVE)).order_by(table.c.created_at).limit(limits.PAGE_ITEMS)
-    bodies = (row.body for query in (active, here.where(table.c.id.in_(shown))) for row in connection.execute(query))
+    page = _page(connection, conversation_id, None, limit)
+    first = page.items[0].position if page.items else 0
+    asked = {"id": conversation_id, "limit": limits.PAGE_ITEMS, "first": first}
+    bodies = (body for query in (_ACTIVE, _SHOWN) for body in query.column(connection, asked))
     found = {run.id: run for run in map(rows.run_decoder.decode, bodies)}
     runs = sorted(found.values(), key=lambda run: run.created_at)
     return ConversationSnapshot(
@@ -73,35 +84,48 @@ def snapshot(connection: sa.Connection, owner: str, conversation_id: str, limit:
     )
 
 
-def items(connection: sa.Connection, conversation_id: str, before: int | None, limit: int) -> ItemPage:
+def items(connection: Connection, owner: str, conversation_id: str, before: int | None, limit: int) -> ItemPage:
     """Return up to `limit` items before a position, in order."""
-    table = schema.items
-    query = sa.select(table.c.body).where(table.c.conversation_id == conversation_id)
-    if before is not None:
-        query = query.where(table.c.position < before)
-    found = connection.execute(query.order_by(table.c.position.desc()).limit(limit + 1)).all()
-    page = [with_text(connection, rows.item_of(body)) for (body,) in reversed(found[:limit])]
+    rows.owned_conversation(connection, owner, conversation_id)
+    return _page(connection, conversation_id, before, limit)
+
+
+def _page(connection: Connection, conversation_id: str, before: int | None, limit: int) -> ItemPage:
+    # No position is larger, and a larger number fits no column.
+    most = sys.maxsize
+    asked = {"id": conversation_id, "before": most if before is None else min(before, most), "limit": limit + 1}
+    found = _ITEMS.column(connection, asked)
+    page = [with_text(connection, rows.item_of(body)) for body in reversed(found[:limit])]
     return ItemPage(items=tuple(page), has_earlier=len(found) > limit)
 
 
-def history(connection: sa.Connection, conversation_id: str) -> list[Item]:
+def item(connection: Connection, owner: str, item_id: str) -> Item:
+    """Return one item with the text it has so far."""
+    return with_text(connection, rows.owned_item(connection, owner, item_id))
+
+
+def history(connection: Connection, conversation_id: str) -> list[Item]:
     """Return everything since the newest compaction, the compaction itself, and the questions before it."""
     newest = _COMPACTION.first(connection, {"id": conversation_id})
-    since = int(rows.item_decoder.decode(newest).data["keepFrom"]) if newest is not None else 0
+    since = read(CompactionData, rows.kept_item(newest).raw).keep_from if newest is not None else 0
     # What the person allowed for the whole conversation outlives the words around it.
     bodies = _HISTORY.column(connection, {"id": conversation_id, "since": since})
     return [with_text(connection, rows.item_of(body)) for body in bodies]
 
 
-def open_items(connection: sa.Connection, run_id: str) -> list[Item]:
+def briefing(connection: Connection, run: Run) -> Briefing:
+    """Return what a run begins with."""
+    conversation = rows.owned_conversation(connection, run.owner, run.conversation_id, deleted=True)
+    now = rows.owned_run(connection, run.owner, run.id)
+    return Briefing(conversation, now, history(connection, run.conversation_id))
+
+
+def open_items(connection: Connection, run_id: str) -> list[Item]:
     """Return a run's items that still stream or wait."""
-    table = schema.items
-    query = sa.select(table.c.body).where(table.c.run_id == run_id, table.c.status.in_(("streaming", "waiting")))
-    found = connection.execute(query.order_by(table.c.position))
-    return [with_text(connection, rows.item_of(body)) for (body,) in found]
+    return [with_text(connection, rows.item_of(body)) for body in _OPEN_ITEMS.column(connection, {"id": run_id})]
 
 
-def with_text(connection: sa.Connection, item: Item) -> Item:
+def with_text(connection: Connection, item: Item) -> Item:
     """Return the item with the text it has so far."""
     if item.status != "streaming":
         return item
@@ -109,20 +133,20 @@ def with_text(connection: sa.Connection, item: Item) -> Item:
 
 
 def events(
-    connection: sa.Connection, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
+    connection: Connection, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
 ) -> list[FeedEvent]:
     """Return the durable events after a number: so many, or the first of them up to so many bytes, at least one."""
     found: list[FeedEvent] = []
     total = 0
     for event in islice(packing.events_after(connection, conversation_id, after), limit):
-        found.append(inline.event_without(FeedEvent(event.seq, event.kind, event.body)))
+        found.append(inline_images.event_without(FeedEvent(event.seq, event.kind, event.body)))
         total += len(found[-1].json)
         if most_bytes is not None and total >= most_bytes:
             break
     return found
 
 
-def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...], conversation_id: str | None) -> list[Run]:
+def runs_in(connection: Connection, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
     """Return the runs in these states, of one conversation or of all, oldest first."""
     query = _RUNS_IN if conversation_id is None else _RUNS_OF
     # Two at a time, which is as many as anyone asks for: one statement over a network, and written out.
@@ -132,7 +156,7 @@ def runs_in(connection: sa.Connection, statuses: tuple[RunStatus, ...], conversa
     return sorted(map(rows.run_decoder.decode, bodies), key=lambda run: (run.created_at, run.id))
 
 
-def next_queued(connection: sa.Connection, conversation_id: str) -> Run | None:
+def next_queued(connection: Connection, conversation_id: str) -> Run | None:
     """Return the queued run of a conversation whose message came first; clocks may jump, numbers do not."""
     body = _NEXT_QUEUED.first(connection, {"id": conversation_id})
     return rows.run_decoder.decode(body) if body is not None else None

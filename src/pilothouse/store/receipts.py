@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store.statements import Statement
+from pilothouse.store.statements import Connection, Statement
 from pilothouse.types.api import MessageAccepted
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode
@@ -26,7 +25,7 @@ class _Receipt(MessageAccepted, frozen=True):
 _decoder = msgspec.json.Decoder(_Receipt)
 
 
-def receipt(connection: sa.Connection, posting: Posting) -> MessageAccepted | None:
+def receipt(connection: Connection, posting: Posting) -> MessageAccepted | None:
     """Return what was answered to this message before; raise `conflict` if its key belongs to another."""
     if posting.idempotency_key is None:
         return None
@@ -46,7 +45,7 @@ def conversation_of(body: bytes) -> str:
     return _decoder.decode(body).conversation_id
 
 
-def keep(connection: sa.Connection, posting: Posting, accepted: MessageAccepted, at: float) -> bool:
+def keep(connection: Connection, posting: Posting, accepted: MessageAccepted, at: float) -> bool:
     """Keep what is answered; False when another process has just used the key."""
     kept = _Receipt(**msgspec.structs.asdict(accepted), digest=posting.digest)
     values = {"owner": posting.run.owner, "key": posting.idempotency_key, "body": encode(kept), "at": at}

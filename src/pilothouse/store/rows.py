@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store import inline, schema
+from pilothouse.store import inline_images
 from pilothouse.store.packed_text import plain_body
 from pilothouse.store.statements import Statement
 from pilothouse.types.conversations import Conversation, ConversationSettings
@@ -16,33 +16,41 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import encode_text
 from pilothouse.types.runs import Run
 
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
 _item_decoder = msgspec.json.Decoder(Item)
 run_decoder = msgspec.json.Decoder(Run)
 settings_decoder = msgspec.json.Decoder(ConversationSettings)
 
 
-class ItemDecoder:
-    """Reads items from their rows."""
-
-    @staticmethod
-    def decode(body: bytes) -> Item:
-        """Return the item that a row's body is."""
-        return _item_decoder.decode(plain_body(body))
-
-
-item_decoder = ItemDecoder()
 _COLUMNS = tuple(Conversation.__struct_fields__)
-_CONVERSATION = Statement(
+# What `conversation_from` takes: all that a conversation has, in its order.
+CONVERSATIONS = (
     "SELECT id, owner, title, title_source, settings, created_at, updated_at, last_seq, deleted_at, activity "
-    "FROM conversations WHERE id = :id AND owner = :owner"
+    "FROM conversations"
 )
+_CONVERSATION = Statement(f"{CONVERSATIONS} WHERE id = :id AND owner = :owner")
 _RUN = Statement("SELECT body FROM runs WHERE id = :id AND owner = :owner")
 _ITEM = Statement("SELECT body FROM items WHERE id = :id")
+_PUT_CONVERSATION = Statement(
+    "UPDATE conversations SET title = :title, title_source = :title_source, settings = :settings, "
+    "updated_at = :updated_at, deleted_at = :deleted_at WHERE id = :id"
+)
+_ADD_CONVERSATION = Statement(
+    "INSERT INTO conversations (id, owner, title, title_source, settings, created_at, updated_at, last_seq) "
+    "VALUES (:id, :owner, :title, :title_source, :settings, :created_at, :updated_at, 0)"
+)
+
+
+def kept_item(body: bytes) -> Item:
+    """Return the item that a row holds."""
+    return _item_decoder.decode(plain_body(body))
 
 
 def item_of(body: bytes) -> Item:
     """Return the item that a row holds, as readers get it; of its images only what they are."""
-    return inline.item_without(item_decoder.decode(body))
+    return inline_images.item_without(kept_item(body))
 
 
 def conversation_of(row: sa.Row[tuple[object, ...]]) -> Conversation:
@@ -50,8 +58,16 @@ def conversation_of(row: sa.Row[tuple[object, ...]]) -> Conversation:
     return _conversation(dict(row._mapping))
 
 
+def conversation_from(values: Sequence[Any]) -> Conversation:
+    """Return the conversation whose columns these are."""
+    return _conversation(dict(zip(_COLUMNS, values, strict=True)))
+
+
 def _conversation(fields: dict[str, Any]) -> Conversation:
-    fields["settings"] = settings_decoder.decode(fields["settings"])
+    kept = fields["settings"]
+    settings = settings_decoder.decode(kept)
+    # Before there were modes everything was asked about.
+    fields["settings"] = settings if '"mode":' in kept else msgspec.structs.replace(settings, mode="ask")
     return Conversation(**fields)
 
 
@@ -60,7 +76,7 @@ def owned_conversation(
 ) -> Conversation:
     """Return the conversation if it is this owner's; to anyone else it does not exist."""
     found = _CONVERSATION.rows(connection, {"id": conversation_id, "owner": owner})
-    conversation = _conversation(dict(zip(_COLUMNS, found[0], strict=True))) if found else None
+    conversation = conversation_from(found[0]) if found else None
     if conversation is None or (conversation.deleted_at is not None and not deleted):
         raise PilothouseError("not_found", "There is no such conversation.")
     return conversation
@@ -86,33 +102,22 @@ def owned_item(connection: sa.Connection, owner: str, item_id: str) -> Item:
 
 def put_conversation(connection: sa.Connection, conversation: Conversation) -> None:
     """Write what a person may change about a conversation."""
-    table = schema.conversations
-    connection.execute(
-        sa.update(table)
-        .where(table.c.id == conversation.id)
-        .values(
-            title=conversation.title,
-            title_source=conversation.title_source,
-            settings=encode_text(conversation.settings),
-            updated_at=conversation.updated_at,
-            deleted_at=conversation.deleted_at,
-        )
-    )
+    _PUT_CONVERSATION.run(connection, _values(conversation))
 
 
 def add_conversation(connection: sa.Connection, conversation: Conversation) -> None:
     """Insert a new conversation."""
-    connection.execute(
-        sa.insert(schema.conversations).values(
-            id=conversation.id,
-            owner=conversation.owner,
-            title=conversation.title,
-            title_source=conversation.title_source,
-            settings=encode_text(conversation.settings),
-            created_at=conversation.created_at,
-            updated_at=conversation.updated_at,
-            deleted_at=None,
-            activity=None,
-            last_seq=0,
-        )
-    )
+    _ADD_CONVERSATION.run(connection, _values(conversation))
+
+
+def _values(conversation: Conversation) -> dict[str, object]:
+    return {
+        "id": conversation.id,
+        "owner": conversation.owner,
+        "title": conversation.title,
+        "title_source": conversation.title_source,
+        "settings": encode_text(conversation.settings),
+        "created_at": conversation.created_at,
+        "updated_at": conversation.updated_at,
+        "deleted_at": conversation.deleted_at,
+    }

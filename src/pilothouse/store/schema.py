@@ -20,8 +20,14 @@ conversations = sa.Table(
     sa.Column("activity", sa.String(16)),
     # The number of the newest event. Its row lock is what makes numbers gap-free and commit-ordered.
     sa.Column("last_seq", sa.BigInteger, nullable=False),
-    sa.Index("conversations_recent", "owner", "updated_at"),
 )
+# In the very order of the list and without what it leaves out: a page of it reads its own rows only, also where
+# thousands were imported at the same moment or deleted. Not an `Index`: one with a condition imports all that
+# SQLAlchemy knows of both databases.
+LISTED_CONVERSATIONS = (
+    "CREATE INDEX conversations_listed ON conversations (owner, updated_at, id) WHERE deleted_at IS NULL"
+)
+sa.event.listen(conversations, "after_create", sa.DDL(LISTED_CONVERSATIONS))  # type: ignore[no-untyped-call]
 
 events = sa.Table(
     "events",
@@ -36,8 +42,7 @@ events = sa.Table(
     # The seal over this event and the seal before it; see `chain`. Only a row that nobody sealed has none.
     sa.Column("chain", sa.LargeBinary),
 )
-# Only the text of an item that streams is looked for by its item; what has ended is packed. Not an `Index`: one with a
-# condition imports all that SQLAlchemy knows of both databases.
+# Only the text of an item that streams is looked for by its item; what has ended is packed.
 DELTAS_OF_ITEM = "CREATE INDEX deltas_of_item ON events (item_id, seq) WHERE kind = 'item.delta'"
 sa.event.listen(events, "after_create", sa.DDL(DELTAS_OF_ITEM))  # type: ignore[no-untyped-call]
 
@@ -91,7 +96,7 @@ parts = sa.Table(
     sa.Index("parts_of_conversation", "conversation_id"),
 )
 
-# What the person allowed for a while, in one conversation.
+# What the person allowed in one conversation: for a while, for one run, or until they withdraw it.
 grants = sa.Table(
     "grants",
     metadata,
@@ -101,12 +106,15 @@ grants = sa.Table(
     # The pattern's JSON.
     sa.Column("pattern", sa.Text, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("expires_at", sa.Double, nullable=False),
+    # Nothing for one that no time ends.
+    sa.Column("expires_at", sa.Double),
     sa.Column("single_use", sa.Boolean, nullable=False),
     sa.Column("uses", sa.Integer, nullable=False),
     sa.Column("last_used_at", sa.Double),
     sa.Column("revoked_at", sa.Double),
     sa.Column("question_id", sa.String(40), nullable=False),
+    # The only run that it is for, and with which it ends; empty for any.
+    sa.Column("run_id", sa.String(40), nullable=False, server_default=""),
     sa.Index("grants_of_conversation", "conversation_id", "expires_at"),
 )
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
-import sqlalchemy as sa
-
-from pilothouse.store import schema
 from pilothouse.store.excerpts import excerpt
 from pilothouse.store.packed_text import packed_text, plain_text
-from pilothouse.store.statements import Statement
+from pilothouse.store.statements import Connection, Statement, inserting
 from pilothouse.types import limits
 from pilothouse.types.api import FoundKind, SearchHit, SearchResult
-from pilothouse.types.items import Item
+from pilothouse.types.item_data import CallData
+from pilothouse.types.items import CLOSED, Call, Item, is_a, is_cut_off
 
 SEARCHED_KINDS = frozenset({"user_message", "response", "compaction", "tool_call"})
 _MARKDOWN = frozenset({"response", "compaction"})
@@ -97,31 +95,32 @@ LEFT JOIN items i ON i.id = t.item_id
 WHERE r.place <= :each
 ORDER BY r.best, r.latest DESC, r.conversation_id, r.place LIMIT :limit
 """
+# Where among those columns the number of all hits stands.
+_TOTAL = 6
 _QUERIES = {
-    ("sqlite", False): sa.text(_GROUPED.format(found=_SQLITE_FOUND.format(parts=""))),
-    ("sqlite", True): sa.text(_GROUPED.format(found=_SQLITE_FOUND.format(parts=_SQLITE_PARTS))),
-    ("postgresql", False): sa.text(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=""))),
-    ("postgresql", True): sa.text(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=_POSTGRESQL_PARTS))),
+    ("sqlite", False): Statement(_GROUPED.format(found=_SQLITE_FOUND.format(parts=""))),
+    ("sqlite", True): Statement(_GROUPED.format(found=_SQLITE_FOUND.format(parts=_SQLITE_PARTS))),
+    ("postgresql", False): Statement(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=""))),
+    ("postgresql", True): Statement(_GROUPED.format(found=_POSTGRESQL_FOUND.format(parts=_POSTGRESQL_PARTS))),
 }
 
-_ADD = Statement(
-    "INSERT INTO search_texts (conversation_id, item_id, at, body) VALUES (:conversation_id, :item_id, :at, :body)"
-)
+_REMOVE_TITLE = Statement("DELETE FROM search_texts WHERE conversation_id = :id AND item_id IS NULL")
+_ADD = inserting("search_texts", "conversation_id", "item_id", "at", "body")
 
 
-def index_item(connection: sa.Connection, item: Item) -> None:
-    """Make a finished message or call findable; an attempt that broke off is said again by the next one."""
-    if item.kind not in SEARCHED_KINDS or item.data.get("cutOff"):
+def index_item(connection: Connection, item: Item) -> None:
+    """Make a message or call findable once it has ended; an attempt that broke off is said again by the next one."""
+    if item.status not in CLOSED or item.kind not in SEARCHED_KINDS or is_cut_off(item):
         return
-    text = _words_of_call(item) if item.kind == "tool_call" else item.text
+    text = _words_of_call(item) if is_a(item, CallData) else item.text
     if text:
         _add(connection, item.conversation_id, item.id, item.updated_at, text)
 
 
-def _words_of_call(item: Item) -> str:
+def _words_of_call(item: Call) -> str:
     """Return what a call was asked and what it gave, as text."""
     words: list[str] = []
-    waiting: list[object] = [item.data.get("arguments")]
+    waiting: list[object] = [item.data.arguments]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
@@ -133,22 +132,21 @@ def _words_of_call(item: Item) -> str:
     return "\n".join([*words, item.text])[:INDEXED_CALL_CHARS].strip()
 
 
-def index_title(connection: sa.Connection, conversation_id: str, title: str, at: float) -> None:
+def index_title(connection: Connection, conversation_id: str, title: str, at: float) -> None:
     """Make a conversation's title findable, instead of the one before."""
-    table = schema.search_texts
-    connection.execute(sa.delete(table).where(table.c.conversation_id == conversation_id, table.c.item_id.is_(None)))
+    _REMOVE_TITLE.run(connection, {"id": conversation_id})
     if title:
         _add(connection, conversation_id, None, at, title)
 
 
-def _add(connection: sa.Connection, conversation_id: str, item_id: str | None, at: float, text: str) -> None:
+def _add(connection: Connection, conversation_id: str, item_id: str | None, at: float, text: str) -> None:
     # PostgreSQL's text type has no NUL; nobody searches for one. It packs long texts by itself.
     words = text[:INDEXED_CHARS].replace("\x00", " ")
     body = packed_text(words) if connection.dialect.name == "sqlite" else words
     _ADD.run(connection, {"conversation_id": conversation_id, "item_id": item_id, "at": at, "body": body})
 
 
-def find(connection: sa.Connection, owner: str, query: str, limit: int) -> SearchResult:
+def find(connection: Connection, owner: str, query: str, limit: int) -> SearchResult:
     """Return what has all the words, each word as a beginning: the best of each conversation, best first."""
     # No text here has a NUL, and PostgreSQL would not hear of one.
     query = query.replace("\x00", " ").strip()
@@ -161,10 +159,10 @@ def find(connection: sa.Connection, owner: str, query: str, limit: int) -> Searc
         values |= {"words": " ".join(f'"{word}"*' for word in words), "part": query, **_parts(query)}
     else:
         values |= {"words": " & ".join(f"{word}:*" for word in words), "part": query}
-    found = connection.execute(_QUERIES[dialect, False], values).all()
+    found = _QUERIES[dialect, False].rows(connection, values)
     # Hits inside words come after all others, so they are looked for only when there is room for them.
-    if len(query) >= _LEAST_PART and (not found or found[0].total < limit):
-        found = connection.execute(_QUERIES[dialect, True], values).all()
+    if len(query) >= _LEAST_PART and (not found or found[0][_TOTAL] < limit):
+        found = _QUERIES[dialect, True].rows(connection, values)
     return SearchResult(query=query, hits=tuple(_hit(row, words) for row in found))
 
 
@@ -175,16 +173,17 @@ def _parts(query: str) -> dict[str, object]:
     return {"parts": " AND ".join(f'"{group}"' for group in asked), "is_sure": len(query) == _LEAST_PART}
 
 
-def _hit(row: sa.Row[tuple[object, ...]], words: Sequence[str]) -> SearchHit:
-    kind = cast(FoundKind, row.kind or "title")
-    snippet, ranges = excerpt(plain_text(row.body), words, markdown=kind in _MARKDOWN)
+def _hit(row: tuple[Any, ...], words: Sequence[str]) -> SearchHit:
+    conversation_id, item_id, at, body, title, kind, _, here = row
+    kind = cast(FoundKind, kind or "title")
+    snippet, ranges = excerpt(plain_text(body), words, markdown=kind in _MARKDOWN)
     return SearchHit(
-        conversation_id=row.conversation_id,
-        title=row.title,
-        item_id=row.item_id,
+        conversation_id=conversation_id,
+        title=title,
+        item_id=item_id,
         kind=kind,
         snippet=snippet,
         ranges=ranges,
-        at=row.at,
-        found_here=row.here,
+        at=at,
+        found_here=here,
     )

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
-import sqlalchemy as sa
-
+from pilothouse.store.statements import Connection
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
@@ -23,11 +22,11 @@ THREADS = 2
 class SlowReads:
     """Runs long queries beside all others."""
 
-    def __init__(self, read: Callable[[Callable[[sa.Connection], object]], object]) -> None:
+    def __init__(self, read: Callable[[Callable[[Connection], object]], object]) -> None:
         self._read = read
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="store-slow-reader")
 
-    async def run(self, query: Callable[[sa.Connection], T], seconds: float, too_slow: str) -> T:
+    async def run(self, query: Callable[[Connection], T], seconds: float, too_slow: str) -> T:
         """Run a query; one that takes longer, or that is not waited for any more, is stopped in the database."""
         one = _Stoppable(query)
         loop = asyncio.get_running_loop()
@@ -51,14 +50,14 @@ class SlowReads:
 class _Stoppable(Generic[T]):
     """A query that another thread can stop."""
 
-    def __init__(self, query: Callable[[sa.Connection], T]) -> None:
+    def __init__(self, query: Callable[[Connection], T]) -> None:
         self._query = query
         self._lock = threading.Lock()
         self._stopped = False
         self._driver: object = None
         self.answer: list[T] = []
 
-    def __call__(self, connection: sa.Connection) -> None:
+    def __call__(self, connection: Connection) -> None:
         with self._lock:
             if self._stopped:
                 return
@@ -82,7 +81,7 @@ class _Stoppable(Generic[T]):
 
 def _cancel(driver: Any) -> None:
     # Imported where there is such a connection already.
-    import psycopg  # noqa: PLC0415
+    import psycopg
 
     # A server that cannot be told has its own end for a statement.
     with contextlib.suppress(psycopg.Error):

@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
-import sqlalchemy as sa
+from pilothouse.store.nul_characters import cleaned_values
 
-from pilothouse.store.nul import cleaned_values
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
+# A connection to either database; SQLAlchemy is imported only where more of it is needed than its name.
+Connection: TypeAlias = "sa.Connection"
 Values = Mapping[str, object]
 # Connections on which statements are sent without waiting for each.
 _together: WeakSet[Any] = WeakSet()
 
 
 @contextmanager
-def together(connection: sa.Connection) -> Iterator[None]:
+def together(connection: Connection) -> Iterator[None]:
     """Send the statements within one after the other, and wait only for those whose answer is read, and at the end.
 
     Each still sees what those before it did. Over a network that is a round trip or two instead of one for each.
@@ -27,7 +30,8 @@ def together(connection: sa.Connection) -> Iterator[None]:
         yield
         return
     # Imported where there is such a connection already.
-    import psycopg  # noqa: PLC0415
+    import psycopg
+    import sqlalchemy as sa
 
     driver: Any = connection.connection.driver_connection
     _together.add(driver)
@@ -50,25 +54,27 @@ class Statement:
         self._sqlite = sql
         self._postgresql = re.sub(r":(\w+)", r"%(\1)s", sql)
 
-    def first(self, connection: sa.Connection, values: Values) -> Any:
+    def first(self, connection: Connection, values: Values) -> Any:
         """Execute it and return the first column of the first row, or None."""
         row = self._run(connection, values).fetchone()
         return row[0] if row is not None else None
 
-    def rows(self, connection: sa.Connection, values: Values) -> list[tuple[Any, ...]]:
+    def rows(self, connection: Connection, values: Values) -> list[tuple[Any, ...]]:
         """Execute it and return all rows."""
         return [tuple(row) for row in self._run(connection, values).fetchall()]
 
-    def column(self, connection: sa.Connection, values: Values) -> list[Any]:
+    def column(self, connection: Connection, values: Values) -> list[Any]:
         """Execute it and return the first column of all rows."""
         return [row[0] for row in self._run(connection, values).fetchall()]
 
-    def run(self, connection: sa.Connection, values: Values) -> int:
+    def run(self, connection: Connection, values: Values) -> int:
         """Execute it and return how many rows it changed."""
         return int(self._run(connection, values).rowcount)
 
-    def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
+    def many(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Execute it for each of the rows."""
+        if not rows:
+            return
         if connection.dialect.name == "sqlite":
             connection.connection.cursor().executemany(self._sqlite, [cleaned_values(row) for row in rows])
         elif (driver := _driver(connection)) in _together:
@@ -76,7 +82,7 @@ class Statement:
         else:
             connection.exec_driver_sql(self._postgresql, list(rows))
 
-    def _run(self, connection: sa.Connection, values: Values) -> Any:
+    def _run(self, connection: Connection, values: Values) -> Any:
         if connection.dialect.name == "sqlite":
             cursor = connection.connection.cursor()
             cursor.execute(self._sqlite, cleaned_values(values))
@@ -87,5 +93,11 @@ class Statement:
         return connection.exec_driver_sql(self._postgresql, dict(values))
 
 
-def _driver(connection: sa.Connection) -> Any:
+def inserting(table: str, *columns: str) -> Statement:
+    """Return what puts a row into a table, its values by the names of the columns."""
+    names, values = ", ".join(f'"{name}"' for name in columns), ", ".join(f":{name}" for name in columns)
+    return Statement(f"INSERT INTO {table} ({names}) VALUES ({values})")  # noqa: S608 - the names are ours
+
+
+def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store.statements import Statement
+from pilothouse.store.statements import Connection, Statement
 from pilothouse.store.writer import Transaction
 from pilothouse.types.events import Event
 from pilothouse.types.json import encode
@@ -24,13 +23,15 @@ _ADD = Statement(
 )
 
 
-def todos(connection: sa.Connection, conversation_id: str) -> TodoList:
+def todos(connection: Connection, conversation_id: str) -> TodoList:
     """Return a conversation's list."""
     body = _LIST.first(connection, {"id": conversation_id})
     return _decoder.decode(body) if body is not None else TodoList()
 
 
-def keep(tx: Transaction, conversation_id: str, new: TodoList, instead_of: float, events: Sequence[Event]) -> bool:
+def keep(
+    tx: Transaction, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
+) -> bool:
     """Replace the list as it was at a time; False when it has changed since."""
     values: dict[str, object] = {"id": conversation_id, "body": encode(new), "at": new.updated_at}
     replaced = _REPLACE.run(tx.connection, values | {"before": instead_of})

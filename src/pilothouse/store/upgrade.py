@@ -2,51 +2,64 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
-import sqlalchemy as sa
-
-from pilothouse.store import postgres, schema, search
-from pilothouse.store.database import Database
-from pilothouse.store.faults import DATABASE_ERRORS
-from pilothouse.types import lasting, limits
+from pilothouse.store.database import Database, alchemy
+from pilothouse.store.faults import database_errors
+from pilothouse.store.sqlite_file import copied
+from pilothouse.store.statements import Connection, Statement
+from pilothouse.types import durable_files, limits
 from pilothouse.types.errors import PilothouseError
 
 # The newest migration in `migrations/versions`; a test holds the two together.
-HEAD = "0006"
-KNOWN = ("0001", "0002", "0003", "0004", "0005", HEAD)
+HEAD = "0008"
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", HEAD)
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number, the same in every process: PostgreSQL's lock for those who would migrate at once.
 _MIGRATION_LOCK = 7_420_001
+# What `schema` and `search` make on SQLite, written out by `scripts/schema`; a test holds them together.
+SQLITE_SCHEMA = Path(__file__).parent / "schema.sqlite.sql"
+STATEMENT_END = ";\n\n"
+VERSION_TABLE = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"
+_HAS_VERSION = {
+    "sqlite": Statement("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'"),
+    "postgresql": Statement("SELECT CAST(to_regclass('alembic_version') AS text)"),
+}
+_VERSION = Statement("SELECT version_num FROM alembic_version")
+_SET_VERSION = Statement("INSERT INTO alembic_version VALUES (:head)")
 
 
 def prepare(database: Database, backups: Path) -> None:
     """Create or upgrade the schema; whatever happens half-way is rolled back."""
     database.check()
     try:
-        with database.engine.execution_options(writes=True).begin() as connection:
-            postgres.take_time(connection, limits.DATABASE_UPGRADE, locks=True)
+        with database.writing() as connection:
             if not database.is_sqlite:
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:id)"), {"id": _MIGRATION_LOCK})
+                _keep_others_waiting(connection)
             version = current_version(connection)
             if version is None:
                 create(connection)
             elif version != HEAD:
                 _refuse_unknown(version)
                 _bring_up_to_date(database, connection, backups, version)
-    except DATABASE_ERRORS as error:
+    except database_errors() as error:
         raise database.told(error) from error
 
 
-def _bring_up_to_date(database: Database, connection: sa.Connection, backups: Path, version: str) -> None:
+def _keep_others_waiting(connection: Connection) -> None:
+    from pilothouse.store import postgres
+
+    postgres.take_time(connection, limits.DATABASE_UPGRADE, locks=True)
+    connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(id)s)", {"id": _MIGRATION_LOCK})
+
+
+def _bring_up_to_date(database: Database, connection: Connection, backups: Path, version: str) -> None:
     try:
         if database.is_sqlite:
-            back_up(Path(str(database.engine.url.database)), backups, version)
-        migrate(connection)
-    except DATABASE_ERRORS as error:
+            back_up(database.file.path, backups, version)
+        migrate(alchemy(connection))
+    except database_errors() as error:
         told = database.told(error)
         raise (_no_room() if told.code == "disk_full" else told) from error
 
@@ -66,21 +79,27 @@ def _no_room() -> PilothouseError:
     return PilothouseError("disk_full", message, fix="Free some space, then start again.")
 
 
-def current_version(connection: sa.Connection) -> str | None:
+def current_version(connection: Connection) -> str | None:
     """Return the schema's version, or None for an empty database."""
-    if not sa.inspect(connection).has_table("alembic_version"):
+    if _HAS_VERSION[connection.dialect.name].first(connection, {}) is None:
         return None
-    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+    version: str | None = _VERSION.first(connection, {})
+    return version
 
 
-def create(connection: sa.Connection) -> None:
+def create(connection: Connection) -> None:
     """Make the whole current schema at once, which importing a migration tool would only slow down."""
-    schema.metadata.create_all(connection)
-    extra = search.SQLITE_TABLES if connection.dialect.name == "sqlite" else search.POSTGRESQL_TABLES
-    for statement in extra:
-        connection.exec_driver_sql(statement)
-    connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
-    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+    if connection.dialect.name == "sqlite":
+        for statement in SQLITE_SCHEMA.read_text(encoding="utf-8").removesuffix(STATEMENT_END).split(STATEMENT_END):
+            connection.connection.cursor().execute(statement)
+    else:
+        from pilothouse.store import schema, search
+
+        schema.metadata.create_all(connection)
+        for statement in search.POSTGRESQL_TABLES:
+            connection.exec_driver_sql(statement)
+        connection.exec_driver_sql(VERSION_TABLE)
+    _SET_VERSION.run(connection, {"head": HEAD})
 
 
 def _refuse_unknown(version: str) -> None:
@@ -101,16 +120,12 @@ def back_up(source: Path, backups: Path, version: str) -> Path:
         # Only the owner may read it, from its first byte on.
         partial.touch(mode=0o600)
         # A second connection reads the last committed state; the migration has changed nothing yet.
-        with (
-            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as old,
-            closing(sqlite3.connect(partial)) as new,
-        ):
-            old.backup(new)
+        copied(source, partial)
         partial.replace(target)
     except BaseException:
         drop_partial(backups)
         raise
-    lasting.sync_names(backups)
+    durable_files.sync_names(backups)
     return target
 
 
@@ -120,11 +135,11 @@ def drop_partial(backups: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def migrate(connection: sa.Connection, to: str = "head") -> None:
+def migrate(connection: Connection, to: str = "head") -> None:
     """Bring a database, also an empty one, to a version of the schema."""
     # Imported only here: a start that migrates nothing does not pay for it.
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
+    from alembic import command
+    from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))

@@ -10,17 +10,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
-import sqlalchemy as sa
 
-from pilothouse.store import chain, fold
+from pilothouse.store import fold, hash_chain
 from pilothouse.store.database import Database
-from pilothouse.store.statements import Statement, together
+from pilothouse.store.statements import Connection, Statement, inserting, together
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.events import ConversationUpdated, Event, ItemCreated
+from pilothouse.types.events import Event, ItemCreated
 from pilothouse.types.feed import FeedEvent, Guard
 from pilothouse.types.json import encode
 
@@ -28,28 +27,22 @@ T = TypeVar("T")
 Publish = Callable[[str, Sequence[FeedEvent]], None]
 
 # Both return the new last number, and the seal of the event that was the last one until now.
-_NEXT = Statement(
-    "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
+_COUNTED = "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id"
+_HELD = "EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch)"
+_BEFORE = (
     "RETURNING last_seq, (SELECT events.chain FROM events "
     "WHERE events.conversation_id = conversations.id AND events.seq = conversations.last_seq - :count)"
 )
-_NEXT_GUARDED = Statement(
-    "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id "
-    "AND EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch) "
-    "RETURNING last_seq, (SELECT events.chain FROM events "
-    "WHERE events.conversation_id = conversations.id AND events.seq = conversations.last_seq - :count)"
-)
+_NEXT = Statement(f"{_COUNTED} {_BEFORE}")
+_NEXT_GUARDED = Statement(f"{_COUNTED} AND {_HELD} {_BEFORE}")
 _HOLD = Statement("SELECT 1 FROM conversations WHERE id = :id FOR UPDATE")
-_INSERT_EVENT = Statement(
-    "INSERT INTO events (conversation_id, seq, kind, item_id, body, chain) "
-    "VALUES (:conversation_id, :seq, :kind, :item_id, :body, :chain)"
-)
+_INSERT_EVENT = inserting("events", "conversation_id", "seq", "kind", "item_id", "body", "chain")
 
 
 class Transaction:
     """One open transaction: statements, and events to append and publish when it commits."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.now = time.time()
         self.published: list[tuple[str, list[FeedEvent]]] = []
@@ -68,26 +61,20 @@ class Transaction:
 
     def append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None = None) -> list[Event]:
         """Number the events, fold them into items and runs, and return them as they are kept."""
-        # What a person changes about a conversation is rare, and not written out as statements.
-        if any(isinstance(draft, ConversationUpdated) for draft in drafts):
-            return self._append(conversation_id, drafts, guard)
         with together(self.connection):
-            return self._append(conversation_id, drafts, guard)
-
-    def _append(self, conversation_id: str, drafts: Sequence[Event], guard: Guard | None) -> list[Event]:
-        first = self._numbers(conversation_id, len(drafts), guard)
-        numbered = [self._numbered(draft, first + index) for index, draft in enumerate(drafts)]
-        feed = [self._gather(conversation_id, event) for event in numbered]
-        if any(fold.needs_events(event) for event in numbered):
-            self.flush()
-        for event in numbered:
-            fold.apply(self.connection, conversation_id, event)
+            first = self._numbers(conversation_id, len(drafts), guard)
+            numbered = [self._numbered(draft, first + index) for index, draft in enumerate(drafts)]
+            feed = [self._gather(conversation_id, event) for event in numbered]
+            if any(fold.needs_events(event) for event in numbered):
+                self.flush()
+            for event in numbered:
+                fold.apply(self.connection, conversation_id, event)
         self.published.append((conversation_id, feed))
         return numbered
 
     def _gather(self, conversation_id: str, event: Event) -> FeedEvent:
         kind, item_id, body = fold.kind_of(event), fold.item_of(event), encode(event)
-        seal = chain.link(self._seals[conversation_id], (event.seq, kind, item_id, body))
+        seal = hash_chain.link(self._seals[conversation_id], (event.seq, kind, item_id, body))
         self._seals[conversation_id] = seal
         self._rows.append(
             {
@@ -122,7 +109,7 @@ class Transaction:
             raise PilothouseError("not_found", "There is no such conversation.")
         last, seal = found[0]
         if conversation_id not in self._seals:
-            self._seals[conversation_id] = bytes(seal) if seal is not None else chain.beginning(conversation_id)
+            self._seals[conversation_id] = bytes(seal) if seal is not None else hash_chain.beginning(conversation_id)
         return int(last) - count + 1
 
     def _numbered(self, draft: Event, seq: int) -> Event:
@@ -137,15 +124,12 @@ Unit = Callable[[Transaction], T]
 _Written = tuple[list[object], list[tuple[str, list[FeedEvent]]]]
 
 
-class _Waiting(Generic[T]):
+class _Waiting(NamedTuple, Generic[T]):
     """A unit in the queue and who waits for it."""
 
-    __slots__ = ("future", "promised", "unit")
-
-    def __init__(self, unit: Unit[T], future: asyncio.Future[T], promised: bool) -> None:
-        self.unit = unit
-        self.future = future
-        self.promised = promised
+    unit: Unit[T]
+    future: asyncio.Future[T]
+    promised: bool
 
 
 class Writer:
@@ -165,7 +149,7 @@ class Writer:
             self._task = asyncio.create_task(self._drain(), name="store-writer")
         return await future
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Wait until everything queued so far is written or refused."""
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
@@ -197,7 +181,7 @@ class Writer:
         return await self._database.write(lambda connection: self._run_all(connection, group), promised=promised)
 
     @staticmethod
-    def _run_all(connection: sa.Connection, group: list[_Waiting[object]]) -> _Written:
+    def _run_all(connection: Connection, group: list[_Waiting[object]]) -> _Written:
         transaction = Transaction(connection)
         outcomes = [waiting.unit(transaction) for waiting in group]
         transaction.flush()

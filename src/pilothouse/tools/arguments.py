@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 from pilothouse.types.json import JsonObject
@@ -11,10 +12,12 @@ from pilothouse.types.ports import Part, ToolError, ToolOutput
 class BadArgument(Exception):
     """An argument is missing or makes no sense; the sentence is for the model and the person."""
 
-    def __init__(self, message: str, code: str = "INVALID_ARGUMENTS") -> None:
+    def __init__(self, message: str, code: str = "INVALID_ARGUMENTS", text: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.code = code
+        # All that a model reads of it, where that is more than the sentence.
+        self.text = text or message
 
 
 def require_string(arguments: Mapping[str, object], key: str) -> str:
@@ -36,32 +39,27 @@ def optional_string(arguments: Mapping[str, object], key: str, default: str = ""
 
 
 def optional_int(arguments: Mapping[str, object], key: str, default: int) -> int:
-    """Return a whole number, or the default; models often write numbers as text."""
-    value = arguments.get(key)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadArgument(f"`{key}` must be a whole number.")
-    try:
-        number = float(value)
-    except ValueError:
-        raise BadArgument(f"`{key}` must be a whole number.") from None
-    if number != int(number):
+    """Return a whole number, or the default."""
+    number = _number(arguments, key, default, "a whole number")
+    if not number.is_integer():
         raise BadArgument(f"`{key}` must be a whole number.")
     return int(number)
 
 
 def optional_float(arguments: Mapping[str, object], key: str, default: float) -> float:
-    """Return a number, or the default; models often write numbers as text."""
+    """Return a number, or the default."""
+    return _number(arguments, key, default, "a number")
+
+
+def _number(arguments: Mapping[str, object], key: str, default: float, kind: str) -> float:
+    """Return a number; models often write one as text."""
     value = arguments.get(key)
     if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadArgument(f"`{key}` must be a number.")
-    try:
-        return float(value)
-    except ValueError:
-        raise BadArgument(f"`{key}` must be a number.") from None
+        return float(default)
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with contextlib.suppress(ValueError):
+            return float(value)
+    raise BadArgument(f"`{key}` must be {kind}.")
 
 
 def optional_bool(arguments: Mapping[str, object], key: str, default: bool) -> bool:

@@ -2,52 +2,68 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import ClassVar
 
 from pilothouse.tools.arguments import BadArgument, failed
+from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput, ToolPaused
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput, ToolPaused
 
 
-class Operation(Protocol):
-    """One thing that a tool does. `access` and `execute` may raise BadArgument for what the model must mend."""
+class Operation(ABC):
+    """One thing that a tool does.
 
-    @property
-    def name(self) -> str:
-        """Return the value of `operation` that means it."""
-        ...
+    `access` and `execute` may raise BadArgument for what the model must mend, and PilothouseError for what is refused.
+    """
 
-    @property
-    def effects(self) -> frozenset[Effect]:
-        """Return what it may touch at the most."""
-        ...
+    # The value of `operation` that means it.
+    name: str
+    # What people call it while it happens, and its picture.
+    doing: str
+    icon: str
+    # What it may touch at the most.
+    effects: frozenset[Effect] = frozenset()
+    # The JSON schemas of its arguments by name; the same name means the same in every operation.
+    properties: ClassVar[JsonObject] = {}
 
     @property
     def times(self) -> CallTimes:
         """Return how long it may take."""
-        ...
+        return CallTimes(limits.TOOL_TIME)
 
-    @property
-    def properties(self) -> JsonObject:
-        """Return the JSON schemas of its arguments by name; the same name means the same in every operation."""
-        ...
-
+    @abstractmethod
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
         """Return what a call would touch; see `Tool.access`."""
-        ...
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return a call in words and with a picture."""
-        ...
+        what = self.about(arguments)
+        return Shown(
+            action=self.name,
+            action_display_name=self.doing,
+            summary=f"{self.doing}: {what}" if what else self.doing,
+            details=tuple(self.details(arguments)),
+            icon=self.icon,
+        )
 
+    def about(self, arguments: Mapping[str, object]) -> str:
+        """Return what a call is about, in a few words."""
+        return ""
+
+    def details(self, arguments: Mapping[str, object]) -> list[str]:
+        """Return what else there is to say about a call, line by line."""
+        return []
+
+    @abstractmethod
     async def execute(
         self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
     ) -> ToolOutput | ToolPaused:
         """Do it."""
-        ...
 
 
 class Consolidated:
@@ -74,44 +90,37 @@ class Consolidated:
         return {f"{self.qualified_name}.{name}": each.effects for name, each in self._operations.items()}
 
     def limited(self, allowed: frozenset[Effect]) -> Consolidated | None:
-        """Return the tool with the operations that touch nothing else."""
         left = [operation for operation in self._operations.values() if operation.effects <= allowed]
         if len(left) == len(self._operations):
             return self
         return Consolidated(self.qualified_name, self._description, left) if left else None
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
-        """Return what the operation would touch, or what is wrong with its arguments."""
         try:
             operation = self._meant(arguments)
             _check_names(operation, arguments)
             return await operation.access(arguments, context)
-        except BadArgument as error:
-            return failed(error.message, error.code)
+        except (BadArgument, PilothouseError) as error:
+            return failed(str(error), error.code.upper())
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
-        """Return the operation's own times."""
         return self._meant(arguments).times
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
-        """Return the operation in its own words."""
         try:
             return self._meant(arguments).shown(arguments)
         except BadArgument:
             return Shown.by_name(self.qualified_name)
 
-    def display(self, arguments: Mapping[str, object]) -> str:
-        """Return the operation's one line."""
-        return self.shown(arguments).summary
-
     async def execute(
         self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
     ) -> ToolOutput | ToolPaused:
-        """Route the call to its operation."""
         try:
             return await self._meant(arguments).execute(arguments, context, feedback)
         except BadArgument as error:
-            return failed(error.message, error.code)
+            return ToolOutput(text=error.text, error=ToolError(error.code, error.message))
+        except PilothouseError as error:
+            return failed(str(error), error.code.upper())
 
     def _meant(self, arguments: Mapping[str, object]) -> Operation:
         operation = self._operations.get(str(arguments.get("operation") or ""))

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from pilothouse.types import limits
-from pilothouse.types.access import Access, Effect, Shown
+from pilothouse.tools.harmless import Harmless, spec_of
+from pilothouse.tools.making import ToolParts
+from pilothouse.types.access import Shown
 from pilothouse.types.json import JsonObject
-from pilothouse.types.messages import ToolSpec
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Tool, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, Tool, ToolError, ToolOutput
 
 NAME = "think"
 _LINE_CHARS = 120
-_SPEC = ToolSpec(
-    name=NAME,
-    description=(Path(__file__).parent / "think.md").read_text().strip(),
-    input_schema={
-        "type": "object",
-        "properties": {
+
+
+def make(_parts: ToolParts) -> Think:
+    """Make the tool."""
+    return Think()
+
+
+class Think(Harmless):
+    """Records thoughts; refuses to be called twice in a row, so that an action follows thinking."""
+
+    spec = spec_of(
+        NAME,
+        ("thoughts",),
+        {
             "thoughts": {"type": "string", "description": "The reasoning, in plain text."},
             "requested_tools": {
                 "type": "array",
@@ -26,46 +33,15 @@ _SPEC = ToolSpec(
                 "description": "Names of tools that the next step needs.",
             },
         },
-        "required": ["thoughts"],
-        "additionalProperties": False,
-    },
-)
-
-
-class Think:
-    """Records thoughts; refuses to be called twice in a row, so that an action follows thinking."""
-
-    effects: frozenset[Effect] = frozenset()
-    server = ""
-    qualified_name = NAME
-    grant_key = NAME
-
-    @property
-    def spec(self) -> ToolSpec:
-        """Return the tool as the model sees it."""
-        return _SPEC
-
-    def limited(self, allowed: frozenset[Effect]) -> Think:
-        """Return itself: it touches nothing."""
-        return self
-
-    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
-        """Say that it touches nothing."""
-        return Access(operation=NAME)
-
-    def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
-        """Return the time of any built-in tool."""
-        return CallTimes(limits.TOOL_TIME)
+    )
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
         """Return the first line of the thoughts."""
-        return Shown(action=NAME, action_display_name="Thinking", summary=self.display(arguments), icon="brain")
-
-    def display(self, arguments: Mapping[str, object]) -> str:
-        """Return the first line of the thoughts."""
         thoughts = str(arguments.get("thoughts", "")).strip().splitlines()
         first = thoughts[0] if thoughts else ""
-        return f"Thinking: {first[:_LINE_CHARS]}{'…' if len(first) > _LINE_CHARS else ''}" if first else "Thinking"
+        short = f"{first[:_LINE_CHARS]}{'…' if len(first) > _LINE_CHARS else ''}"
+        summary = f"Thinking: {short}" if first else "Thinking"
+        return Shown(action=NAME, action_display_name="Thinking", summary=summary, icon="brain")
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Record the thoughts, or say that it is time to act."""

@@ -42,6 +42,10 @@ class CommandUse(Frozen, frozen=True):
     # How it is held: "bubblewrap", "landlock", or empty when nothing holds it.
     sandbox: str = ""
     network: bool = False
+    # Whether its sandbox keeps it off the network, and what it changes can be undone.
+    covered: bool = False
+    # Why it cannot, although a sandbox keeps it; for people.
+    uncovered: str = ""
     # Typed at a shell that others typed at before: what its words mean there, nobody can promise.
     typed: bool = False
 
@@ -56,6 +60,8 @@ class Access(Frozen, frozen=True):
     command: CommandUse | None = None
     # Where data would go: a host, a server's name, "anywhere"; empty when nothing leaves this machine.
     destination: str = ""
+    # The server that takes it there, where the destination is the host that the server is at.
+    through: str = ""
     # How many bytes of the person's would go there.
     payload_bytes: int = 0
     # What its result brings along, and from where: "files", "terminal", "server:github".
@@ -72,6 +78,9 @@ class Access(Frozen, frozen=True):
     content: str = ""
     # Never covered by a lasting permission and never grouped with others.
     dangerous: str = ""
+    # Whether it moves or deletes files, or a server says of its own tool that it destroys: such a word makes one more
+    # careful, never less.
+    destructive: bool = False
 
 
 class Shown(Frozen, frozen=True):

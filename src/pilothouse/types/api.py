@@ -6,24 +6,23 @@ from typing import Literal
 
 import msgspec
 
+from pilothouse.types.authority import Mode
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.events import Event
+from pilothouse.types.item_data import ResultPart
 from pilothouse.types.items import Item
-from pilothouse.types.json import Frozen, JsonObject
-from pilothouse.types.models import FileProblem, FoundModel, ModelList, ToolCalls
+from pilothouse.types.json import Body, Frozen, JsonObject
+from pilothouse.types.models import FileProblem, FoundModel, ModelList, ProviderView, ToolCalls
 from pilothouse.types.plugin_views import PluginView
-from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
-from pilothouse.types.terminals import SandboxView, TerminalSettings
-from pilothouse.types.timeouts import ToolTimeouts, ToolTimeoutsPatch
+from pilothouse.types.setting import Setting, patch_of, shown
+from pilothouse.types.settings import Settings
+from pilothouse.types.terminals import SandboxView
 from pilothouse.types.todos import TodoList
-
-
-class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """Base of request bodies: an unknown field is a mistake worth telling."""
+from pilothouse.types.tool_names import BuiltInTool
 
 
 class Health(Frozen, frozen=True):
@@ -46,7 +45,7 @@ class Problem(Frozen, frozen=True):
     fix: str = ""
 
 
-class SessionRequest(_Body, frozen=True):
+class SessionRequest(Body, frozen=True):
     """Exchanges the one-time code of a link for a session; with a key, the session outlives the server's process."""
 
     code: str
@@ -71,14 +70,14 @@ class Link(Frozen, frozen=True):
     url: str
 
 
-class NewConversation(_Body, frozen=True):
+class NewConversation(Body, frozen=True):
     """Starts a conversation; everything is optional."""
 
     title: str | None = None
     settings: ConversationSettings | None = None
 
 
-class ConversationPatch(_Body, frozen=True):
+class ConversationPatch(Body, frozen=True):
     """Changes a conversation; an absent field stays, `null` in `settings` means the default again."""
 
     title: str | None = None
@@ -92,7 +91,7 @@ class ConversationPage(Frozen, frozen=True):
     next: str | None = None
 
 
-class ImageInput(_Body, frozen=True):
+class ImageInput(Body, frozen=True):
     """An attached image: PNG, JPEG, GIF or WebP, base64 encoded."""
 
     media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
@@ -101,7 +100,7 @@ class ImageInput(_Body, frozen=True):
     name: str = ""
 
 
-class NewMessage(_Body, frozen=True):
+class NewMessage(Body, frozen=True):
     """A message to send. The same again with the same `idempotency_key` gives the first answer again."""
 
     text: str
@@ -115,6 +114,9 @@ class NewMessage(_Body, frozen=True):
     allow: tuple[str, ...] = ()
     # Whether the model is asked to think first, or not to; None leaves it to the conversation, and then to the model.
     thinking: bool | None = None
+    # How many characters, from the first on, the person wrote themselves; the rest came from a program or a file, and
+    # is private like what is read from one. None for all of them.
+    typed_chars: int | None = None
 
 
 class MessageAccepted(Frozen, frozen=True):
@@ -144,23 +146,6 @@ class ItemPage(Frozen, frozen=True):
     has_earlier: bool
 
 
-class ResultPart(Frozen, frozen=True):
-    """One part of a message or of a result; what has `bytes` and no `text` is fetched by its index."""
-
-    index: int
-    kind: Literal["text", "json", "image", "audio", "link", "resource"]
-    text: str = ""
-    media_type: str = ""
-    name: str = ""
-    uri: str = ""
-    bytes: int = 0
-    # SHA-256 of what is kept beside the timeline, in hexadecimal; empty where the timeline itself has it.
-    digest: str = ""
-    # Of a picture, in pixels, as it says itself; 0 where it does not.
-    width: int = 0
-    height: int = 0
-
-
 class FullResult(Frozen, frozen=True):
     """A call's result as it was kept; `cut` says that even this is not all of it."""
 
@@ -177,16 +162,19 @@ class PartData(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Answer(_Body, frozen=True):
+class Answer(Body, frozen=True):
     """The answer to a question: one of its choices, text where it takes text, or a form's content."""
 
     choice: str | None = None
     text: str | None = None
-    # A form's fields with "accept"; {duration, pattern} with "conversation"; {pattern} with "always".
+    # A form's fields with "accept"; {duration, pattern} with "while" and "conversation"; {pattern} with
+    # "task" and "always".
     content: JsonObject | None = None
+    # With "allow": what the call is given instead, all of it. It is judged anew, recorded and carried out.
+    arguments: JsonObject | None = None
 
 
-class Answers(_Body, frozen=True):
+class Answers(Body, frozen=True):
     """The same answer to several questions; what stands out must be answered by itself."""
 
     item_ids: tuple[str, ...]
@@ -239,7 +227,7 @@ class SearchResult(Frozen, frozen=True):
     hits: tuple[SearchHit, ...]
 
 
-class ModelInput(_Body, frozen=True):
+class ModelInput(Body, frozen=True):
     """A model as a form sends it; `api_key` is kept as a secret bound to the URL's origin."""
 
     name: str
@@ -249,8 +237,10 @@ class ModelInput(_Body, frozen=True):
     base_url: str = ""
     api_key_source: str | None = None
     api_key: str | None = None
-    context_window: int | None = None
-    supports_thinking: bool = False
+    # None keeps what is set; "known" takes it back, so that it is filled in.
+    context_window: int | Literal["known"] | None = None
+    # What is not said of these two is filled in with what is known.
+    supports_thinking: bool | None = None
     supports_images: bool | None = None
     max_tokens: int | None = None
     # None keeps what is set.
@@ -282,54 +272,38 @@ class Catalogue(Frozen, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-class Profile(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """A named bundle of conversation settings; the active one applies to new conversations."""
+class ConfigView(Settings, frozen=True, kw_only=True):
+    """The settings that are not models: what `config.json` holds, how each is shown, and facts about this server."""
 
-    id: str
-    name: str
-    settings: ConversationSettings = ConversationSettings()
-
-
-class ConfigView(Frozen, frozen=True):
-    """The settings that are not models: what `config.json` holds, and facts about this server."""
-
-    profiles: tuple[Profile, ...]
-    active_profile: str | None
-    resume_after_restart: Literal["auto", "ask"]
     version: str
     data_folder: str
     database: Literal["sqlite", "postgresql"]
+    # By a setting's place in this answer: `retention.days`.
+    about: dict[str, Setting] = msgspec.field(default_factory=lambda: shown(Settings))
     # What is wrong with `config.json`, while its last good content is in force.
     problem: FileProblem | None = None
     # What is wrong with the file of rules; meanwhile nothing is allowed by rule.
     rules_problem: FileProblem | None = None
     # The installed plugins: which of them may run, and which do not work.
     plugins: tuple[PluginView, ...] = ()
-    terminal: TerminalSettings = TerminalSettings()
-    # Whether Enter alone sends a message in the page; otherwise it breaks the line.
-    enter_sends: bool = True
-    tool_timeouts: ToolTimeouts = ToolTimeouts()
-    # How many local MCP servers run side by side: what was set, and what the machine has room for otherwise.
-    local_servers: int | None = None
+    # How many local MCP servers the machine has room for.
     usual_local_servers: int = 0
-    # What is removed for good by itself.
-    retention: Retention = Retention()
     # What holds commands on this machine.
     sandbox: SandboxView = SandboxView(kind="none")
+    # What the default mode comes to here: in a conversation with a folder, and in one without.
+    mode_in_folder: Mode = "ask"
+    mode_elsewhere: Mode = "ask"
+
+    def mode_of(self, settings: ConversationSettings) -> Mode:
+        """Return the mode that a conversation's settings come to."""
+        if settings.mode != "default":
+            return settings.mode
+        return self.mode_in_folder if settings.working_directory else self.mode_elsewhere
 
 
-class ConfigPatch(_Body, frozen=True):
-    """Changes to the settings; an absent field stays."""
+class ConfigPatch(patch_of(Settings)):  # type: ignore[misc]
+    """Changes to the settings; an absent field stays, and null gives the default again."""
 
-    profiles: tuple[Profile, ...] | None = None
-    active_profile: str | msgspec.UnsetType | None = msgspec.UNSET
-    resume_after_restart: Literal["auto", "ask"] | None = None
-    enter_sends: bool | None = None
-    terminal: TerminalSettings | None = None
-    tool_timeouts: ToolTimeoutsPatch | None = None
-    # Null for as many as the machine has room for.
-    local_servers: int | msgspec.UnsetType | None = msgspec.UNSET
-    retention: Retention | None = None
     # Plugins by name: the digest of what is enabled, or null to disable it.
     plugins: dict[str, str | None] | None = None
 
@@ -342,6 +316,9 @@ class PageState(Frozen, frozen=True):
     config: ConfigView
     servers: ServerList = ServerList(servers=())
     snapshot: ConversationSnapshot | None = None
+    # What can be chosen: the providers by name, and the built-in tools in the order in which models get them.
+    providers: tuple[ProviderView, ...] = ()
+    built_in_tools: tuple[BuiltInTool, ...] = ()
 
 
 # --- the page's WebSocket ------------------------------------------------------------------------

@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Literal
 
 import msgspec
 
-from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.json import Body, Frozen, JsonObject
 from pilothouse.types.models import FileProblem
 
 # How much a conversation may do unasked. "auto_approve" ends by itself and never covers settings, secrets,
 # or private data on its way out.
-Mode = Literal["ask", "auto_edit", "read_only", "auto_approve"]
+# In "sandboxed" that is what the sandbox holds and undo covers.
+Mode = Literal["ask", "sandboxed", "auto_edit", "read_only", "auto_approve"]
+# What a conversation is set to: "default" until someone chose one.
+ChosenMode = Literal["default", "ask", "sandboxed", "auto_edit", "read_only", "auto_approve"]
+# What "default" stands for: "automatic" by what holds commands here. Nothing asks less than what can be undone.
+DefaultMode = Literal["automatic", "ask", "sandboxed", "auto_edit", "read_only"]
 Verdict = Literal["allow", "ask", "deny"]
 # Whose word a decision rests on.
 Authority = Literal["harmless", "rule", "grant", "mode", "person", "run", "default"]
+# Answers to a question about a call that stand for more calls of its kind: until the run ends, for so many minutes, in
+# this conversation until they are withdrawn, or as a rule for all conversations.
+LASTING = frozenset({"task", "while", "conversation", "always"})
+# Where data was read: on this machine, or told by a server, whose name follows, and a mark of where that server is.
+HERE = "files"
+SERVER = "server:"
+_MARK = re.compile(r"@[0-9a-f]{12}$")
+# What changes files without deleting any, as one name: whoever allows one of these means all of them.
+EDIT_TOOLS = "file_operations.edits"
+_EDITING = ("create_file", "insert_edit", "replace_string", "multi_replace_string", "apply_patch", "rename_file")
+EDITING = frozenset(f"file_operations.{name}" for name in _EDITING)
+# How a place is written, and how a message allows one, or any.
+DESTINATION = re.compile(r"\*|(\*\.)?[^*/\s]+")
+NET = "net:"
+ANYWHERE = f"{NET}*"
+
+
+def marked(name: str, place: str) -> str:
+    """Return a server's name or id with a mark of where it is; `place` is a digest of its address or its command."""
+    return f"{name}@{place[:12]}"
+
+
+def unmarked(source: str) -> str:
+    """Return a source as people write it, and as it was kept before there were marks: whichever server has the name."""
+    return _MARK.sub("", source)
+
+
+def source_name(source: str) -> str:
+    """Return the name of the server that a source stands for."""
+    return unmarked(source).removeprefix(SERVER)
+
+
+def is_glob(path: str) -> bool:
+    """Return whether a text is a pattern of paths: no `..` in it, and `**` alone between slashes."""
+    parts = path.split("/")
+    return bool(path) and not any(part == ".." or "\0" in part or ("**" in part and part != "**") for part in parts)
 
 
 class Pattern(Frozen, frozen=True, forbid_unknown_fields=True):
     """Which calls a rule or a grant is about; every part that is given must match, whole components at a time."""
 
-    # `file_operations.create_file`, `file_operations.*`, `github.read_file`, `github.*`, or `*`.
+    # `file_operations.create_file`, `file_operations.edits`, `file_operations.*`, `github.read_file`, or `*`.
     tool: str = "*"
-    # The exact definition of a server's tool; a changed one, or another server's of the same name, does not match.
+    # The exact definition of a server's tool; a changed one, or another server's of the same name, does not match. A
+    # server's id and place with a colon behind them stand for any tool of that server.
     definition: str = ""
     # Globs of which every path of the call must match one: `src/**`, `/etc/hosts`; relative to the working directory.
     paths: tuple[str, ...] = ()
@@ -30,6 +74,9 @@ class Pattern(Frozen, frozen=True, forbid_unknown_fields=True):
     command: tuple[str, ...] = ()
     # A host or a server: exactly this one, or `*.example.com` for those under it.
     destination: str = ""
+    # Whose data may go along: `files`, `server:github`, or with a mark of which server of that name. Left out in a
+    # pattern that names its tool or its destination it is anyone's; an empty list is nobody's.
+    sources: tuple[str, ...] | None = None
     # Only for calls of this working directory; empty for any.
     folder: str = ""
 
@@ -39,6 +86,19 @@ class Example(Frozen, frozen=True, forbid_unknown_fields=True):
 
     tool: str
     paths: tuple[str, ...] = ()
+    command: str = ""
+    destination: str = ""
+    folder: str = "/"
+
+
+class CallInShort(msgspec.Struct, frozen=True):
+    """A call to try the rules in force on: its tool, and a path, a command or a destination.
+
+    `folder` is its working directory.
+    """
+
+    tool: str
+    path: str = ""
     command: str = ""
     destination: str = ""
     folder: str = "/"
@@ -57,20 +117,23 @@ class Rule(Frozen, frozen=True, forbid_unknown_fields=True):
 
 
 class Grant(Frozen, frozen=True):
-    """A passing word of the person: for one conversation, until a time, once or as often as needed."""
+    """A passing word of the person in one conversation: until a time or its run ends, once or as often as needed."""
 
     id: str
     owner: str
     conversation_id: str
     pattern: Pattern
     created_at: float
-    expires_at: float
+    # None for one that no time ends.
+    expires_at: float | None
     single_use: bool = True
     uses: int = 0
     last_used_at: float | None = None
     revoked_at: float | None = None
     # The question whose answer it is; empty when the person gave it otherwise.
     question_id: str = ""
+    # The only run that it is for, and with which it ends; empty for any of the conversation's.
+    run_id: str = ""
 
 
 class Decision(Frozen, frozen=True):
@@ -78,7 +141,7 @@ class Decision(Frozen, frozen=True):
 
     verdict: Verdict
     authority: Authority
-    # The id of the rule or grant, or the name of a built-in rule: "outside", "protected", "tainted", "network", …
+    # The id of the rule or grant, or the name of a built-in rule: "outside", "protected", "leaving", "network", …
     rule: str
     # One sentence for people.
     why: str
@@ -86,6 +149,8 @@ class Decision(Frozen, frozen=True):
     at: float
     # Who answered, when the person was asked.
     by: str = ""
+    # How much a call could tell with the few words and numbers that nobody is asked about, in bits.
+    bits: int = 0
 
 
 class RuleUse(Frozen, frozen=True):
@@ -105,7 +170,7 @@ class PolicyView(Frozen, frozen=True):
     problem: FileProblem | None = None
 
 
-class PolicyInput(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+class PolicyInput(Body, frozen=True):
     """All rules as they shall be."""
 
     rules: tuple[Rule, ...]
@@ -149,12 +214,12 @@ class GrantList(Frozen, frozen=True):
     next: str | None = None
 
 
-class NewGrant(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """A grant that the person gives by hand; `duration` is like "5m", "1h 30m", "90s"."""
+class NewGrant(Body, frozen=True):
+    """A grant that the person gives by hand; `duration` is like "5m", "1h 30m", "90s", or left out as long as usual."""
 
     conversation_id: str
     pattern: Pattern
-    duration: str = "5m"
+    duration: str = ""
     single_use: bool = True
 
 
@@ -167,6 +232,10 @@ class PendingApproval(Frozen, frozen=True):
     text: str
     at: float
     data: JsonObject
+    # What the call is given that it is about, without secrets; None of other questions.
+    arguments: JsonObject | None = None
+    # Whether there are secrets in them, which nobody can change then.
+    masked: bool = False
 
 
 class PendingApprovals(Frozen, frozen=True):
@@ -213,16 +282,20 @@ class AuditReport(Frozen, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a conversation has seen so far: where private data came from, where strangers' text came from."""
+    """What a conversation has seen so far: where private data came from, and what left."""
 
     private: frozenset[str] = frozenset()
-    untrusted: frozenset[str] = frozenset()
     # Bytes that went to each destination so far in this run.
     sent: dict[str, int] = msgspec.field(default_factory=dict)
     # In how many calls.
     sends: dict[str, int] = msgspec.field(default_factory=dict)
-    # The servers whose words about themselves and their tools the model reads, called or not.
-    heard: frozenset[str] = frozenset()
+    # Bits that each destination could be told so far, in the whole conversation, by calls that nobody was asked about.
+    bits: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+def arguments_digest(arguments: JsonObject) -> str:
+    """Return the digest of what a call is given, in whichever order it was written."""
+    return hashlib.sha256(msgspec.json.encode(arguments, order="sorted")).hexdigest()
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -233,3 +306,6 @@ class Approval(msgspec.Struct, frozen=True):
     by: str = ""
     # Why not, in the person's words.
     reason: str = ""
+    # Why they were asked, and the digest of the arguments where they changed those.
+    why: str = ""
+    changed: str = ""

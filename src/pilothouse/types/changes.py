@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from pilothouse.types.json import Frozen
-from pilothouse.types.paging import Page
 
 # What stands for the content of a folder.
 FOLDER = "folder"
+# With this begins what stands for a folder and everything in it, or for a file that is too large to be read.
+TREE = "tree:"
 
 
 class FileChange(Frozen, frozen=True):
@@ -62,33 +62,5 @@ class KeptChange(msgspec.Struct, frozen=True):
     content: bytes | None
 
 
-class ChangeKeeper(Protocol):
-    """Keeps what files were before they were changed."""
-
-    async def keep_changes(self, kept: Sequence[KeptChange]) -> None:
-        """Keep what files were, before any of them is changed: all or nothing."""
-        ...
-
-    async def drop_changes(self, change_ids: Sequence[str]) -> None:
-        """Forget changes that did not happen after all."""
-        ...
-
-    async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
-        """Return the changes of a run or of a call that are not undone, oldest first."""
-        ...
-
-    async def changes_of_run(self, owner: str, run_id: str, page: Page) -> ChangeList:
-        """Return what a run changed and nobody undid, oldest first, without what was there before."""
-        ...
-
-    async def mark_undone(self, change_ids: Sequence[str], at: float) -> None:
-        """Remember that these were put back."""
-        ...
-
-
-class Undoing(Protocol):
-    """Puts files back as they were."""
-
-    async def undo(self, changes: list[KeptChange]) -> tuple[UndoReport, tuple[str, ...]]:
-        """Put back what nobody changed since, newest change first; return also the ids of what was put back."""
-        ...
+# Puts back what nobody changed since, newest change first; returns also the ids of what was put back.
+Undo = Callable[[Sequence[KeptChange]], Awaitable[tuple[UndoReport, tuple[str, ...]]]]

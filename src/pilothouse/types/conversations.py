@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pilothouse.types.authority import Mode
+from pilothouse.types import limits
+from pilothouse.types.authority import ChosenMode
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import Frozen
 from pilothouse.types.selection import Selection
 
@@ -21,7 +23,7 @@ class ConversationSettings(Frozen, frozen=True):
     thinking: bool | None = None
     working_directory: str | None = None
     selection: Selection | None = None
-    mode: Mode = "ask"
+    mode: ChosenMode = "default"
     # When the mode was chosen, by the server's clock: the mode that asks nothing ends by itself.
     mode_since: float = 0.0
 
@@ -40,3 +42,25 @@ class Conversation(Frozen, frozen=True):
     deleted_at: float | None = None
     # The state of its newest run, for the list: "running", "waiting", … or None before the first.
     activity: str | None = None
+
+
+def check_temperature(given: float) -> float:
+    """Return a temperature; raise one sentence for what is none."""
+    if not 0 <= given <= 2:
+        raise PilothouseError("bad_request", "The temperature must be between 0 and 2.")
+    return given
+
+
+def check_max_tokens(given: int) -> int:
+    """Return how long an answer may be; raise one sentence for what cannot be one's length."""
+    if not 1 <= given <= limits.TOKENS:
+        raise PilothouseError("bad_request", f"The most tokens of an answer must be between 1 and {limits.TOKENS:,}.")
+    return given
+
+
+def check_numbers(settings: ConversationSettings) -> None:
+    """Raise one sentence for a temperature or a length that cannot be."""
+    if settings.temperature is not None:
+        check_temperature(settings.temperature)
+    if settings.max_tokens is not None:
+        check_max_tokens(settings.max_tokens)

@@ -27,6 +27,7 @@ ErrorCode = Literal[
     "stream_broken",
     "context_too_long",
     "answer_too_long",
+    "call_unreadable",
     "tools_unsupported",
     "bad_script",
     "bad_config",
@@ -44,6 +45,8 @@ ErrorCode = Literal[
     "needs_answer",
     "needs_consent",
     "server_failed",
+    "sign_in_failed",
+    "needs_client",
     "cancelled",
     "internal",
 ]
@@ -70,6 +73,8 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     "needs_answer": 409,
     "needs_consent": 409,
     "server_failed": 502,
+    "sign_in_failed": 409,
+    "needs_client": 409,
 }
 
 # What goes away by itself or when a person acts; whoever can waits for that.

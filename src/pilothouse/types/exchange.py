@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -33,19 +33,3 @@ class Imported(Frozen, frozen=True):
     """What an import brought."""
 
     conversations: tuple[ImportedConversation, ...]
-
-
-class Importing(Protocol):
-    """Conversations out of a file."""
-
-    async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes]) -> Imported:
-        """Take the conversations of an export over, all or none; nothing in them is carried out."""
-        ...
-
-
-class Exporting(Protocol):
-    """Conversations into a file."""
-
-    async def export_conversation(self, owner: str, conversation_id: str, form: ExportFormat) -> Download:
-        """Return a conversation as a file."""
-        ...

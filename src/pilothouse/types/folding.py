@@ -5,17 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.types.events import Event, ItemCompleted, ItemUpdated
-from pilothouse.types.items import Item
+from pilothouse.types.items import Data, ItemOf
 
 
-def changed(item: Item, event: Event) -> Item:
+def changed(item: ItemOf[Data], event: Event) -> ItemOf[Data]:
     """Return the item after the event; events about other things leave it as it is."""
     match event:
         case ItemUpdated():
             return msgspec.structs.replace(
-                item, status=event.status or item.status, data=item.data | event.data, updated_at=event.at
+                item, status=event.status or item.status, raw=item.raw | event.data, updated_at=event.at
             )
         case ItemCompleted():
-            return msgspec.structs.replace(item, status=event.status, data=item.data | event.data, updated_at=event.at)
+            return msgspec.structs.replace(item, status=event.status, raw=item.raw | event.data, updated_at=event.at)
         case _:
             return item

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -293,16 +294,52 @@ MOVED_BY = {
     "HGRCPATH": ".hgrc", "PIP_CONFIG_FILE": ".config/pip", "IPYTHONDIR": ".ipython", "JUPYTER_CONFIG_DIR": ".jupyter",
 }  # fmt: skip
 _ZSH = (".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".zsh_history", ".zhistory")
+# Where something usually is in the home folder, and what a variable says instead.
+_Variables = tuple[tuple[str, str], ...]
 # Nothing of a person's is kept here, whatever a variable says.
 _DEVICES = ("/dev", "/proc", "/sys")
 
 
-def of_person(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, Place]]:
-    """Yield every place below a home folder with its path; also where a variable moves it to."""
+def of_person(home: str, environ: Mapping[str, str]) -> tuple[tuple[str, Place], ...]:
+    """Return every place below a home folder with its path; also where a variable moves it to."""
+    return _of_person(home, _moving(environ))
+
+
+def by_first_name(home: str, environ: Mapping[str, str], kind: Kind) -> Mapping[str, tuple[str, ...]]:
+    """Return the paths of a person's places of a kind by the name that each has in the home folder, in lower case.
+
+    Those that are elsewhere have none.
+    """
+    return _by_first_name(home, _moving(environ), kind)
+
+
+def _moving(environ: Mapping[str, str]) -> _Variables:
+    given = dict(environ)
+    return tuple((usual, given[name]) for name, usual in MOVED_BY.items() if given.get(name))
+
+
+# Every command asks for these, and neither the list nor the variables change.
+@lru_cache(maxsize=8)
+def _of_person(home: str, variables: _Variables) -> tuple[tuple[str, Place], ...]:
+    return tuple(_below(home, variables))
+
+
+@lru_cache(maxsize=16)
+def _by_first_name(home: str, variables: _Variables, kind: Kind) -> Mapping[str, tuple[str, ...]]:
+    inside = home.rstrip("/") + "/"
+    found: dict[str, tuple[str, ...]] = {}
+    for path, place in _of_person(home, variables):
+        if place.kind == kind:
+            first = path.removeprefix(inside).partition("/")[0].lower() if path.startswith(inside) else ""
+            found[first] = (*found.get(first, ()), path)
+    return found
+
+
+def _below(home: str, variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Place]]:
     for place in HOME:
         yield f"{home}/{place.path}", place
-    for variable, usual in MOVED_BY.items():
-        for moved in filter(os.path.isabs, environ.get(variable, "").split(os.pathsep)):
+    for usual, value in variables:
+        for moved in filter(os.path.isabs, value.split(os.pathsep)):
             for path, place in _moved(usual, os.path.normpath(moved)):
                 # All of the home folder, or of the machine, is never meant.
                 if not is_in(home, path) and not any(is_in(path, device) for device in _DEVICES):
@@ -330,7 +367,8 @@ def is_in(path: str, folder: str) -> bool:
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the paths without those that lie in another of them."""
     kept: list[str] = []
-    for path in sorted(set(paths)):
-        if not any(is_in(path, outer) for outer in kept):
+    # What lies in a folder comes right after it, before whatever only begins like it.
+    for path in sorted(set(paths), key=lambda path: path.replace("/", "\0")):
+        if not kept or not is_in(path, kept[-1]):
             kept.append(path)
-    return tuple(kept)
+    return tuple(sorted(kept))

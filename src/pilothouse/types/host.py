@@ -1,13 +1,16 @@
-"""What the server and the command line ask of the core. Everything is asked on behalf of an owner.
+"""The services of a host: every verb that its interfaces can ask for, on behalf of an owner, declared once.
 
-Every method raises a PilothouseError for what the person can be told; what belongs to someone else
-is `not_found`, exactly like what does not exist.
+Every verb raises a PilothouseError for what the person can be told; what belongs to someone else is `not_found`,
+exactly like what does not exist. The first sentence of each is what the OpenAPI document says of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from functools import cache
+from typing import Annotated, get_type_hints
+
+from msgspec import Meta
 
 from pilothouse.types import limits
 from pilothouse.types.api import (
@@ -38,7 +41,7 @@ from pilothouse.types.api import (
 )
 from pilothouse.types.authority import (
     AuditReport,
-    Example,
+    CallInShort,
     Grant,
     GrantList,
     NewGrant,
@@ -50,11 +53,11 @@ from pilothouse.types.authority import (
 )
 from pilothouse.types.changes import ChangeList, UndoReport
 from pilothouse.types.conversations import Conversation, ConversationSettings
-from pilothouse.types.exchange import Exporting, Importing
+from pilothouse.types.exchange import Download, ExportFormat, Imported
 from pilothouse.types.feed import FeedEvent
 from pilothouse.types.host_servers import Servers
 from pilothouse.types.models import ModelList, ModelTest, ModelView
-from pilothouse.types.paging import FIRST, Page
+from pilothouse.types.paging import FIRST, Cursor, Limit, Page
 from pilothouse.types.runs import Run
 from pilothouse.types.searching import IndexView
 from pilothouse.types.terminals import (
@@ -66,6 +69,7 @@ from pilothouse.types.terminals import (
     TerminalView,
 )
 from pilothouse.types.todos import TodoInput, TodoList
+from pilothouse.types.verbs import Options, Service, Verb, verb, verbs_of
 
 # The one person of an installation without accounts.
 LOCAL_OWNER = "local"
@@ -74,341 +78,367 @@ LOCAL_OWNER = "local"
 # Everything that was at hand, in order; empty when nothing happened for FEED_PING seconds.
 FeedBatch = Sequence[FeedEvent]
 ListChange = ListFrame | ModelsFrame | ServersFrame | NoticeFrame | InputFrame
+# A number that counts something from nothing on.
+Count = Annotated[int, Meta(ge=0)]
 
 
-class Conversations(Protocol):
+class Conversations(Service):
     """Conversations and what is in them."""
 
-    async def page_state(self, owner: str, conversation_id: str | None) -> PageState:
-        """Return all that the page draws after a reload."""
-        ...
+    @verb("page_state", "GET", "/api/state")
+    async def page_state(self, owner: str, conversation: str | None = None) -> PageState:
+        """Everything the page draws after a reload."""
 
-    async def conversations(self, owner: str, *, limit: int, cursor: str | None) -> ConversationPage:
-        """Return conversations, most recently used first."""
-        ...
+    @verb("search", "GET", "/api/search", Options(stops_with_client=True))
+    async def search(
+        self,
+        owner: str,
+        q: Annotated[str, Meta(max_length=limits.SEARCH_CHARS)],
+        limit: Annotated[int, Meta(ge=1, le=limits.SEARCH_HITS)] = limits.SEARCH_HITS,
+    ) -> SearchResult:
+        """Find titles and messages by their words."""
 
-    async def create_conversation(self, owner: str, body: NewConversation) -> Conversation:
+    @verb("list_conversations", "GET", "/api/conversations")
+    async def list(self, owner: str, limit: Limit = 50, cursor: Cursor | None = None) -> ConversationPage:
+        """Conversations, most recently used first."""
+
+    @verb("create_conversation", "POST", "/api/conversations", Options(status=201))
+    async def create(self, owner: str, body: NewConversation) -> Conversation:
         """Start a conversation."""
-        ...
 
-    async def snapshot(self, owner: str, conversation_id: str, *, limit: int) -> ConversationSnapshot:
-        """Return a conversation with its newest items and the number of its last event."""
-        ...
+    @verb("get_conversation", "GET", "/api/conversations/{id}")
+    async def get(self, owner: str, conversation_id: str, limit: Limit = limits.SNAPSHOT_ITEMS) -> ConversationSnapshot:
+        """A conversation with its newest items."""
 
-    async def items(self, owner: str, conversation_id: str, *, before: int | None, limit: int) -> ItemPage:
-        """Return the items before a position, or the newest."""
-        ...
+    @verb("update_conversation", "PATCH", "/api/conversations/{id}")
+    async def update(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
+        """Rename a conversation or change its settings."""
 
-    async def update_conversation(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
-        """Rename it or change its settings."""
-        ...
+    @verb("delete_conversation", "DELETE", "/api/conversations/{id}")
+    async def delete(self, owner: str, conversation_id: str) -> None:
+        """Delete a conversation; it can be restored for a while."""
 
-    async def delete_conversation(self, owner: str, conversation_id: str) -> None:
-        """Delete it; it can be restored for a while."""
-        ...
-
-    async def restore_conversation(self, owner: str, conversation_id: str) -> Conversation:
+    @verb("restore_conversation", "POST", "/api/conversations/{id}/restore")
+    async def restore(self, owner: str, conversation_id: str) -> Conversation:
         """Bring a deleted conversation back."""
-        ...
 
-    async def search(self, owner: str, query: str, *, limit: int) -> SearchResult:
-        """Find titles and items by their words."""
-        ...
+    @verb("list_items", "GET", "/api/conversations/{id}/items")
+    async def items(
+        self, owner: str, conversation_id: str, before: Count | None = None, limit: Limit = limits.SNAPSHOT_ITEMS
+    ) -> ItemPage:
+        """Items before a position, or the newest."""
 
-    async def events(self, owner: str, conversation_id: str, after: int) -> AsyncGenerator[FeedBatch, None]:
-        """Open the feed after event `after`: what was missed, then what happens, until it is closed.
+    @verb("conversation_events", "GET", "/api/conversations/{id}/events")
+    async def events(self, owner: str, conversation_id: str, after: Count = 0) -> AsyncGenerator[FeedBatch, None]:
+        """Server-sent events after Last-Event-ID, then as they happen.
 
         Awaiting it checks the ownership, so that a stranger gets `not_found` and not an empty stream.
         Iterating raises Lagged when the reader is too slow, or knows more than is kept. It may be cancelled at any
         await.
         """
-        ...
 
 
-class Runs(Protocol):
+class Runs(Service):
     """Messages, and the runs that answer them."""
 
+    @verb("check_message", "POST", "/api/messages/check", Options(body_limit=limits.MESSAGE_BODY_BYTES))
     async def check_message(self, owner: str, body: NewMessage) -> None:
-        """Raise why a message would not be taken, whichever conversation it is for."""
-        ...
+        """Would a message be taken? It is not sent; for what wants to know before it starts a conversation."""
 
+    @verb(
+        "post_message",
+        "POST",
+        "/api/conversations/{id}/messages",
+        Options(status=202, body_limit=limits.MESSAGE_BODY_BYTES, repeatable=True),
+    )
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
-        """Keep a message and start its answer; the same idempotency key gives the same answer."""
-        ...
+        """Send a message; a resend with the same Idempotency-Key is harmless."""
 
-    async def run(self, owner: str, run_id: str) -> Run:
-        """Return a run."""
-        ...
+    @verb("get_run", "GET", "/api/runs/{id}")
+    async def get(self, owner: str, run_id: str) -> Run:
+        """A run."""
 
-    async def cancel_run(self, owner: str, run_id: str) -> Run:
-        """Ask a run to stop; a run that has ended stays as it is."""
-        ...
+    @verb("cancel_run", "POST", "/api/runs/{id}/cancel")
+    async def cancel(self, owner: str, run_id: str) -> Run:
+        """Stop a run.
 
-    async def resume_run(self, owner: str, run_id: str) -> Run:
-        """Go on with an interrupted, failed or cancelled run."""
-        ...
+        One that has ended stays as it is.
+        """
 
+    @verb("resume_run", "POST", "/api/runs/{id}/resume")
+    async def resume(self, owner: str, run_id: str) -> Run:
+        """Go on with a run that was interrupted, failed or was cancelled."""
+
+    @verb("cancel_call", "POST", "/api/calls/{id}/cancel")
     async def cancel_call(self, owner: str, item_id: str) -> None:
-        """Stop one tool call; its run goes on."""
-        ...
+        """Stop one tool call, by its item's id; its run goes on."""
 
+    @verb("keep_waiting", "POST", "/api/calls/{id}/keep-waiting")
     async def keep_waiting(self, owner: str, item_id: str) -> None:
-        """Give a running call more time before it times out."""
-        ...
+        """Give a running tool call more time before it times out."""
 
+    @verb("get_result", "GET", "/api/calls/{id}/result")
     async def result(self, owner: str, item_id: str) -> FullResult:
-        """Return a call's whole result, masked, as far as it was kept."""
-        ...
+        """A tool call's whole result, as far as it was kept."""
 
+    @verb("get_part", "GET", "/api/items/{id}/parts/{index}")
     async def part(self, owner: str, item_id: str, index: int) -> PartData:
-        """Return the bytes of an image, a sound or a file in a message or a call's result."""
-        ...
+        """The bytes of one part of a message or of a tool call's result, by its item's id."""
 
+
+class Questions(Service):
+    """What runs ask a person."""
+
+    @verb("answer_question", "POST", "/api/questions/{id}/answer", Options(repeatable=True))
     async def answer(self, owner: str, item_id: str, body: Answer) -> Run:
-        """Answer a question and let its run go on."""
-        ...
+        """Answer a question, by its item's id."""
 
+    @verb("answer_many", "POST", "/api/answers")
     async def answer_many(self, owner: str, body: Answers) -> AnswersTaken:
-        """Give several questions the same answer; each is taken or not by itself."""
-        ...
+        """Give several questions the same answer; what stands out must be answered by itself."""
 
 
-class Todos(Protocol):
+class Todos(Service):
     """What the agent has to do in a conversation."""
 
-    async def todos(self, owner: str, conversation_id: str) -> TodoList:
-        """Return a conversation's todos."""
-        ...
+    @verb("get_todos", "GET", "/api/conversations/{id}/todos")
+    async def get(self, owner: str, conversation_id: str) -> TodoList:
+        """What the agent has to do in a conversation, and how far it is."""
 
-    async def put_todos(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
-        """Replace a conversation's todos; the agent is told before it is asked the next time."""
-        ...
+    @verb("put_todos", "PUT", "/api/conversations/{id}/todos")
+    async def put(self, owner: str, conversation_id: str, body: TodoInput) -> TodoList:
+        """Replace the todos of a conversation, held to the same rules as the agent's own.
 
-
-class Changes(Protocol):
-    """What runs did to files."""
-
-    async def changes(self, owner: str, run_id: str, page: Page = FIRST) -> ChangeList:
-        """Return what a run changed and nobody undid, in order."""
-        ...
-
-    async def undo_run(self, owner: str, run_id: str) -> UndoReport:
-        """Put back what a run changed, as far as nobody touched it since."""
-        ...
-
-    async def undo_call(self, owner: str, item_id: str) -> UndoReport:
-        """Put back what one call changed."""
-        ...
-
-
-class Indexes(Protocol):
-    """The indexes of working directories."""
-
-    async def index(self, owner: str, conversation_id: str) -> IndexView:
-        """Return how the index of a conversation's working directory stands."""
-        ...
-
-
-class Terminals(Protocol):
-    """The terminals and background commands of conversations."""
-
-    async def terminals(self, owner: str, conversation_id: str) -> TerminalList:
-        """Return what runs in a conversation, and what holds it."""
-        ...
-
-    async def open_terminal(self, owner: str, conversation_id: str, body: TerminalSize) -> TerminalView:
-        """Return the conversation's session; started if there is none or the folder is another."""
-        ...
-
-    async def close_terminal(self, owner: str, conversation_id: str) -> None:
-        """End the session and everything in it."""
-        ...
-
-    async def terminal_recording(self, owner: str, conversation_id: str) -> PartData:
-        """Return the recording of the conversation's sessions as a file."""
-        ...
-
-    async def process_output(self, owner: str, conversation_id: str, process_id: str, start: int) -> ProcessOutput:
-        """Return what a background command wrote, from an index on."""
-        ...
-
-    async def stop_process(self, owner: str, conversation_id: str, process_id: str) -> ProcessView:
-        """End a background command and everything it started."""
-        ...
-
-
-class TerminalLine(Protocol):
-    """A terminal as someone sits at it; only the process that runs it can offer that."""
-
-    async def terminal_output(
-        self, owner: str, conversation_id: str, start: int
-    ) -> AsyncGenerator[tuple[int, bytes], None]:
-        """Open the output from an index on, until the session ends; awaiting it checks the ownership."""
-        ...
-
-    async def type_in_terminal(self, owner: str, conversation_id: str, data: bytes) -> None:
-        """Give input to the session."""
-        ...
-
-    async def resize_terminal(self, owner: str, conversation_id: str, body: TerminalSize) -> None:
-        """Tell the session how large its window is."""
-        ...
-
-    async def select_in_terminal(self, owner: str, conversation_id: str, body: TerminalSelection) -> None:
-        """Let the agent see what the person selected."""
-        ...
-
-
-class Models(Protocol):
-    """The configured models."""
-
-    async def models(self, owner: str) -> ModelList:
-        """Return all models."""
-        ...
-
-    async def add_model(self, owner: str, body: ModelInput) -> ModelView:
-        """Add a model."""
-        ...
-
-    async def update_model(self, owner: str, model_id: str, body: ModelInput) -> ModelView:
-        """Replace a model's configuration; without `api_key` its key stays."""
-        ...
-
-    async def delete_model(self, owner: str, model_id: str) -> None:
-        """Remove a model and the secret that was kept for it."""
-        ...
-
-    async def set_default_model(self, owner: str, model_id: str) -> ModelList:
-        """Make a model the default."""
-        ...
-
-    async def test_model(self, owner: str, model_id: str) -> ModelTest:
-        """Make a real, tiny request to a model."""
-        ...
-
-    async def test_draft(self, owner: str, body: ModelInput) -> ModelTest:
-        """Make a real, tiny request to a model that is not saved."""
-        ...
-
-    async def confirm_key(self, owner: str, model_id: str) -> ModelView:
-        """Bind a model's key to the origin that its URL has now."""
-        ...
-
-    async def found_models(self, owner: str, host: str = "") -> FoundModels:
-        """Look for local model servers and for keys in the environment; or on a host that a person named."""
-        ...
-
-    async def catalogue(self, owner: str) -> Catalogue:
-        """Return the kept lists of what the providers offer."""
-        ...
-
-    async def refresh_catalogue(self, owner: str) -> Catalogue:
-        """Ask the configured providers what they offer."""
-        ...
-
-
-class Settings(Protocol):
-    """The settings that are not models."""
-
-    async def config(self, owner: str) -> ConfigView:
-        """Return the settings, and what was found out about this machine."""
-        ...
-
-    async def usual_settings(self, owner: str) -> ConversationSettings:
-        """Return what the active profile sets for new conversations; nothing is found out for that."""
-        ...
-
-    async def update_config(self, owner: str, body: ConfigPatch) -> ConfigView:
-        """Change settings."""
-        ...
-
-
-class Sessions(Protocol):
-    """Browser sessions; only hashes of their tokens are kept."""
-
-    async def create_session(self, owner: str, holder: str = "") -> str:
-        """Begin a session and return its token, this once; what it is asked for by is the token and then the holder."""
-        ...
-
-    async def session_owner(self, token: str) -> str | None:
-        """Return whose session it is, or None when it ended or never was."""
-        ...
-
-    async def end_session(self, token: str) -> None:
-        """End a session; an unknown one is fine."""
-        ...
-
-
-class Watching(Protocol):
-    """What happens outside a single conversation."""
-
-    async def ready(self) -> None:
-        """Return if something could be kept right now; raise why not."""
-        ...
-
-    def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
-        """Yield changes of the list of conversations, of the models, and notices about the server.
-
-        Whoever owns nothing (an empty name) gets what concerns everyone.
+        The agent is told before it is asked the next time.
         """
-        ...
 
 
-class Authority(Protocol):
+class Permissions(Service):
     """Who may do what, what waits for the person, and who did what."""
 
+    @verb("get_policy", "GET", "/api/policy")
     async def policy(self, owner: str) -> PolicyView:
-        """Return the rules, how often each was used, and what is wrong with their file."""
-        ...
+        """The rules in force, how often each decided lately, and what is wrong with their file."""
 
+    @verb("set_policy", "PUT", "/api/policy")
     async def set_policy(self, owner: str, body: PolicyInput) -> PolicyView:
-        """Put these rules in the place of all others."""
-        ...
+        """Replace all rules; each is tried on its own examples first."""
 
+    @verb("replay_policy", "POST", "/api/policy/replay")
     async def replay_policy(self, owner: str, body: PolicyInput) -> PolicyReplay:
-        """Return what rules would have done about calls of the past; nothing is kept."""
-        ...
+        """What these rules would have done about calls of the past; nothing is kept."""
 
-    async def check_policy(self, owner: str, example: Example) -> PolicyCheck:
-        """Return what the rules in force say about a call."""
-        ...
+    @verb("check_policy", "GET", "/api/policy/check")
+    async def check_policy(self, owner: str, call: CallInShort) -> PolicyCheck:
+        """What the rules in force say about a call."""
 
-    async def grants(self, owner: str, conversation_id: str | None, page: Page = FIRST) -> GrantList:
-        """Return the passing permissions of a conversation or of all that stand."""
-        ...
+    @verb("list_grants", "GET", "/api/grants")
+    async def grants(self, owner: str, conversation: str | None = None, page: Page = FIRST) -> GrantList:
+        """The passing permissions that stand, of one conversation or of all, newest first."""
 
+    @verb("give_grant", "POST", "/api/grants", Options(status=201))
     async def give_grant(self, owner: str, body: NewGrant) -> Grant:
-        """Allow something for a while, in one conversation."""
-        ...
+        """Allow something for a while in one conversation."""
 
+    @verb("revoke_grant", "DELETE", "/api/grants/{id}")
     async def revoke_grant(self, owner: str, grant_id: str) -> None:
         """Withdraw a passing permission, at once."""
-        ...
 
+    @verb("list_approvals", "GET", "/api/approvals")
     async def approvals(self, owner: str, page: Page = FIRST) -> PendingApprovals:
-        """Return what waits for the person."""
-        ...
+        """Every question that waits for the person, in whichever conversation, oldest first."""
 
+    @verb("get_audit", "GET", "/api/audit")
     async def audit(
         self,
         owner: str,
-        conversation_id: str | None,
-        until: int | None = None,
-        limit: int = limits.AUDIT_ENTRIES,
-        cursor: str | None = None,
+        conversation: str | None = None,
+        until: Count | None = None,
+        limit: Annotated[int, Meta(ge=1, le=limits.AUDIT_ENTRIES)] = limits.AUDIT_ENTRIES,
+        cursor: Cursor | None = None,
     ) -> AuditReport:
-        """Return the calls of a conversation or of all with who allowed them, and whether the record is whole.
+        """Every call with who allowed it and why, and whether the record is as it was written.
 
-        `until` leaves the events of a conversation after this number out; of the calls the newest `limit` are told.
+        `until` leaves the events of a conversation after this number out; of the calls the newest are told, up to
+        the limit; the cursor says which conversations are next.
         """
-        ...
 
 
-class ClientApi(
-    Conversations, Runs, Authority, Todos, Changes, Terminals, Indexes, Models, Servers, Settings, Importing, Protocol
-):
-    """What commands and programs ask for, of a core of their own or of a running server."""
+class Changes(Service):
+    """What runs did to files."""
+
+    @verb("run_changes", "GET", "/api/runs/{id}/changes")
+    async def list(self, owner: str, run_id: str, page: Page = FIRST) -> ChangeList:
+        """The files that a run changed and nobody put back, in order."""
+
+    @verb("undo_run", "POST", "/api/runs/{id}/undo")
+    async def undo_run(self, owner: str, run_id: str) -> UndoReport:
+        """Put back what a run changed; files that someone touched since are listed and left alone."""
+
+    @verb("undo_call", "POST", "/api/calls/{id}/undo")
+    async def undo_call(self, owner: str, item_id: str) -> UndoReport:
+        """Put back what one tool call changed, or what was set aside after one: by the id of the notice about that."""
+
+    @verb("drop_aside", "POST", "/api/calls/{id}/drop")
+    async def drop(self, owner: str, item_id: str) -> None:
+        """Forget what was set aside, which starts by itself."""
 
 
-class HostApi(ClientApi, Exporting, Watching, TerminalLine, Sessions, Protocol):
-    """The whole core, as the server sees it."""
+class Indexes(Service):
+    """The indexes of working directories."""
+
+    @verb("get_index", "GET", "/api/conversations/{id}/index")
+    async def get(self, owner: str, conversation_id: str) -> IndexView:
+        """How the index of a conversation's working directory stands: what is in it, and how far it is."""
+
+
+class Terminals(Service):
+    """The terminals and background commands of conversations."""
+
+    @verb("get_terminals", "GET", "/api/conversations/{id}/terminal")
+    async def list(self, owner: str, conversation_id: str) -> TerminalList:
+        """A conversation's terminal session and background commands, and what holds them."""
+
+    @verb("open_terminal", "POST", "/api/conversations/{id}/terminal")
+    async def open(self, owner: str, conversation_id: str, body: TerminalSize) -> TerminalView:
+        """Open a conversation's terminal; the one that runs in its folder is used again."""
+
+    @verb("close_terminal", "DELETE", "/api/conversations/{id}/terminal")
+    async def close(self, owner: str, conversation_id: str) -> None:
+        """End a conversation's terminal session and everything in it."""
+
+    @verb("select_in_terminal", "POST", "/api/conversations/{id}/terminal/selection")
+    async def select(self, owner: str, conversation_id: str, body: TerminalSelection) -> None:
+        """Let the agent see what is selected in the terminal."""
+
+    @verb("terminal_recording", "GET", "/api/conversations/{id}/terminal/recording")
+    async def recording(self, owner: str, conversation_id: str) -> PartData:
+        """The recording of a conversation's terminal, as an asciicast."""
+
+    @verb("process_output", "GET", "/api/conversations/{id}/processes/{process}")
+    async def process_output(
+        self, owner: str, conversation_id: str, process_id: str, from_: Count = 0
+    ) -> ProcessOutput:
+        """What a background command wrote, from a byte on."""
+
+    @verb("stop_process", "POST", "/api/conversations/{id}/processes/{process}/stop")
+    async def stop_process(self, owner: str, conversation_id: str, process_id: str) -> ProcessView:
+        """End a background command and everything that it started."""
+
+
+class Exchange(Service):
+    """Conversations as files."""
+
+    @verb("export_conversation", "GET", "/api/conversations/{id}/export")
+    async def export_conversation(self, owner: str, conversation_id: str, format_: ExportFormat = "json") -> Download:
+        """A conversation as a file: lines of JSON with everything in it, or Markdown with what was said."""
+
+    @verb("import_conversations", "POST", "/api/import", Options(201, limits.CONVERSATIONS_FILE_BYTES))
+    async def import_conversations(self, owner: str, body: AsyncIterator[bytes]) -> Imported:
+        """Take over the conversations of an export, as lines of JSON, compressed or not.
+
+        All or none; nothing in them is carried out.
+        """
+
+
+class Models(Service):
+    """The configured models; the fixed paths come before `{id}`, as the first match wins."""
+
+    @verb("list_models", "GET", "/api/models")
+    async def list(self, owner: str) -> ModelList:
+        """All models."""
+
+    @verb("add_model", "POST", "/api/models", Options(status=201))
+    async def add(self, owner: str, body: ModelInput) -> ModelView:
+        """Add a model."""
+
+    @verb("test_draft", "POST", "/api/models/test")
+    async def test_draft(self, owner: str, body: ModelInput) -> ModelTest:
+        """Make a real, tiny request to a model that is not saved yet."""
+
+    @verb("about_model", "POST", "/api/models/about")
+    async def about(self, owner: str, body: ModelInput) -> ModelView:
+        """What is known about a model that is not saved yet, and told by its own server if that is near."""
+
+    @verb("found_models", "GET", "/api/models/found")
+    async def found(self, owner: str, host: Annotated[str, Meta(max_length=limits.HOST_CHARS)] = "") -> FoundModels:
+        """Model servers on this machine and keys in the environment that could be added; or those of one host."""
+
+    @verb("get_catalogue", "GET", "/api/models/catalogue")
+    async def catalogue(self, owner: str) -> Catalogue:
+        """What the configured providers offer, as last asked."""
+
+    @verb("refresh_catalogue", "POST", "/api/models/refresh")
+    async def refresh(self, owner: str) -> Catalogue:
+        """Ask the configured providers what they offer."""
+
+    @verb("update_model", "PUT", "/api/models/{id}")
+    async def update(self, owner: str, model_id: str, body: ModelInput) -> ModelView:
+        """Replace a model's configuration; without apiKey its key stays."""
+
+    @verb("delete_model", "DELETE", "/api/models/{id}")
+    async def delete(self, owner: str, model_id: str) -> None:
+        """Remove a model.
+
+        The secret that was kept for it goes, too.
+        """
+
+    @verb("set_default_model", "POST", "/api/models/{id}/default")
+    async def set_default(self, owner: str, model_id: str) -> ModelList:
+        """Make a model the default."""
+
+    @verb("test_model", "POST", "/api/models/{id}/test")
+    async def test(self, owner: str, model_id: str) -> ModelTest:
+        """Make a real, tiny request to a model."""
+
+    @verb("confirm_key", "POST", "/api/models/{id}/confirm-key")
+    async def confirm_key(self, owner: str, model_id: str) -> ModelView:
+        """Let a model's key go to the origin that its URL has now."""
+
+    @verb("forget_learned", "POST", "/api/models/{id}/forget")
+    async def forget(self, owner: str, model_id: str) -> ModelView:
+        """Forget what was learned about a model from what its provider refused."""
+
+
+class Settings(Service):
+    """The settings that are not models."""
+
+    @verb("get_config", "GET", "/api/config")
+    async def get(self, owner: str) -> ConfigView:
+        """The settings.
+
+        With what was found out about this machine.
+        """
+
+    @verb("update_config", "PATCH", "/api/config")
+    async def update(self, owner: str, body: ConfigPatch) -> ConfigView:
+        """Change settings."""
+
+    async def usual(self, owner: str) -> ConversationSettings:
+        """Return what the active profile sets for new conversations."""
+        config = await self.get(owner)
+        found = [profile.settings for profile in config.profiles if profile.id == config.active_profile]
+        return found[0] if found else ConversationSettings()
+
+
+class ClientApi:
+    """What commands and programs ask for, of a host of their own or of a running server: a service for each noun."""
+
+    conversations: Conversations
+    runs: Runs
+    questions: Questions
+    todos: Todos
+    permissions: Permissions
+    changes: Changes
+    terminals: Terminals
+    indexes: Indexes
+    exchange: Exchange
+    models: Models
+    settings: Settings
+    servers: Servers
+
+
+@cache
+def all_verbs() -> tuple[tuple[str, Verb], ...]:
+    """Return every verb, each with its noun."""
+    return tuple((noun, each) for noun, service in get_type_hints(ClientApi).items() for each in verbs_of(service))

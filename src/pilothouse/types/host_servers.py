@@ -1,10 +1,15 @@
-"""What interfaces ask of the core about MCP servers: a part of `types/host`."""
+"""The verbs about MCP servers and their tools: a part of `types/host`."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Annotated
 
+from msgspec import Meta
+
+from pilothouse.types import limits
 from pilothouse.types.paging import FIRST, Page
+from pilothouse.types.server_checks import ServerCheck, ServerChecked
+from pilothouse.types.server_traffic import TrafficPage, TrafficSwitch
 from pilothouse.types.servers import (
     AboutDecided,
     ConsentGiven,
@@ -23,90 +28,115 @@ from pilothouse.types.servers import (
     ToolList,
     ToolTrial,
     ToolTry,
-    TrafficPage,
-    TrafficSwitch,
 )
+from pilothouse.types.sign_ins import SignInAnswer, SignInStart, SignInStarted
+from pilothouse.types.verbs import Options, Service, verb
 
 
-class Servers(Protocol):
-    """The MCP servers and their tools."""
+class Servers(Service):
+    """The MCP servers and their tools; the fixed paths come before `{id}`, as the first match wins."""
 
-    async def servers(self, owner: str) -> ServerList:
-        """Return all servers as they are now."""
-        ...
+    @verb("list_servers", "GET", "/api/servers")
+    async def list(self, owner: str) -> ServerList:
+        """All MCP servers."""
 
-    async def add_server(self, owner: str, body: ServerInput) -> ServerView:
-        """Add a server; a local command starts only after consent."""
-        ...
+    @verb("add_server", "POST", "/api/servers", Options(status=201))
+    async def add(self, owner: str, body: ServerInput) -> ServerView:
+        """Add an MCP server; a local command starts only after consent."""
 
-    async def update_server(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
-        """Replace a server's configuration; secrets that are not sent stay."""
-        ...
+    @verb("switch_servers", "PATCH", "/api/servers")
+    async def switch(self, owner: str, body: ServersSwitch) -> ServerList:
+        """Switch several MCP servers on or off at once."""
 
-    async def patch_server(self, owner: str, server_id: str, body: ServerPatch) -> ServerView:
-        """Switch it on or off, or single tools of it."""
-        ...
+    @verb("server_status", "GET", "/api/servers/status")
+    async def status(self, owner: str) -> StatusReport:
+        """Latencies, errors and past states of all MCP servers."""
 
-    async def delete_server(self, owner: str, server_id: str) -> None:
-        """Stop a server, remove it and delete every secret kept for it."""
-        ...
+    @verb("import_questions", "POST", "/api/servers/import/questions")
+    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
+        """What the servers of another program's settings file leave open: nothing is added."""
 
-    async def consent_server(self, owner: str, server_id: str, body: ConsentGiven) -> ServerView:
-        """Agree to start exactly this command."""
-        ...
+    @verb("import_servers", "POST", "/api/servers/import")
+    async def import_file(self, owner: str, body: ImportRequest) -> ImportReport:
+        """Add the MCP servers of another program's settings file; none starts without consent."""
 
-    async def retry_server(self, owner: str, server_id: str) -> ServerView:
-        """Connect now, with fresh counters."""
-        ...
+    @verb("check_server", "POST", "/api/servers/check", Options(stops_with_client=True))
+    async def check(self, owner: str, body: ServerCheck) -> ServerChecked:
+        """Start or reach an MCP server once with what was typed, list its tools, and keep nothing."""
 
-    async def disconnect_server(self, owner: str, server_id: str) -> ServerView:
-        """Stop a server without switching it off; its next call starts it again."""
-        ...
+    @verb("finish_sign_in", "POST", "/api/servers/sign-in")
+    async def finish_sign_in(self, owner: str, body: SignInAnswer) -> ServerView:
+        """Finish a sign-in with the address that the browser was sent back to."""
 
-    async def test_server(self, owner: str, server_id: str) -> ServerTest:
-        """Connect if need be and ask for the tools."""
-        ...
+    @verb("all_tools", "GET", "/api/tools")
+    async def all_tools(self, owner: str, page: Page = FIRST) -> ToolList:
+        """The tools of all MCP servers, page by page."""
 
-    async def server_tools(self, owner: str, server_id: str | None, page: Page = FIRST) -> ToolList:
-        """Return the tools of one server or of all, as last listed."""
-        ...
-
-    async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
-        """Accept a tool's changed definition."""
-        ...
-
-    async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
-        """Accept what a server says about itself now, or keep what it said before."""
-        ...
-
+    @verb("try_tool", "POST", "/api/tools/try", Options(longer=limits.CALL_TIME_MOST))
     async def try_tool(self, owner: str, body: ToolTry) -> ToolTrial:
         """Call a tool by hand."""
-        ...
 
-    async def server_log(self, owner: str, server_id: str) -> ServerLog:
-        """Return what a server wrote."""
-        ...
+    @verb("get_traffic", "GET", "/api/traffic")
+    async def traffic(
+        self, owner: str, after: Annotated[int, Meta(ge=0)] = 0, server: str | None = None
+    ) -> TrafficPage:
+        """Recorded JSON-RPC messages after a number, secrets masked."""
 
-    async def server_status(self, owner: str) -> StatusReport:
-        """Return latencies, errors and past states."""
-        ...
-
-    async def traffic(self, owner: str, after: int, server_id: str | None) -> TrafficPage:
-        """Return recorded messages after a number."""
-        ...
-
+    @verb("switch_traffic", "PUT", "/api/traffic")
     async def switch_traffic(self, owner: str, body: TrafficSwitch) -> TrafficPage:
-        """Start or stop recording messages."""
-        ...
+        """Record JSON-RPC messages, or stop and forget them."""
 
-    async def switch_servers(self, owner: str, body: ServersSwitch) -> ServerList:
-        """Switch several servers on or off at once."""
-        ...
+    @verb("update_server", "PUT", "/api/servers/{id}")
+    async def update(self, owner: str, server_id: str, body: ServerInput) -> ServerView:
+        """Replace an MCP server's configuration; secrets that are not sent stay."""
 
-    async def import_questions(self, owner: str, body: ImportRequest) -> ImportQuestions:
-        """Return what the servers of another program's file leave open."""
-        ...
+    @verb("patch_server", "PATCH", "/api/servers/{id}")
+    async def patch(self, owner: str, server_id: str, body: ServerPatch) -> ServerView:
+        """Switch an MCP server or some of its tools on or off."""
 
-    async def import_servers(self, owner: str, body: ImportRequest) -> ImportReport:
-        """Add the servers of another program's file; none starts without consent."""
-        ...
+    @verb("delete_server", "DELETE", "/api/servers/{id}")
+    async def delete(self, owner: str, server_id: str) -> None:
+        """Stop and remove an MCP server with every secret kept for it."""
+
+    @verb("consent_server", "POST", "/api/servers/{id}/consent")
+    async def consent(self, owner: str, server_id: str, body: ConsentGiven) -> ServerView:
+        """Agree to start exactly the command that a fingerprint stands for."""
+
+    @verb("begin_sign_in", "POST", "/api/servers/{id}/sign-in")
+    async def begin_sign_in(self, owner: str, server_id: str, body: SignInStart) -> SignInStarted:
+        """Begin to sign in to an MCP server: return where to."""
+
+    @verb("sign_out", "POST", "/api/servers/{id}/sign-out")
+    async def sign_out(self, owner: str, server_id: str) -> ServerView:
+        """Sign out of an MCP server: its tokens are revoked where that is offered, and deleted."""
+
+    @verb("retry_server", "POST", "/api/servers/{id}/retry")
+    async def retry(self, owner: str, server_id: str) -> ServerView:
+        """Connect to an MCP server now.
+
+        Its failures are counted anew.
+        """
+
+    @verb("disconnect_server", "POST", "/api/servers/{id}/disconnect")
+    async def disconnect(self, owner: str, server_id: str) -> ServerView:
+        """Stop an MCP server without switching it off; its next call starts it again."""
+
+    @verb("test_server", "POST", "/api/servers/{id}/test")
+    async def test(self, owner: str, server_id: str) -> ServerTest:
+        """Connect to an MCP server if need be and ask for its tools."""
+
+    @verb("server_tools", "GET", "/api/servers/{id}/tools")
+    async def tools(self, owner: str, server_id: str, page: Page = FIRST) -> ToolList:
+        """An MCP server's tools, as last listed."""
+
+    @verb("confirm_tool", "POST", "/api/servers/{id}/tools/confirm")
+    async def confirm_tool(self, owner: str, server_id: str, body: ToolConfirmed) -> ToolList:
+        """Accept a tool's changed definition."""
+
+    @verb("decide_about", "POST", "/api/servers/{id}/about")
+    async def decide_about(self, owner: str, server_id: str, body: AboutDecided) -> ServerView:
+        """Accept what an MCP server says about itself now, or keep what it said before."""
+
+    @verb("server_log", "GET", "/api/servers/{id}/log")
+    async def log(self, owner: str, server_id: str) -> ServerLog:
+        """The newest lines that an MCP server wrote."""

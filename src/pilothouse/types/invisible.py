@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
+
+from pilothouse.types import limits
 
 
 def _hidden(letters: str) -> str:
@@ -24,6 +27,8 @@ ESCAPES = re.compile(
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f]*+(?:\x1b\\|\x9c)"
     r"|\x1b[ -/]*+[0-~]"
 )
+# What each of them begins with.
+_BEGINNING = re.compile(r"[\x1b\x90\x98\x9b\x9d-\x9f]")
 # All but tab, the ends of lines and of pages.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
@@ -56,9 +61,30 @@ def without_hidden(text: str) -> tuple[str, int]:
 
 def without_escapes(text: str) -> str:
     """Return the text without colours, titles and other orders to a terminal, and without what it took back."""
-    if _CONTROL.search(text) is None:
+    if not any(_CONTROL.search(text, *piece) for piece in _pieces(text)):
         return text
-    return _CONTROL.sub("", _taken_back(ESCAPES.sub("", text)))
+    said = _taken_back("".join(_between_escapes(text)))
+    return "".join(_CONTROL.sub("", said[start:end]) for start, end in _pieces(said))
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each piece begins and ends: one look at much of a text would hold everyone up."""
+    for start in range(0, len(text), limits.TEXT_PIECE):
+        yield start, start + limits.TEXT_PIECE
+
+
+def _between_escapes(text: str) -> Iterator[str]:
+    """Yield what stands between the orders to a terminal; one that is too long for a terminal is none."""
+    at = 0
+    while at < len(text):
+        found = _BEGINNING.search(text, at, at + limits.TEXT_PIECE)
+        end = found.start() if found else at + limits.TEXT_PIECE
+        yield text[at:end]
+        order = ESCAPES.match(text, end, end + limits.TEXT_PIECE) if found else None
+        if found and order is None:
+            yield text[end]
+            end += 1
+        at = order.end() if order else end
 
 
 def _taken_back(text: str) -> str:

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Generic, Literal, ParamSpec, TypeGuard, TypeVar
 
-from pilothouse.types.json import Frozen, JsonObject
+import msgspec
+
+from pilothouse.types.ids import new_id
+from pilothouse.types.item_data import (
+    ApprovalData,
+    CallData,
+    CollaborationData,
+    CompactionData,
+    ElicitationData,
+    ItemData,
+    LimitData,
+    MessageData,
+    NoticeData,
+    QuestionData,
+    ReminderData,
+    ResponseData,
+    ResultPart,
+    SummaryData,
+    ThinkingData,
+    TurnData,
+)
+from pilothouse.types.json import Frozen, JsonObject, plain
 
 ItemKind = Literal[
     "user_message",
@@ -22,38 +45,166 @@ ItemStatus = Literal["streaming", "waiting", "completed", "failed", "cancelled",
 # A call that reached one of these has its result; it is never executed again.
 CLOSED: frozenset[ItemStatus] = frozenset({"completed", "failed", "cancelled", "timed_out", "unknown"})
 
+# What each kind of item carries, and each kind of question.
+KINDS: dict[str, type[ItemData]] = {
+    "user_message": MessageData,
+    "response": ResponseData,
+    "thinking": ThinkingData,
+    "tool_call": CallData,
+    "tool_summary": SummaryData,
+    "question": QuestionData,
+    "notice": NoticeData,
+    "compaction": CompactionData,
+    "reminder": ReminderData,
+}
+_KIND_OF = {carried: kind for kind, carried in KINDS.items()}
+QUESTIONS: dict[str, type[QuestionData]] = {
+    "approval": ApprovalData,
+    "elicitation": ElicitationData,
+    "collaboration": CollaborationData,
+    "limit": LimitData,
+}
 
-class Item(Frozen, frozen=True):
-    """One thing in the timeline; `data` holds what completing it must not lose.
+Data = TypeVar("Data", bound=ItemData)
+Read = TypeVar("Read", bound=msgspec.Struct)
+Carried_co = TypeVar("Carried_co", bound=ItemData, covariant=True)
+Given = ParamSpec("Given")
 
-    user_message: data.content [ResultPart]: what was attached
-    response:     data.usage, data.firstTokenMs, data.durationMs, data.model, data.native, data.cutOff, data.turn,
-                  data.tokensPerSecond (where it says something)
-    thinking:     data.durationMs, data.opaque, data.turn
-    tool_call:    data.callId, data.tool, data.server, data.arguments, data.argumentBytes, data.phase,
-                  data.phases {phase: time}, data.isError, data.error {code, message, retryable},
-                  data.turn, data.opaque, data.display, data.content [ResultPart], data.cut (more was left out
-                  than is kept), data.hiddenCharacters (taken out for the model); text is the result
-                  data.shown (Shown), data.decision (Decision), data.access (Access without its preview),
-                  data.brings {private, untrusted, source}, data.changes [{path, kind, diff, added, removed}],
-                  data.todos (TodoList, after a todo call), data.processId
-    question:     data.kind ("approval", "elicitation", "collaboration", "limit"), data.callItemId, data.toolCallId,
-                  data.choices [{id, label}], data.answer; text is the question
-    notice:       data.level ("info", "warning", "error"), data.code, data.todos (after the person changed them);
-                  text is the sentence
-    reminder:     data.name, data.before (the id of the message that it stands before); text is what the model is told;
-                  without a name it says that an answer goes on after later ones
-    compaction:   data.seen (what the conversation had seen until then); text is the summary that stands for it
-    """
+
+class ItemOf(Frozen, Generic[Carried_co], frozen=True, dict=True):
+    """One thing in the timeline; `raw` is its data as it stands on disk, `data` the same as what its kind carries."""
 
     id: str
     conversation_id: str
     run_id: str | None
-    kind: ItemKind
+    # An ItemKind, or one that a newer version wrote.
+    kind: str
     status: ItemStatus
     # The sequence number of the event that created it: the item's place in the conversation.
     position: int
     text: str
-    data: JsonObject
+    raw: JsonObject = msgspec.field(name="data")
     created_at: float
     updated_at: float
+
+    @cached_property
+    def data(self) -> Carried_co:
+        """Return what the item carries; read when it is first asked for, since most of a long timeline never is."""
+        return data_of(self.kind, self.raw)  # type: ignore[return-value]
+
+
+Item = ItemOf[ItemData]
+Response = ItemOf[ResponseData]
+Call = ItemOf[CallData]
+Question = ItemOf[QuestionData]
+
+
+def new_item(
+    conversation_id: str,
+    kind: ItemKind,
+    *,
+    run_id: str | None = None,
+    status: ItemStatus = "completed",
+    text: str = "",
+    data: JsonObject | None = None,
+) -> Item:
+    """Make an item; it exists once it is written, and has its place and its times from whoever writes it."""
+    return Item(
+        id=new_id("i"),
+        conversation_id=conversation_id,
+        run_id=run_id,
+        kind=kind,
+        status=status,
+        position=0,
+        text=text,
+        raw=data or {},
+        created_at=0.0,
+        updated_at=0.0,
+    )
+
+
+def is_a(item: Item, carried: type[Data]) -> TypeGuard[ItemOf[Data]]:
+    """Return whether an item is of the kind that carries this."""
+    return item.kind == _KIND_OF[carried]
+
+
+def data_of(kind: str, raw: JsonObject) -> ItemData:
+    """Return the data of a kind of item as its type; of a kind that is not known, nothing but that it is some."""
+    carried = KINDS.get(kind, ItemData)
+    if carried is QuestionData:
+        carried = QUESTIONS.get(str(raw.get("kind")), QuestionData)
+    return read(carried, raw)
+
+
+def read(carried: type[Read], raw: JsonObject) -> Read:
+    """Return plain data as its type; a field that does not fit, of whoever wrote it, counts as not there."""
+    try:
+        return msgspec.convert(raw, carried)
+    except msgspec.ValidationError:
+        return msgspec.convert({key: value for key, value in raw.items() if _fits(carried, key, value)}, carried)
+
+
+def _fits(carried: type[Read], key: str, value: object) -> bool:
+    try:
+        msgspec.convert({key: value}, carried)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@cache
+def _names(carried: Callable[..., object]) -> dict[str, str]:
+    return {field.name: field.encode_name for field in msgspec.structs.fields(carried)}  # type: ignore[arg-type]
+
+
+def patch(carried: Callable[Given, ItemData], *_: Given.args, **given: Given.kwargs) -> JsonObject:
+    """Return a change of an item's data: exactly the fields that are given, in their order, null and empty ones too.
+
+    Types are checked as if the struct itself were made. What is not given stays as it is when the change is folded in.
+    """
+    names = _names(carried)
+    return {
+        names[name]: plain(value) if isinstance(value, msgspec.Struct | tuple) else value
+        for name, value in given.items()
+    }
+
+
+def parts_of(item: Item) -> tuple[ResultPart, ...]:
+    """Return what was attached to a message, what a call gave, or the pictures of an answer."""
+    data = item.data
+    return data.content if isinstance(data, MessageData | ResponseData | CallData) else ()
+
+
+# --- turns: told as "2.1", the second turn's first attempt -------------------------------------------
+
+
+class TurnId(msgspec.Struct, frozen=True):
+    """Which turn of the run, and which attempt at it."""
+
+    turn: int
+    attempt: int
+    # The answer that this one goes on from: both are one for whoever reads them.
+    continues: str | None = None
+
+    @property
+    def tag(self) -> str:
+        """Return the mark that the turn's items carry."""
+        return f"{self.turn}.{self.attempt}"
+
+    @classmethod
+    def of(cls, item: Item) -> TurnId:
+        """Return the turn that an item belongs to; of what no model brought forth, the one before all."""
+        turn, _, attempt = turn_of(item).partition(".")
+        return cls(int(turn or 0), int(attempt or 0))
+
+
+def turn_of(item: Item) -> str:
+    """Return the mark of the turn that an item belongs to; empty for what no model brought forth."""
+    data = item.data
+    return data.turn if isinstance(data, TurnData) else ""
+
+
+def is_cut_off(item: Item) -> bool:
+    """Return whether an attempt left this behind when it broke off."""
+    data = item.data
+    return isinstance(data, TurnData) and data.cut_off

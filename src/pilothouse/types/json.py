@@ -20,6 +20,10 @@ class Frozen(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Base of every record that leaves the process: unchanging, camelCase names, all fields present."""
 
 
+class Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """Base of request bodies: an unknown field is a mistake worth telling."""
+
+
 def encode(value: object) -> bytes:
     """Return the compact JSON bytes of a record or of plain data."""
     return _encoder.encode(value)
@@ -34,6 +38,16 @@ def plain(record: object) -> JsonObject:
     """Return a record as plain data, exactly as it would be read back."""
     data: JsonObject = msgspec.json.decode(_encoder.encode(record))
     return data
+
+
+def an_object(value: object) -> JsonObject:
+    """Return a value that is an object; of anything else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in(value: object) -> list[JsonObject]:
+    """Return the objects of a list; of anything else none."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 _NESTING = {dict, list, tuple}

@@ -17,13 +17,14 @@ class _Block(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True, 
 
 
 class TextBlock(_Block, frozen=True, tag="text"):
-    """Plain text."""
+    """Plain text; `opaque` is what its provider said about it, replayed with it on the same wire."""
 
     text: str
+    opaque: JsonObject | None = None
 
 
 class ImageBlock(_Block, frozen=True, tag="image"):
-    """A raster image; kept beside the timeline under its message's item and its place there."""
+    """A raster image that the person showed or the model made; kept beside the timeline by its item and place there."""
 
     media_type: str
     # Base64; empty as long as it was not fetched for a request.
@@ -32,6 +33,7 @@ class ImageBlock(_Block, frozen=True, tag="image"):
     index: int = 0
     size: int = 0
     name: str = ""
+    opaque: JsonObject | None = None
 
 
 class ThinkingBlock(_Block, frozen=True, tag="thinking"):
@@ -108,7 +110,11 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
+    # The names of tools that may be called although they are not among those.
+    on_demand: tuple[str, ...] = ()
     max_tokens: int | None = None
+    # What is left of the window for the answer, after the provider said that more does not fit.
+    room: int | None = None
     temperature: float | None = None
     # None leaves the provider's default; True and False are sent where the wire can say it.
     thinking: bool | None = None

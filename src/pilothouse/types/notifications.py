@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -24,15 +24,3 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Observer = Callable[[Notification], None]
-
-
-class Notifications(Protocol):
-    """Tells observers what happens."""
-
-    def post(self, notification: Notification) -> None:
-        """Tell everyone who listens."""
-        ...
-
-    def subscribe(self, observer: Observer) -> Callable[[], None]:
-        """Tell this observer from now on; call what is returned to stop that."""
-        ...

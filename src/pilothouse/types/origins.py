@@ -48,3 +48,18 @@ def is_loopback_host(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+# Names that only a home or an office has.
+_NEAR = (".local", ".lan", ".home", ".internal", ".home.arpa")
+
+
+def is_nearby(url: str) -> bool:
+    """Return whether an address can only lead to this machine or into its own network."""
+    host = urlsplit(origin_of(url)).hostname or ""
+    if is_loopback_host(host):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith(_NEAR))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
+Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS)]
+Cursor = Annotated[str, Meta(max_length=limits.CURSOR_CHARS)]
+
 
 class Page(msgspec.Struct, frozen=True):
-    """So many of a list, from its beginning or from where a cursor says."""
+    """So many of a list, from its beginning or from where a cursor says; as far as one answer goes by default."""
 
-    limit: int = limits.PAGE_ITEMS
-    cursor: str | None = None
+    limit: Limit = limits.PAGE_ITEMS
+    cursor: Cursor | None = None
 
 
 FIRST = Page()
+# Of a record its calls count, and all of them are wanted.
+REPORT = Page(limits.AUDIT_ENTRIES)
 
 
 class Paged(Protocol):
@@ -27,7 +33,6 @@ class Paged(Protocol):
     @property
     def next(self) -> str | None:
         """Return where the list goes on."""
-        ...
 
 
 R = TypeVar("R", bound=Paged)
@@ -38,16 +43,15 @@ def cursor_of(*place: object) -> str:
     return "~".join(map(str, place))
 
 
-def place_of(cursor: str, parts: int) -> list[str]:
-    """Return the place that a cursor stands for; raise one sentence for what is none of ours."""
-    place = cursor.split("~", parts - 1)
-    if len(place) != parts:
-        raise bad_cursor()
-    return place
+def place_of(cursor: str, *kinds: Callable[[str], object]) -> list[Any]:
+    """Return the place that a cursor stands for, its parts by these types; raise for what is none of ours."""
+    try:
+        return [kind(part) for kind, part in zip(kinds, cursor.split("~", len(kinds) - 1), strict=True)]
+    except ValueError:
+        raise _bad_cursor() from None
 
 
-def bad_cursor() -> PilothouseError:
-    """Return what is said of a cursor that is none."""
+def _bad_cursor() -> PilothouseError:
     return PilothouseError("bad_request", "That cursor is not one of ours.", fix="Leave it out to begin anew.")
 
 
@@ -63,20 +67,20 @@ def window(keys: Sequence[str], page: Page) -> tuple[int, int, str | None]:
 
 
 def _begin(keys: Sequence[str], cursor: str) -> int:
-    number, key = place_of(cursor, 2)
+    number, key = place_of(cursor, str, str)
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
-        raise bad_cursor()
+        raise _bad_cursor()
     place = int(number)
     if 0 < place <= len(keys) and keys[place - 1] == key:
         return place
     return keys.index(key) + 1 if key in keys else min(place, len(keys))
 
 
-async def whole(ask: Callable[[Page], Awaitable[R]]) -> R:
+async def whole(ask: Callable[[Page], Awaitable[R]], first: Page = FIRST) -> R:
     """Return all of a list, asked for page by page."""
-    found = await ask(FIRST)
+    found = await ask(first)
     while found.next is not None:
-        found = _joined(found, await ask(Page(cursor=found.next)))
+        found = _joined(found, await ask(Page(first.limit, found.next)))
     return found
 
 

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import msgspec
 
 from pilothouse.types import limits
-from pilothouse.types.api import ResultPart
+from pilothouse.types.item_data import ResultPart
+from pilothouse.types.items import Item, parts_of
 from pilothouse.types.json import JsonObject
 from pilothouse.types.pictures import picture_size
 from pilothouse.types.ports import Part
 
-_RARE = frozenset({"digest", "width", "height"})
+_RARE = frozenset({"digest", "width", "height", "at"})
 
 
 def body_of(part: Part) -> bytes:
@@ -26,9 +27,9 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def content(parts: Sequence[Part], *, are_apart: bool) -> list[JsonObject]:
+def content(parts: Sequence[Part], *, are_apart: bool, start: int = 0) -> list[JsonObject]:
     """Return what the timeline says of parts; what is kept apart is fetched by those who want to see it."""
-    return [in_timeline(_described(index, part, are_apart)) for index, part in enumerate(parts)]
+    return [in_timeline(_described(index, part, are_apart)) for index, part in enumerate(parts, start)]
 
 
 def in_timeline(part: ResultPart) -> JsonObject:
@@ -52,3 +53,13 @@ def _described(index: int, part: Part, is_apart: bool) -> ResultPart:
         width=width,
         height=height,
     )
+
+
+def in_item(item: Item) -> tuple[ResultPart, ...]:
+    """Return the pieces of a result that was not kept apart; a single longer one is the item's own text."""
+    parts = parts_of(item)
+    if not parts:
+        return (ResultPart(index=0, kind="text", text=item.text, bytes=len(item.text.encode())),) if item.text else ()
+    if len(parts) == 1 and not parts[0].text and parts[0].bytes:
+        return (msgspec.structs.replace(parts[0], text=item.text),)
+    return parts

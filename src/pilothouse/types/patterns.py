@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from pilothouse.types.authority import Pattern
+from pilothouse.types.authority import Pattern, source_name
 
 
 def in_words(pattern: Pattern) -> str:
@@ -16,6 +16,10 @@ def in_words(pattern: Pattern) -> str:
         said.append("at " + ", ".join(pattern.paths))
     if pattern.destination:
         said.append(f"to {pattern.destination}")
+    if pattern.sources:
+        said.append("with data from " + ", ".join(map(source_name, pattern.sources)))
     if pattern.folder:
         said.append(f"in {pattern.folder}")
-    return " ".join(said) + (" (exactly this definition)" if pattern.definition else "")
+    if not pattern.definition:
+        return " ".join(said)
+    return f"{' '.join(said)} ({'this very server' if pattern.definition.endswith(':') else 'exactly this definition'})"

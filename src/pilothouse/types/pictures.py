@@ -34,6 +34,10 @@ def _gif(data: bytes) -> Size:
 def _jpeg(data: bytes) -> Size:
     at = 2
     while data[at] == 0xFF:
+        if data[at + 1] == 0xFF:
+            # Any number of these may stand before a marker.
+            at += 1
+            continue
         if data[at + 1] in _FRAMES:
             height, width = struct.unpack_from(">HH", data, at + 5)
             return width, height

@@ -30,11 +30,9 @@ class Masker(Protocol):
     @property
     def reach(self) -> int:
         """Return the length of the longest text it takes out."""
-        ...
 
     def mask(self, text: str) -> str:
         """Return the text without it."""
-        ...
 
 
 class MaskerFailed(Exception):
@@ -46,16 +44,12 @@ class Plugin(Protocol):
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return tools; they go through the same checks and questions as all others."""
-        ...
 
     def pilothouse_models(self, context: PluginContext) -> Mapping[str, ModelMaker]:
         """Return ways to make models by name; `models.json` names one as `"provider": "plugin", "model": "name/…"`."""
-        ...
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what models are to be reminded of."""
-        ...
 
     def pilothouse_maskers(self, context: PluginContext) -> Iterable[Masker]:
         """Return what takes secrets out of results before anyone sees them."""
-        ...

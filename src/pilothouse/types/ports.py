@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect, Shown
-from pilothouse.types.authority import Approval, Decision, Grant, Mode, Seen
+from pilothouse.types.authority import Approval, Decision, Mode, Seen
 from pilothouse.types.events import Event
 from pilothouse.types.items import Item, ItemKind, ItemStatus
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.models import FileProblem, ModelConfig
-from pilothouse.types.sealing import KeepsArguments
-from pilothouse.types.selection import Selection
+from pilothouse.types.selection import OnDemand, Selection
 from pilothouse.types.stream import StreamEvent
 
 __all__ = ["Effect"]
@@ -26,7 +26,6 @@ class Model(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Ask, and yield the answer as it arrives."""
-        ...
 
 
 class OpenModel(msgspec.Struct, frozen=True):
@@ -36,6 +35,9 @@ class OpenModel(msgspec.Struct, frozen=True):
     model: Model
     # The pictures and sounds that it takes in results: the most bytes of one, by media type.
     media: Mapping[str, int] = {}
+    # Tells whether it was found to take no tools the usual way; and remembers that, once it is found out.
+    refuses_tools: Callable[[], bool] | None = None
+    learn_no_tools: Callable[[], Awaitable[None]] | None = None
 
 
 class ModelSource(Protocol):
@@ -43,7 +45,6 @@ class ModelSource(Protocol):
 
     async def open(self, model_id: str | None) -> OpenModel:
         """Return the named model or the default; raise a PilothouseError that says what to do."""
-        ...
 
 
 class Choice(msgspec.Struct, frozen=True, rename="camel"):
@@ -57,7 +58,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """Something that a server, or with a plain question the agent, wants to know before it goes on with a call."""
 
     id: str
-    kind: Literal["form", "url", "question"]
+    kind: Literal["form", "url", "question", "sign_in"]
     message: str
     # What the answer must look like, for a form.
     schema: JsonObject = {}
@@ -100,18 +101,26 @@ class CallContext(msgspec.Struct, frozen=True):
     external: bool = False
     # Whether the person started exactly this themselves, by hand.
     user_initiated: bool = False
+    # Whether the person was shown this very call and allowed it.
+    asked: bool = False
     # The message that the run answers.
     user_text: str = ""
+    # What the person wrote in the conversation so far, a text for each message.
+    typed: tuple[str, ...] = ()
     mode: Mode = "ask"
     # How often the model may still be asked in this run.
     iterations_left: int = 0
     # How many of them the agent has added itself.
     iterations_added: int = 0
+    # How many characters of one result the model gets at the most.
+    result_room: int = limits.RESULT_CHARS
     # What was said about this very call when it was allowed; the tool holds itself to it.
     access: Access | None = None
     seen: Seen = Seen()
-    # All that the run is offered, for tools that speak about it; none of them is executed without a permit.
+    # All that the run may call, for tools that speak about it; none of them is executed without a permit.
     tools: tuple[Tool, ...] = ()
+    # How many characters of a result its model gets.
+    room: int = limits.RESULT_CHARS
 
 
 class CallFeedback(Protocol):
@@ -119,19 +128,15 @@ class CallFeedback(Protocol):
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Say how far it is, which is a sign of life too."""
-        ...
 
     def sign(self) -> None:
         """Say that whoever does the work is still there."""
-        ...
 
     def waits(self, why: str) -> None:
         """Say that the work cannot begin yet; the call's time does not run meanwhile."""
-        ...
 
     def begins(self) -> None:
         """Say that the work begins now, with the whole of the call's time before it."""
-        ...
 
 
 class CallTimes(msgspec.Struct, frozen=True):
@@ -182,53 +187,47 @@ class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec:
         """Return the tool as the model sees it."""
-        ...
 
     @property
     def qualified_name(self) -> str:
         """Return its name for people: `server.tool`, or a built-in tool's own."""
-        ...
 
     @property
     def effects(self) -> frozenset[Effect]:
         """Return what it may touch."""
-        ...
 
     @property
     def server(self) -> str:
         """Return the name of the server it belongs to; empty for a built-in tool."""
-        ...
 
     @property
     def grant_key(self) -> str:
         """Return what a lasting permission is bound to: the name and, for a server's tool, its exact definition."""
-        ...
 
     def limited(self, allowed: frozenset[Effect]) -> Tool | None:
         """Return the tool with only what touches nothing else; None when nothing remains of it."""
-        ...
 
     async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
         """Return what a call would touch, without touching it; or the error that it would end with at once."""
-        ...
 
     def times_for(self, arguments: Mapping[str, object]) -> CallTimes:
         """Return how long a call with these arguments may take."""
-        ...
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
-        """Return a call with these arguments in words and with a picture."""
-        ...
-
-    def display(self, arguments: Mapping[str, object]) -> str:
-        """Return one friendly line for a call with these arguments."""
-        ...
+        """Return a call with these arguments in words and with a picture; its summary is one friendly line."""
 
     async def execute(
         self, arguments: JsonObject, context: CallContext, feedback: CallFeedback
     ) -> ToolOutput | ToolPaused:
         """Do it. Cancellation is by asyncio's."""
-        ...
+
+
+@runtime_checkable
+class MayBeWithdrawn(Protocol):
+    """A tool that may be switched off, set aside or gone while a run that may call it goes on."""
+
+    def withdrawn(self) -> str:
+        """Return why it must not be called any more, or nothing."""
 
 
 class ToolSet(msgspec.Struct, frozen=True):
@@ -240,6 +239,8 @@ class ToolSet(msgspec.Struct, frozen=True):
     left_out: Mapping[str, int] = {}
     # One sentence for each server that was named and cannot be had now.
     missing: tuple[str, ...] = ()
+    # What the model may call, too, once it has looked for it.
+    on_demand: tuple[Tool, ...] = ()
 
 
 class ToolRequest(msgspec.Struct, frozen=True):
@@ -254,6 +255,11 @@ class ToolRequest(msgspec.Struct, frozen=True):
     most: int | None = None
     # The tools that this conversation used, by the names that the model has for them.
     used: tuple[str, ...] = ()
+    # Whether its provider takes no tools at all, and whether it is so small that it gets only what was asked for.
+    refuses: bool = False
+    tiny: bool = False
+    # Whether tools of servers are found on demand.
+    on_demand: OnDemand = "auto"
 
 
 class ToolSource(Protocol):
@@ -264,21 +270,25 @@ class ToolSource(Protocol):
 
         Servers that a selection names are waited for until their tools are known; the default never waits.
         """
-        ...
 
 
-class Permit(Protocol):
-    """Leave to execute exactly one call; only `authz` can make one."""
+class Permit:
+    """Permission to execute exactly one call, good for one use; recognised by the authorizer that made it."""
 
-    @property
-    def call_hash(self) -> str:
-        """Return the hash of the call it was given for."""
-        ...
+    __slots__ = ("_maker", "_used", "call_hash", "decision")
 
-    @property
-    def decision(self) -> Decision:
-        """Return on whose word it was given, and why."""
-        ...
+    def __init__(self, decision: Decision, maker: object) -> None:
+        self.call_hash = decision.call_hash
+        # On whose word it was given, and why.
+        self.decision = decision
+        self._maker = maker
+        self._used = False
+
+    def use(self, maker: object) -> bool:
+        """Use it up; return whether this authorizer made it and nobody used it before."""
+        good = self._maker is maker and not self._used
+        self._used = True
+        return good
 
 
 class PermitNeeded(msgspec.Struct, frozen=True, kw_only=True):
@@ -303,27 +313,13 @@ class Authorizer(Protocol):
     async def decide(
         self, tool: Tool, arguments: JsonObject, context: CallContext, approval: Approval | None
     ) -> Permit | PermitNeeded | PermitRefused:
-        """Return leave to execute, a question for the person, or a refusal; `context.access` says what it touches.
+        """Return a permit, a question for the person, or a refusal; `context.access` says what it touches.
 
         `approval` is what the person chose when asked about this call; it counts only for the call they were shown.
         """
-        ...
 
     async def redeem(self, permit: Permit, tool: Tool, arguments: JsonObject, context: CallContext) -> str:
         """Use a permit, right before its call is executed; return why it does not stand any more, or nothing."""
-        ...
-
-
-class Grants(Protocol):
-    """Keeps the passing permissions."""
-
-    async def standing_grants(self, owner: str, conversation_id: str) -> Sequence[Grant]:
-        """Return the grants of a conversation that are neither revoked, used up nor past their time."""
-        ...
-
-    async def use_grant(self, grant_id: str, at: float) -> bool:
-        """Count one use; False when the grant does not stand any more. A single use is given out once only."""
-        ...
 
 
 class PathGuard(Protocol):
@@ -336,11 +332,12 @@ class PathGuard(Protocol):
 
         Without an identity it is what is at the path. What starts by itself is protected only from being written.
         """
-        ...
 
     def forbids(self, path: str, identity: tuple[int, int] | None) -> str:
         """Return why nobody's word lets a tool touch a path: it is this program's own; or nothing."""
-        ...
+
+    def git_takes(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Return which files git runs or takes settings from because a repository around them says so now, and why."""
 
 
 # Tells, for an allowed look at a working directory, which files the person's rules keep out of what it shows.
@@ -358,67 +355,32 @@ class Journal(Protocol):
     @property
     def items(self) -> Sequence[Item]:
         """Return the conversation's items as they are now, in order."""
-        ...
 
     def item(self, item_id: str) -> Item:
         """Return one of them."""
-        ...
 
     def new(
         self, kind: ItemKind, *, status: ItemStatus = "streaming", text: str = "", data: JsonObject | None = None
     ) -> Item:
         """Make an item of this run; it exists once it is written."""
-        ...
 
     async def write(self, *events: Event, promised: bool = True) -> None:
         """Append events, and the text that their items hold back; a promise is on disk then, the rest soon."""
-        ...
 
     def soon(self, item: Item) -> None:
         """Create an item together with the next write, or by itself in a moment."""
-        ...
+
+    def later(self, *events: Event, promised: bool = False) -> bool:
+        """Count new items and ends as written, which the next write does, or one in a moment; False: it must be now."""
 
     def delta(self, item_id: str, text: str) -> None:
         """Add text to a streaming item; readers see it within a blink, the disk a little later."""
-        ...
 
     def note(self, item_id: str, data: JsonObject) -> None:
         """Tell readers something about an item that need not outlive this process."""
-        ...
 
-
-class Results(KeepsArguments, Protocol):
-    """What happens to arguments and to a result before anyone sees or keeps them."""
-
-    async def process(
-        self, output: ToolOutput, item_id: str, conversation_id: str, room: int | None = None
-    ) -> ToolOutput:
-        """Return the output masked and bounded for the model; its parts are kept, and listed in `data["content"]`.
-
-        `room` is how many characters the model has, when less than usual; `data["cut"]`: not even all was kept.
-        """
-        ...
-
-    def masked(self, told: JsonObject) -> JsonObject:
-        """Return what is told beside a result without secrets; nothing of it when that cannot be made sure."""
-        ...
-
-
-class KeptResult(msgspec.Struct, frozen=True):
-    """A call's result as it is kept for people: masked, within its bounds."""
-
-    item_id: str
-    conversation_id: str
-    parts: tuple[Part, ...]
-    cut: bool = False
-
-
-class ResultKeeper(Protocol):
-    """Keeps whole results, apart from the timeline."""
-
-    async def keep_result(self, result: KeptResult) -> None:
-        """Keep the result of a call, instead of any that was kept for it before."""
-        ...
+    async def attach(self, item_id: str, index: int, part: Part) -> None:
+        """Keep a part of an item beside the timeline, in this place and without any after it."""
 
 
 class Redactor(Protocol):
@@ -427,11 +389,9 @@ class Redactor(Protocol):
     @property
     def reach(self) -> int:
         """Return the length of the longest text it replaces."""
-        ...
 
     def redact(self, text: str) -> str:
         """Return the text without secrets."""
-        ...
 
 
 class Cover(Protocol):
@@ -440,15 +400,12 @@ class Cover(Protocol):
     @property
     def reach(self) -> int:
         """Return the length of the longest text it covers."""
-        ...
 
     def cover(self, data: bytes) -> bytes:
         """Return the bytes, as many, with an asterisk for each byte of a secret."""
-        ...
 
     def undecided(self, data: bytes) -> int:
         """Return how many bytes at the end are the beginning of a secret, if more come."""
-        ...
 
 
 class Secrets(Protocol):
@@ -456,23 +413,18 @@ class Secrets(Protocol):
 
     def put(self, name: str, value: str, origin: str) -> None:
         """Store or replace a secret."""
-        ...
 
     def get(self, name: str, origin: str) -> str | None:
         """Return the secret if it exists and belongs to this origin; raise `key_moved` if to another."""
-        ...
 
     def delete(self, name: str) -> None:
         """Forget a secret; unknown names are fine."""
-        ...
 
     def origin_of(self, name: str) -> str | None:
         """Return the origin a secret is bound to, None when there is no such secret; never asks a keyring."""
-        ...
 
     def confirm(self, name: str, origin: str) -> None:
         """Bind a secret to another origin, because the person said so."""
-        ...
 
 
 Content_co = TypeVar("Content_co", covariant=True)
@@ -484,17 +436,16 @@ class JsonStore(Protocol[Content_co]):
     @property
     def value(self) -> Content_co:
         """Return the content; an edit made since the last look is taken up."""
-        ...
 
     @property
     def problem(self) -> FileProblem | None:
         """Return what is wrong with the file as it is now."""
-        ...
+
+    def look(self) -> tuple[Content_co, FileProblem | None]:
+        """Return both by one look at the file."""
 
     def refresh(self) -> bool:
         """Look at the file; return whether the content or the problem changed."""
-        ...
 
     def update(self, change: Callable[[JsonObject], None]) -> Content_co:
         """Change the content on disk, whatever others wrote meanwhile kept; return the new content."""
-        ...

@@ -18,19 +18,21 @@ from pilothouse.types.api import (
     SearchResult,
 )
 from pilothouse.types.authority import AuditCheck, AuditEntry, Grant, PendingApprovals
+from pilothouse.types.changes import ChangeList, KeptChange
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.events import Event
 from pilothouse.types.exchange import Imported
 from pilothouse.types.feed import FeedEvent, Guard
-from pilothouse.types.items import Item
+from pilothouse.types.items import Call, Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import Page
-from pilothouse.types.ports import KeptResult, Part
+from pilothouse.types.ports import Part
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
+from pilothouse.types.todos import TodoList
 
 
-class Room(msgspec.Struct, frozen=True):
+class QueueLimits(msgspec.Struct, frozen=True):
     """How many messages may wait for their answer, in one conversation and in all together."""
 
     here: int = limits.WAITING_HERE
@@ -49,7 +51,16 @@ class Posting(msgspec.Struct, frozen=True):
     digest: str = ""
     # What the item's content describes, in order.
     parts: tuple[Part, ...] = ()
-    room: Room = Room()
+    queue_limits: QueueLimits = QueueLimits()
+
+
+class Briefing(msgspec.Struct, frozen=True):
+    """What a run begins with, as of one moment."""
+
+    conversation: Conversation
+    run: Run
+    # What a model's history is made of.
+    items: Sequence[Item]
 
 
 # From a run and its open items to what the run is now, and the events that end those items.
@@ -59,68 +70,22 @@ Settle = Callable[[Run, Sequence[Item]], tuple[Run, Sequence[Event]] | None]
 class PastCall(msgspec.Struct, frozen=True):
     """A call of the past, and the working directory of its conversation."""
 
-    call: Item
+    call: Call
     working_directory: str | None
 
 
-class AuthorityRecords(Protocol):
-    """The part of the database that is about who may do what, and who did."""
+class KeptResult(msgspec.Struct, frozen=True):
+    """A call's result as it is kept for people: masked, within its bounds."""
 
-    async def add_grant(self, grant: Grant) -> None:
-        """Keep a passing permission."""
-        ...
-
-    async def grants(self, owner: str, conversation_id: str | None) -> Sequence[Grant]:
-        """Return the grants of a conversation or of all that stand now, newest first."""
-        ...
-
-    async def use_grant(self, grant_id: str, at: float) -> bool:
-        """Count one use; False when the grant does not stand any more."""
-        ...
-
-    async def revoke_grant(self, owner: str, grant_id: str) -> None:
-        """Withdraw a grant; raise `not_found` for one that never was."""
-        ...
-
-    async def pending(self, owner: str, page: Page) -> PendingApprovals:
-        """Return the questions that wait for the person, in whichever conversation, oldest first."""
-        ...
-
-    async def past_calls(self, owner: str, limit: int) -> Sequence[PastCall]:
-        """Return calls of the past, of the most recently used conversations first."""
-        ...
-
-    async def audited(self, owner: str) -> Sequence[str]:
-        """Return the conversations that an audit is about, deleted ones too."""
-        ...
-
-    async def audit(
-        self, owner: str, conversation_id: str, until: int | None = None
-    ) -> tuple[Sequence[AuditEntry], AuditCheck]:
-        """Return the calls of a conversation in order, and whether its events are as they were written.
-
-        `until` leaves later events out, to compare with what was noted earlier.
-        """
-        ...
+    item_id: str
+    conversation_id: str
+    parts: tuple[Part, ...]
+    cut: bool = False
+    # The place of the first one: those before it stay as they are.
+    start: int = 0
 
 
-class ExchangeRecords(Protocol):
-    """The part of the database that gives conversations away as files and takes them in."""
-
-    async def export(self, owner: str, conversation_id: str) -> AsyncIterator[bytes]:
-        """Return a conversation with everything in it as lines, as it is now."""
-        ...
-
-    async def items_after(self, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
-        """Return items after a position, in order."""
-        ...
-
-    async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
-        """Take the conversations of a file over; what was at work in them is settled by this rule."""
-        ...
-
-
-class Records(AuthorityRecords, ExchangeRecords, Protocol):
+class Records(Protocol):
     """The database, as one set of verbs. Every write is kept and published when its call returns.
 
     What is promised is on disk by then. A power cut can take the rest, from some moment on: what a run does again,
@@ -129,153 +94,187 @@ class Records(AuthorityRecords, ExchangeRecords, Protocol):
 
     async def add_conversation(self, conversation: Conversation) -> Conversation:
         """Keep a new conversation."""
-        ...
 
     async def conversation(self, owner: str, conversation_id: str, *, deleted: bool = False) -> Conversation:
         """Return one conversation."""
-        ...
 
     async def conversations(self, owner: str, limit: int, cursor: str | None) -> ConversationPage:
         """Return conversations, most recently used first."""
-        ...
 
     async def change_conversation(
         self, owner: str, conversation_id: str, change: Callable[[Conversation], Conversation], *, deleted: bool = False
     ) -> Conversation:
         """Change a conversation by a pure function of what it is now."""
-        ...
 
     async def purge(self, deleted_before: float) -> int:
         """Remove for good what was deleted before this time; return how many conversations went."""
-        ...
 
     async def append(
         self, conversation_id: str, events: Sequence[Event], guard: Guard | None, *, promised: bool = True
     ) -> Sequence[Event]:
         """Append events to a conversation's timeline; with a guard, only for the process that holds the run."""
-        ...
 
     async def events(
         self, conversation_id: str, after: int, limit: int, most_bytes: int | None = None
     ) -> list[FeedEvent]:
         """Return the durable events after a number, in order, up to so many bytes but at least one."""
-        ...
 
     async def snapshot(self, owner: str, conversation_id: str, limit: int) -> ConversationSnapshot:
         """Return a conversation with its newest items, as of one event number."""
-        ...
 
     async def items(self, owner: str, conversation_id: str, before: int | None, limit: int) -> ItemPage:
         """Return items before a position."""
-        ...
 
     async def item(self, owner: str, item_id: str) -> Item:
         """Return one item."""
-        ...
 
     async def history(self, conversation_id: str) -> list[Item]:
         """Return the items a model's history is made of: everything since the newest compaction."""
-        ...
+
+    async def briefing(self, run: Run) -> Briefing:
+        """Return what a run begins with; its conversation may be deleted."""
 
     async def keep_result(self, result: KeptResult) -> None:
         """Keep the whole result of a call, instead of any that was kept for it before."""
-        ...
 
     async def result(self, owner: str, item_id: str) -> FullResult | None:
         """Return what was kept of a call's result, without the bytes of files; None when nothing was."""
-        ...
 
     async def part(self, owner: str, item_id: str, index: int) -> PartData | None:
         """Return one part of a message or a result; None when it was not kept."""
-        ...
 
     async def part_bytes(self, conversation_id: str, item_id: str, index: int) -> bytes | None:
         """Return one part for a run of the same conversation; None when it was not kept."""
-        ...
 
     async def run(self, owner: str, run_id: str) -> Run:
         """Return one run."""
-        ...
 
     async def post_message(self, posting: Posting) -> MessageAccepted:
         """Keep a message and its queued run; the same again with the same key returns the first acceptance."""
-        ...
 
-    async def check_room(self, posting: Posting) -> None:
-        """Raise `too_many` if no further message may wait for its answer."""
-        ...
+    async def admit(self, posting: Posting) -> list[Run]:
+        """Return the runs that wait for the person, who says this instead; raise if the message cannot be taken."""
 
     async def receipt(self, posting: Posting) -> MessageAccepted | None:
         """Return the acceptance that was given for this message; raise `conflict` if its key is another's."""
-        ...
 
     async def claim_next(self, conversation_id: str, process: str, *, perhaps_held: bool = False) -> Run | None:
         """Take the queued run whose message came first for this process, unless a run of the conversation is at work.
 
         With `perhaps_held`, a run that this process holds already is its own: it asked before and got no answer.
         """
-        ...
 
     async def change_run(self, run_id: str, change: Callable[[Run], Run | None]) -> Run | None:
         """Change a run by a pure function of what it is now; None leaves it."""
-        ...
 
     async def settle_run(self, run_id: str, rule: Settle) -> Run | None:
         """Change a run together with what it left open, by a pure function of both; None leaves them."""
-        ...
 
     async def runs_in(self, statuses: Sequence[RunStatus], conversation_id: str | None = None) -> list[Run]:
         """Return the runs in one of these states, of one conversation or of all, oldest first."""
-        ...
 
     async def mark_item(self, owner: str, item_id: str, data: JsonObject) -> Item:
         """Merge data into an item that has not ended."""
-        ...
 
     async def beat(self, process: str) -> None:
         """Say that this process lives."""
-        ...
 
     async def holders(self) -> dict[str, float | None]:
         """Return the processes that hold runs at work, and when each last said that it lives."""
-        ...
 
     async def forget_process(self, process: str) -> None:
         """Remove a process that ended."""
-        ...
 
     async def add_session(self, token_hash: str, owner: str, expires_at: float) -> None:
         """Keep a signed-in browser."""
-        ...
 
     async def session_owner(self, token_hash: str) -> str | None:
         """Return whose session this is."""
-        ...
 
     async def end_session(self, token_hash: str) -> None:
         """Sign a browser out."""
-        ...
 
     async def catch_up(self) -> bool:
         """Make a part of what is not findable yet findable; tell whether there may be more."""
-        ...
 
     async def pack(self) -> bool:
         """Make a part of what finished runs wrote smaller, unseen by readers; tell whether there may be more."""
-        ...
+
+    async def todos(self, conversation_id: str) -> TodoList:
+        """Return the list; empty when there is none."""
+
+    async def keep_todos(
+        self, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
+    ) -> bool:
+        """Replace the list that was last changed at `instead_of`, and append events with it.
+
+        False, and nothing is done, when someone else has changed the list since.
+        """
+
+    async def keep_changes(self, kept: Sequence[KeptChange]) -> None:
+        """Keep what files were, before any of them is changed: all or nothing."""
+
+    async def drop_changes(self, change_ids: Sequence[str]) -> None:
+        """Forget changes that did not happen after all."""
+
+    async def changes(self, owner: str, *, run_id: str | None = None, item_id: str | None = None) -> list[KeptChange]:
+        """Return the changes of a run or of a call that are not undone, oldest first."""
+
+    async def changes_of_run(self, owner: str, run_id: str, page: Page) -> ChangeList:
+        """Return what a run changed and nobody undid, oldest first, without what was there before."""
+
+    async def mark_undone(self, change_ids: Sequence[str], at: float) -> None:
+        """Remember that these were put back."""
+
+    async def add_grant(self, grant: Grant) -> None:
+        """Keep a passing permission."""
+
+    async def grants(self, owner: str, conversation_id: str | None) -> Sequence[Grant]:
+        """Return the grants of a conversation or of all that stand now, newest first."""
+
+    async def use_grant(self, grant_id: str, at: float) -> bool:
+        """Count one use; False when the grant does not stand any more."""
+
+    async def revoke_grant(self, owner: str, grant_id: str) -> None:
+        """Withdraw a grant; raise `not_found` for one that never was."""
+
+    async def pending(self, owner: str, page: Page) -> PendingApprovals:
+        """Return the questions that wait for the person, in whichever conversation, oldest first."""
+
+    async def asked_to_sign_in(self, server: str) -> Sequence[tuple[str, str]]:
+        """Return who waits until someone signed in to a server, and which question asks for it."""
+
+    async def past_calls(self, owner: str, limit: int) -> Sequence[PastCall]:
+        """Return calls of the past, of the most recently used conversations first."""
+
+    async def audited(self, owner: str) -> Sequence[str]:
+        """Return the conversations that an audit is about, deleted ones too."""
+
+    async def audit(
+        self, owner: str, conversation_id: str, until: int | None = None
+    ) -> tuple[Sequence[AuditEntry], AuditCheck]:
+        """Return the calls of a conversation in order, and whether its events are as they were written.
+
+        `until` leaves later events out, to compare with what was noted earlier.
+        """
+
+    async def export(self, owner: str, conversation_id: str) -> AsyncIterator[bytes]:
+        """Return a conversation with everything in it as lines, as it is now."""
+
+    async def items_after(self, owner: str, conversation_id: str, after: int, limit: int) -> list[Item]:
+        """Return items after a position, in order."""
+
+    async def import_conversations(self, owner: str, chunks: AsyncIterator[bytes], settle: Settle) -> Imported:
+        """Take the conversations of a file over; what was at work in them is settled by this rule."""
 
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         """Find words in messages and titles."""
-        ...
 
     async def tidy(self) -> None:
         """Drop what nobody can need any more."""
-        ...
 
     async def retain(self, wanted: Retention) -> int:
         """Remove for good what the person does not want to keep any longer; return how many conversations went."""
-        ...
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Wait until everything given to the writer is written or refused."""
-        ...

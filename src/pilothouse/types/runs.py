@@ -11,6 +11,8 @@ from pilothouse.types.selection import Selection
 
 # What becomes of a run that the end of its process stopped: it goes on by itself, or waits for the person.
 Resume = Literal["auto", "ask"]
+# Why an answer is not at its end: the limit of its tokens, the model's window, or a provider that paused too often.
+CutReason = Literal["length", "context", "pause"]
 RunStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled", "interrupted"]
 
 # A run in one of these will not change again, unless a person resumes it.
@@ -59,6 +61,8 @@ class Run(Frozen, frozen=True):
     recoveries: int = 0
     # Why it failed, or why it waits for the person.
     error: RunError | None = None
+    # Why its answer is not at its end, although it is completed; resuming it has the model go on.
+    cut: CutReason | None = None
 
     @property
     def is_given_up(self) -> bool:

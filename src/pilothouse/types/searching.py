@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal
 
 from pilothouse.types.json import Frozen
 
@@ -23,11 +23,3 @@ class IndexView(Frozen, frozen=True):
     # Whether the system tells of changes; else every question looks at every file.
     watched: bool = False
     problem: str = ""
-
-
-class IndexHost(Protocol):
-    """The indexes as the page sees them."""
-
-    async def view(self, root: str) -> IndexView:
-        """Return how the index of a folder stands; it is not begun for that."""
-        ...

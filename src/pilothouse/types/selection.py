@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 from pilothouse.types.json import Frozen
+
+# Whether a model looks for the tools of servers instead of being sent all of them.
+OnDemand = Literal["auto", "always", "never"]
 
 
 class ServerChoice(Frozen, frozen=True):
@@ -18,6 +23,7 @@ class NativeTools(Frozen, frozen=True):
     web_search: bool | None = None
     code_execution: bool | None = None
     url_context: bool | None = None
+    image_generation: bool | None = None
 
 
 class Selection(Frozen, frozen=True):
@@ -29,3 +35,11 @@ class Selection(Frozen, frozen=True):
     built_in: tuple[str, ...] | None = None
     # Tools of servers, `server.tool`, that are offered before others where there is no room for all.
     pinned: tuple[str, ...] = ()
+
+
+class ServerName(NamedTuple):
+    """What a server is called, and what a permission for any of its tools is bound to."""
+
+    name: str
+    # Empty for one that cannot be used.
+    key: str = ""

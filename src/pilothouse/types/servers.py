@@ -7,8 +7,10 @@ from typing import Literal
 import msgspec
 
 from pilothouse.types import limits
-from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.json import Body, Frozen, JsonObject
 from pilothouse.types.models import FileProblem
+from pilothouse.types.server_keys import KeyInput, KeyPlace, ServerKey
+from pilothouse.types.sign_ins import ServerAccount
 
 PackageType = Literal["npm", "pypi", "docker", "http", "command"]
 Transport = Literal["stdio", "http"]
@@ -18,28 +20,36 @@ Wire = Literal["auto", "streamable", "sse", "websocket"]
 Era = Literal["auto", "modern", "handshake"]
 AuthType = Literal["none", "api_key", "keyfile", "oauth"]
 ServerState = Literal[
-    "disabled", "needs_consent", "idle", "connecting", "connected", "reconnecting", "disconnected", "error"
+    "disabled",
+    "needs_consent",
+    "needs_sign_in",
+    "idle",
+    "connecting",
+    "connected",
+    "reconnecting",
+    "disconnected",
+    "error",
 ]
 ToolState = Literal["offered", "off", "changed", "quarantined"]
 
 
-# --- as `config.json` keeps them (snake_case, absent when unset) ---------------------------------
+# --- as `config.json` keeps them (there with underscores, absent when unset) ---------------------
 
 
-class OfficialSource(msgspec.Struct, frozen=True, tag_field="type", tag="official"):
+class OfficialSource(msgspec.Struct, frozen=True, tag_field="type", tag="official", rename="camel"):
     """Found in the official registry."""
 
     name: str
     version: str
 
 
-class SmitherySource(msgspec.Struct, frozen=True, tag_field="type", tag="smithery"):
+class SmitherySource(msgspec.Struct, frozen=True, tag_field="type", tag="smithery", rename="camel"):
     """Found in Smithery."""
 
     qualified_name: str
 
 
-class ManualSource(msgspec.Struct, frozen=True, tag_field="type", tag="manual", omit_defaults=True):
+class ManualSource(msgspec.Struct, frozen=True, tag_field="type", tag="manual", rename="camel", omit_defaults=True):
     """Typed by the person, or taken from another program's file (`imported_from`)."""
 
     url: str = ""
@@ -49,7 +59,7 @@ class ManualSource(msgspec.Struct, frozen=True, tag_field="type", tag="manual", 
 Source = OfficialSource | SmitherySource | ManualSource
 
 
-class Package(msgspec.Struct, frozen=True, omit_defaults=True):
+class Package(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What is run or reached; `runtime_hint` replaces the usual starter (npx, uvx, docker)."""
 
     type: PackageType
@@ -63,20 +73,12 @@ class ToolTimes(msgspec.Struct, frozen=True, omit_defaults=True):
     total: float | None = None
 
 
-class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The entry's `config`: how the server is started or reached. Keys that are not named here are kept."""
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a person sets for a server, kept as a form sends it."""
 
-    # What follows the package on the command line, or the arguments of a plain command.
-    args: tuple[str, ...] = ()
-    # A value is literal or "secret:NAME". In it, as in arguments, headers and the URL, "${secret:NAME}" stands for a
-    # secret of this server.
-    env: dict[str, str] = {}
     cwd: str | None = None
-    url: str = ""
     wire: Wire = "auto"
     era: Era = "auto"
-    # A value is literal or "secret:NAME". "Authorization" may hold a bearer token.
-    headers: dict[str, str] = {}
     subprotocols: tuple[str, ...] = ()
     always_on: bool = False
     # One process or connection per conversation, for servers that keep state between calls.
@@ -89,14 +91,29 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     # Whether it may use the network in there.
     network: bool = True
     off_tools: tuple[str, ...] = ()
-    connect_timeout: float | None = None
-    idle_stop: float | None = None
     times: ToolTimes = ToolTimes()
     tool_times: dict[str, ToolTimes] = {}
     # SHA-256 of a certificate that the person accepted although nobody vouches for it.
     trusted_certificate: str | None = None
     # Folders that the server is told it may work in.
     roots: tuple[str, ...] = ()
+
+
+class ServerSettings(ServerOptions, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The entry's `config`: how the server is started or reached. Keys that are not named here are kept."""
+
+    # What follows the package on the command line, or the arguments of a plain command.
+    args: tuple[str, ...] = ()
+    # A value is literal or "secret:NAME". In it, as in arguments, headers and the URL, "${secret:NAME}" stands for a
+    # secret of this server.
+    env: dict[str, str] = {}
+    url: str = ""
+    # A value is literal or "secret:NAME". "Authorization" may hold a bearer token.
+    headers: dict[str, str] = {}
+    # Keys that are read at each start, by the id of each: "env:NAME", "header:NAME" or "slot:NAME".
+    keys: dict[str, KeyPlace] = {}
+    connect_timeout: float | None = None
+    idle_stop: float | None = None
 
 
 class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -180,6 +197,8 @@ class ServerView(Frozen, frozen=True):
     # The names of environment variables and headers whose value is kept as a secret.
     secret_names: tuple[str, ...]
     tool_count: int
+    # Those it has, and those it said that it lacks.
+    keys: tuple[ServerKey, ...] = ()
     # Tools that wait for a look: changed since they were approved, or quarantined.
     changed_tools: int = 0
     quarantined_tools: int = 0
@@ -202,6 +221,8 @@ class ServerView(Frozen, frozen=True):
     secret_slots: tuple[str, ...] = ()
     # It says something else about itself than before; None when it does not.
     about_change: AboutChange | None = None
+    # None when nobody is signed in to it.
+    signed_in: ServerAccount | None = None
 
 
 class ServerList(Frozen, frozen=True):
@@ -296,32 +317,6 @@ class StatusReport(Frozen, frozen=True):
     servers: tuple[ServerStatus, ...]
 
 
-class TrafficMessage(Frozen, frozen=True):
-    """One JSON-RPC message, or what could not be read as one; secrets are masked."""
-
-    seq: int
-    at: float
-    server_id: str
-    server: str
-    direction: Literal["out", "in"]
-    kind: Literal["request", "response", "notification", "error", "garbage"]
-    method: str
-    id: str
-    bytes: int
-    # The message's text, cut when it is long.
-    text: str
-    # For a response: how long after its request.
-    seconds: float | None = None
-
-
-class TrafficPage(Frozen, frozen=True):
-    """Messages after a number, oldest first; `recording` says whether more are being kept."""
-
-    messages: tuple[TrafficMessage, ...]
-    last_seq: int
-    recording: bool
-
-
 class ToolTrial(Frozen, frozen=True):
     """What a tool gave when a person tried it."""
 
@@ -330,6 +325,7 @@ class ToolTrial(Frozen, frozen=True):
     content: tuple[JsonObject, ...]
     structured: JsonObject | None
     elapsed_ms: int
+    needs_sign_in: bool = False
 
 
 class ServerTest(Frozen, frozen=True):
@@ -338,6 +334,7 @@ class ServerTest(Frozen, frozen=True):
     ok: bool
     message: str
     fix: str = ""
+    needs_sign_in: bool = False
     tools: int = 0
     protocol_version: str = ""
     seconds: float = 0.0
@@ -388,11 +385,7 @@ class ImportReport(Frozen, frozen=True):
 # --- as a form sends them ------------------------------------------------------------------------
 
 
-class _Body(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """Base of request bodies: an unknown field is a mistake worth telling."""
-
-
-class ServerInput(_Body, frozen=True):
+class ServerInput(ServerOptions, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A server as a form sends it: a command line, a command with arguments, or a URL.
 
     In `env`, `headers` and `token` a text is kept as a secret, null keeps the secret that is there;
@@ -407,8 +400,6 @@ class ServerInput(_Body, frozen=True):
     command: str | None = None
     args: tuple[str, ...] = ()
     url: str | None = None
-    wire: Wire = "auto"
-    era: Era = "auto"
     env: dict[str, str | None] = {}
     plain_env: dict[str, str] = {}
     headers: dict[str, str | None] = {}
@@ -417,79 +408,67 @@ class ServerInput(_Body, frozen=True):
     token: str | None = None
     # What "${secret:NAME}" in the fields above and in the URL stands for; null keeps the secret that is there.
     secrets: dict[str, str | None] = {}
-    cwd: str | None = None
-    subprotocols: tuple[str, ...] = ()
-    always_on: bool = False
-    per_conversation: bool = False
-    read_only: bool = False
-    cannot_send: bool = False
-    sandbox: bool = False
-    network: bool = True
-    off_tools: tuple[str, ...] = ()
-    times: ToolTimes = ToolTimes()
-    tool_times: dict[str, ToolTimes] = {}
-    trusted_certificate: str | None = None
-    roots: tuple[str, ...] = ()
+    # By `ServerKey.id`; null keeps what is there. They count before `env`, `headers` and `secrets`.
+    keys: dict[str, KeyInput | None] = {}
 
 
-class ServerPatch(_Body, frozen=True):
+class ServerPatch(Body, frozen=True):
     """Small changes; an absent field stays."""
 
     enabled: bool | None = None
     off_tools: tuple[str, ...] | None = None
     read_only: bool | None = None
     cannot_send: bool | None = None
+    # Without a sandbox nothing keeps it off the network.
+    sandbox: bool | None = None
+    network: bool | None = None
     times: ToolTimes | None = None
     # By a tool's name; others stay, and null takes one back.
     tool_times: dict[str, ToolTimes | None] | None = None
 
 
-class ConsentGiven(_Body, frozen=True):
+class ConsentGiven(Body, frozen=True):
     """The person agrees to exactly what this fingerprint stands for."""
 
     fingerprint: str
+    # Whether they vouch that it sends nothing on; left out, what they said of the same command before counts.
+    cannot_send: bool | None = None
 
 
-class ToolConfirmed(_Body, frozen=True):
+class ToolConfirmed(Body, frozen=True):
     """The person accepts a tool's new definition."""
 
     name: str
     fingerprint: str
 
 
-class AboutDecided(_Body, frozen=True):
+class AboutDecided(Body, frozen=True):
     """The person accepts what a server says about itself now, or keeps what it said before."""
 
     fingerprint: str
     accept: bool
 
 
-class ToolTry(_Body, frozen=True):
+class ToolTry(Body, frozen=True):
     """A person tries a tool by hand."""
 
     server_id: str
     tool: str
-    arguments: JsonObject = {}
+    arguments: JsonObject = msgspec.field(default_factory=dict)
 
 
-class ImportRequest(_Body, frozen=True):
+class ImportRequest(Body, frozen=True):
     """The text of another program's settings file."""
 
     text: str
     # Where it comes from, for the record: "Claude Desktop", a file name.
     origin: str = ""
     # To the questions of the file, by their ids; null takes the value of the environment variable.
-    answers: dict[str, str | None] = {}
+    answers: dict[str, str | None] = msgspec.field(default_factory=dict)
 
 
-class ServersSwitch(_Body, frozen=True):
+class ServersSwitch(Body, frozen=True):
     """Several servers are switched on or off at once."""
 
     ids: tuple[str, ...]
     enabled: bool
-
-
-class TrafficSwitch(_Body, frozen=True):
-    """Record messages, or stop and forget them."""
-
-    recording: bool

@@ -1,6 +1,7 @@
 """What a model's answer is made of while it arrives.
 
-A stream never raises for a request, network or model failure: the failure is an event.
+A stream never raises for a request, network or model failure: the failure is an event. Events come in the order of
+the provider's own blocks, and every `opaque` and `raw` value names its wire: `{"wire": "anthropic", ...}`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,39 @@ import msgspec
 from pilothouse.types.errors import ErrorCode
 from pilothouse.types.json import JsonObject
 
-StopReason = Literal["end", "tool", "length", "refusal", "other"]
+# "pause": the provider wants to be asked to go on; "context": the window is full; "malformed": a call that the provider
+# itself could not read.
+StopReason = Literal["end", "tool", "length", "pause", "context", "malformed", "refusal", "other"]
+# The reasons by which a limit ends an answer anywhere: between two words, or inside of a call.
+CUT: frozenset[StopReason] = frozenset({"length", "context"})
 
 
 class TextDelta(msgspec.Struct, frozen=True, gc=False):
     """More of the answer's text."""
 
     text: str
+
+
+class TextEnd(msgspec.Struct, frozen=True):
+    """The text since the last block is one block of the provider's; `opaque` comes back with it, on its wire only."""
+
+    opaque: JsonObject | None = None
+
+
+class Cited(msgspec.Struct, frozen=True):
+    """A source of what was just said, for people: an address, or a document that has only a title."""
+
+    url: str
+    title: str
+    quote: str = ""
+
+
+class PictureDelta(msgspec.Struct, frozen=True):
+    """A picture that the model made, whole and in base64; `opaque` comes back with it, on its wire only."""
+
+    media_type: str
+    data: str
+    opaque: JsonObject | None = None
 
 
 class ThinkingDelta(msgspec.Struct, frozen=True):
@@ -61,6 +88,13 @@ class NativeDelta(msgspec.Struct, frozen=True):
     raw: JsonObject
 
 
+class Notice(msgspec.Struct, frozen=True):
+    """One sentence for the person about what was asked; a conversation has it once."""
+
+    code: str
+    text: str
+
+
 class Retrying(msgspec.Struct, frozen=True):
     """The request failed before its first event and is made again after `wait` seconds."""
 
@@ -96,5 +130,18 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 StreamEvent = (
-    TextDelta | ThinkingDelta | CallStart | CallArguments | CallEnd | NativeDelta | Retrying | Usage | Stopped | Failed
+    TextDelta
+    | TextEnd
+    | ThinkingDelta
+    | CallStart
+    | CallArguments
+    | CallEnd
+    | NativeDelta
+    | PictureDelta
+    | Cited
+    | Notice
+    | Retrying
+    | Usage
+    | Stopped
+    | Failed
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import AsyncGenerator
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 
-from pilothouse.types.json import Frozen
+from pilothouse.types import limits
+from pilothouse.types.json import Body, Frozen
+from pilothouse.types.setting import Setting
 
-# The shells that a person may choose for terminals.
-SHELLS = ("bash", "zsh", "fish", "sh")
 SandboxMode = Literal["on", "off"]
 # What holds commands on this machine: a mount namespace, the kernel's own file rules, or nothing.
 SandboxKind = Literal["bubblewrap", "landlock", "none"]
@@ -19,12 +19,32 @@ SandboxKind = Literal["bubblewrap", "landlock", "none"]
 class TerminalSettings(Frozen, frozen=True):
     """What a person sets about commands and terminals."""
 
-    shell: str = "bash"
+    shell: Annotated[
+        str,
+        Setting(
+            tab="terminal",
+            part="Shell",
+            label="Shell",
+            note="For terminals that are opened from now on.",
+            what="The shell",
+            choices={shell: shell for shell in ("bash", "zsh", "fish", "sh")},
+        ),
+    ] = "bash"
     sandbox: SandboxMode = "on"
     # Whether commands may use the network without being asked about it.
     network: bool = False
-    # Seconds that a command may take when the call does not say.
-    timeout: float = 600.0
+    timeout: Annotated[
+        float,
+        Setting(
+            tab="terminal",
+            part="Time",
+            label="Seconds that a command may take",
+            note="When a call does not say otherwise; what takes longer is ended with everything it started.",
+            least=1,
+            most=limits.COMMAND_TIME_MOST,
+            refusal=f"A command's time is from 1 second to {limits.COMMAND_TIME_MOST / 3600:g} hours.",
+        ),
+    ] = 600.0
 
 
 class SandboxView(Frozen, frozen=True):
@@ -32,6 +52,13 @@ class SandboxView(Frozen, frozen=True):
 
     kind: SandboxKind
     warning: str = ""
+    # Whether it keeps commands off the network.
+    offline: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it holds commands, but each of them has a network, asked for or not."""
+        return self.kind != "none" and not self.offline
 
 
 class TerminalView(Frozen, frozen=True):
@@ -91,14 +118,14 @@ class Recording(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class TerminalSize(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+class TerminalSize(Body, frozen=True):
     """How large a person's window is."""
 
     columns: int = 80
     rows: int = 24
 
 
-class TerminalSelection(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+class TerminalSelection(Body, frozen=True):
     """What a person selected in the terminal."""
 
     text: str
@@ -115,28 +142,6 @@ class Ran(msgspec.Struct, frozen=True):
     timed_out: bool = False
     # Whether it wrote more than was kept.
     cut: bool = False
-
-
-class Runner(Protocol):
-    """Runs programs in the sandbox, for tools that need one."""
-
-    async def run(
-        self,
-        argv: Sequence[str],
-        folder: str,
-        timeout: float,
-        network: bool = False,
-        environment: Mapping[str, str] | None = None,
-    ) -> Ran:
-        """Run a program in a folder without input and wait for it; everything it started ends with it.
-
-        `environment` is added to the few variables that every program gets. Cancelling ends the program.
-        """
-        ...
-
-    def kind(self) -> SandboxKind:
-        """Return what will hold it."""
-        ...
 
 
 # --- a terminal's WebSocket ----------------------------------------------------------------------
@@ -199,50 +204,38 @@ class TerminalHost(Protocol):
 
     async def terminals(self, conversation_id: str) -> TerminalList:
         """Return what runs in a conversation."""
-        ...
 
     async def open_terminal(
         self, conversation_id: str, working_directory: str, columns: int, rows: int
     ) -> TerminalView:
         """Return the conversation's session; started if there is none or the folder is another."""
-        ...
 
     def output(self, conversation_id: str, from_index: int) -> AsyncGenerator[tuple[int, bytes], None]:
         """Yield (index, bytes) from an index on, as they come, until the session ends."""
-        ...
 
     async def type(self, conversation_id: str, data: bytes) -> None:
         """Give input to the session, as it is."""
-        ...
 
     async def resize(self, conversation_id: str, columns: int, rows: int) -> None:
         """Tell the session how large its window is."""
-        ...
 
     async def select(self, conversation_id: str, text: str) -> None:
         """Remember what the person has selected in the terminal."""
-        ...
 
     async def close_terminal(self, conversation_id: str) -> None:
         """End the session and everything in it."""
-        ...
 
     async def process_output(self, conversation_id: str, process_id: str, from_index: int) -> ProcessOutput:
         """Return what a background command wrote."""
-        ...
 
     async def stop_process(self, conversation_id: str, process_id: str) -> ProcessView:
         """End a background command and everything it started."""
-        ...
 
     async def recording(self, conversation_id: str) -> Recording:
         """Return the recording of the conversation's session."""
-        ...
 
     async def forget(self, conversation_id: str) -> None:
         """End everything of a conversation that was deleted."""
-        ...
 
     async def restored(self, conversation_id: str) -> None:
         """Keep what is left of a conversation that was brought back."""
-        ...

@@ -7,8 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from pilothouse.types.events import Event
-from pilothouse.types.json import Frozen
+from pilothouse.types.json import Body, Frozen
 
 TodoStatus = Literal["not-started", "in-progress", "completed", "blocked"]
 Priority = Literal["low", "medium", "high", "critical"]
@@ -48,39 +47,20 @@ class TodoList(Frozen, frozen=True):
     updated_at: float = 0.0
 
 
-class TodoInput(msgspec.Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+class TodoInput(Body, frozen=True):
     """A conversation's todos as the person wants them, all of them."""
 
     todos: tuple[Todo, ...]
 
 
-class TodoKeeper(Protocol):
-    """Keeps the lists, one for each conversation."""
-
-    async def todos(self, conversation_id: str) -> TodoList:
-        """Return the list; empty when there is none."""
-        ...
-
-    async def keep_todos(
-        self, conversation_id: str, new: TodoList, *, instead_of: float, events: Sequence[Event] = ()
-    ) -> bool:
-        """Replace the list that was last changed at `instead_of`, and append events with it.
-
-        False, and nothing is done, when someone else has changed the list since.
-        """
-        ...
-
-
-class TodoDesk(Protocol):
+class TodoLists(Protocol):
     """A conversation's todos as the person may change them."""
 
     async def current(self, conversation_id: str) -> TodoList:
         """Return the list as it is now."""
-        ...
 
     async def put(self, conversation_id: str, todos: Sequence[Todo]) -> TodoList:
         """Replace the list by the person's, and record that they did; raise `bad_request` for what breaks a rule."""
-        ...
 
 
 class Reminder(msgspec.Struct, frozen=True):
@@ -97,4 +77,3 @@ class Reminders(Protocol):
 
     async def current(self, conversation_id: str) -> tuple[Reminder, ...]:
         """Return the reminders of a conversation as they are now; the same state gives the same text."""
-        ...

@@ -1,49 +1,75 @@
-"""The names of the built-in tools, in the order in which models get them: always the same, so that caches hold."""
+"""The built-in tools by name, in the order in which models get them, which never changes; and what servers have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pilothouse.types.access import Effect
-from pilothouse.types.authority import Mode
+import msgspec
+
+from pilothouse.types.json import Frozen
 from pilothouse.types.ports import Tool
 
 # The tool whose calls add to how often a model may be asked in a run.
 INCREASE = "increase_max_iterations"
-# The tool by which the agent asks the person; only its questions may ask for leave.
+# The tool by which the agent asks the person; only its questions may ask for permission.
 COLLABORATION = "user_collaboration"
+# The tools by which others are found, and called by their names.
+SEARCH = "search_tools"
+CALL = "call_tool"
+# The tool by which the model reads the rest of a large result.
+READ_RESULT = "read_tool_result"
+# The tool by which it reads what a summary of older turns replaced.
+RECALL = "recall_history"
+
+
+class BuiltInTool(Frozen, frozen=True):
+    """A built-in tool as a person chooses it."""
+
+    name: str
+    # Empty for one that is still to come: its name is taken already.
+    label: str = ""
+    note: str = ""
+    # It works on a folder, and is not offered without one.
+    needs_folder: bool = False
+    # It is no burden for a small model either.
+    for_small_models: bool = False
+    # It comes with tools that are found on demand, and is not chosen by itself.
+    for_finding: bool = False
+
+
 # A server of such a name would make its calls look like those of our own tools.
-BUILT_IN = (
-    "think",
-    COLLABORATION,
-    "run_subagent",
-    INCREASE,
-    "list_system_prompts",
-    "list_mini_prompts",
-    "memory_operations",
-    "todo_operations",
-    "read_tool_result",
-    "recall_history",
-    "web_operations",
-    "document_operations",
-    "file_operations",
-    "terminal_operations",
-    "build_and_version_control",
-    "image_generation",
+TOOLS = (
+    BuiltInTool("think", "Thinking aloud", "A place for thoughts between calls.", for_small_models=True),
+    BuiltInTool(COLLABORATION, "Questions to you", "The agent may ask, and waits for the answer."),
+    BuiltInTool("run_subagent"),
+    BuiltInTool(INCREASE, "More rounds", "The agent may ask for a longer run."),
+    BuiltInTool("list_system_prompts"),
+    BuiltInTool("list_mini_prompts"),
+    BuiltInTool("memory_operations"),
+    BuiltInTool("todo_operations", "Todos", "The list that shows how far it is."),
+    BuiltInTool(READ_RESULT, "Reading results again", "Any part of a large result.", for_small_models=True),
+    BuiltInTool(RECALL, "Looking back", "What a summary of older messages stands for.", for_small_models=True),
+    BuiltInTool("web_operations"),
+    BuiltInTool("document_operations"),
+    BuiltInTool("file_operations", "Files", "Reading, searching and changing files.", needs_folder=True),
+    BuiltInTool("terminal_operations", "Terminal", "Running commands.", needs_folder=True),
+    BuiltInTool("build_and_version_control", "Tasks and git", "Building, testing, committing.", needs_folder=True),
+    BuiltInTool("image_generation"),
+    BuiltInTool(SEARCH, "Finding tools", "Where servers have many tools, the agent looks for them.", for_finding=True),
+    BuiltInTool(CALL, "Calling what it found", "You see and decide about the tool itself.", for_finding=True),
 )
-
-_READING: frozenset[Effect] = frozenset({"reads"})
-_PLACE = {name: index for index, name in enumerate(BUILT_IN)}
+BUILT_IN = tuple(tool.name for tool in TOOLS)
 
 
-def place(name: str) -> int:
-    """Return where a built-in tool stands; those of plugins come after all others."""
-    return _PLACE.get(name, len(_PLACE))
+class ServerTools(msgspec.Struct, frozen=True):
+    """What one server has for a run."""
 
-
-def in_mode(tool: Tool, mode: Mode) -> Tool | None:
-    """Return what of a tool is offered in a mode: where nothing may be changed, only what reads."""
-    return tool.limited(_READING) if mode == "read_only" else tool
+    name: str
+    tools: tuple[Tool, ...]
+    # What it says about itself.
+    instructions: str = ""
+    # Whether its tools were named one by one.
+    named: bool = False
 
 
 def counted(servers: Mapping[str, int]) -> str:

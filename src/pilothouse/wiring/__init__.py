@@ -1,17 +1,15 @@
 """Puts the parts together: the only place that knows them all."""
 
-from pilothouse.wiring.host import (
-    OpenHost,
-    Role,
+from pilothouse.wiring.host import OpenHost, Role, open_host
+from pilothouse.wiring.serving import (
     bind,
     embedded_is_installed,
-    open_host,
     page_is_built,
+    receiving,
     run_server,
     unless_stopped,
     unreachable,
 )
-from pilothouse.wiring.sharing import receiving
 
 __all__ = [
     "OpenHost",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.runs.address import read_address
+from pilothouse.host.address import read_address
 from pilothouse.settings.home import Home, home_path, open_home
 from pilothouse.store import backup, upgrade
 from pilothouse.store.database import Database, sqlite_file, sqlite_url
@@ -23,8 +23,9 @@ from pilothouse.store.faults import translate
 from pilothouse.store.lock import FolderLock
 from pilothouse.store.opening import close_to_others
 from pilothouse.store.portable import LineReader, opened, reading
+from pilothouse.store.sqlite_file import copied
+from pilothouse.types.durable_files import free_name, sync_names
 from pilothouse.types.errors import PilothouseError
-from pilothouse.types.lasting import sync_names
 from pilothouse.wiring.whole_files import drop_partial, keep_copy, new_file, sync_file
 
 SETTINGS = ("config.json", "models.json", "policy.json")
@@ -154,11 +155,7 @@ def _converted(source: Path, staging: Path) -> Path:
     """Return the backup that a database file would give, were it the one in use."""
     close_to_others(sqlite_file(staging))
     try:
-        with (
-            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as old,
-            closing(sqlite3.connect(sqlite_file(staging))) as new,
-        ):
-            old.backup(new)
+        copied(source, sqlite_file(staging))
     except sqlite3.Error as error:
         raise translate(error) from error
     with closing(Database(sqlite_url(staging))) as database:
@@ -217,11 +214,7 @@ class _Place:
 
     def _make_aside(self) -> Path:
         self.backups.mkdir(mode=0o700, exist_ok=True)
-        folder = self.backups / f"replaced-{_now()}"
-        number = 1
-        while folder.exists():
-            number += 1
-            folder = folder.with_name(f"replaced-{_now()}-{number}")
+        folder = free_name(self.backups / f"replaced-{_now()}")
         folder.mkdir(mode=0o700)
         return folder
 
@@ -258,7 +251,7 @@ class _Embedded(_Place):
         """Put the new file in the place of the old one, in one step."""
         old = sqlite_file(self.home)
         if aside is not None and old.exists():
-            _settle(old)
+            _checkpoint(old)
             for ending in ("-wal", "-shm"):
                 # Only beside a damaged file is there still something in these.
                 with suppress(FileNotFoundError):
@@ -269,7 +262,7 @@ class _Embedded(_Place):
         sync_names(self.home)
 
 
-def _settle(database: Path) -> None:
+def _checkpoint(database: Path) -> None:
     """Bring everything that was written into the one file."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

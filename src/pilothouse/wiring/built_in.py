@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pilothouse.plugins.guarded import GuardedTool
 from pilothouse.plugins.manager import Plugins
-from pilothouse.tools.collaboration import UserCollaboration
 from pilothouse.tools.consolidated import Consolidated
-from pilothouse.tools.fitting import fitting
-from pilothouse.tools.iterations import IncreaseMaxIterations
-from pilothouse.tools.think import Think
-from pilothouse.tools.todos.lists import TodoLists
-from pilothouse.tools.todos.reminder import TodoReminders
-from pilothouse.tools.todos.tool import todo_operations
+from pilothouse.tools.making import ToolParts, made
+from pilothouse.tools.todo_operations import TodoReminders
 from pilothouse.types.plugins import PluginContext
-from pilothouse.types.ports import Tool, ToolRequest
+from pilothouse.types.ports import Tool
 from pilothouse.types.todos import Reminders
 
 # The tools that work on a folder; what they need is loaded when a conversation has one.
-HANDS = "hands"
+FOLDER_TOOLS = "folder_tools"
 
 
 class CoreTools:
     """The tools that every conversation may have."""
 
-    def __init__(self, todos: TodoLists, most_added_iterations: Callable[[], int]) -> None:
-        self._todos = todos
-        self._most_added_iterations = most_added_iterations
+    def __init__(self, parts: ToolParts) -> None:
+        self._parts = parts
 
     def pilothouse_tools(self, context: PluginContext) -> Iterable[Tool]:
         """Return the tools."""
-        return (
-            Think(),
-            UserCollaboration(),
-            IncreaseMaxIterations(self._most_added_iterations),
-            todo_operations(self._todos),
-        )
+        return made(self._parts)
 
     def pilothouse_reminders(self, context: PluginContext) -> Iterable[Reminders]:
         """Return what every model is reminded of."""
-        return (TodoReminders(self._todos),)
+        return (TodoReminders(self._parts.todos),)
 
 
 class BuiltIns:
@@ -49,10 +38,9 @@ class BuiltIns:
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
-    def fitting(self, wanted: ToolRequest) -> list[Tool]:
-        """Return those that fit a conversation, in their fixed order."""
-        without = frozenset({HANDS}) if wanted.working_directory is None else frozenset[str]()
-        return fitting(self._plugins.tools(without=without), wanted)
+    def tools(self, working_directory: str | None) -> list[Tool]:
+        """Return all that there are; those that need a folder are loaded when there is one."""
+        return self._plugins.tools(without=frozenset({FOLDER_TOOLS}) if working_directory is None else frozenset())
 
     def operations(self) -> dict[str, Sequence[str] | None]:
         """Return the operations of each tool by its name; None for a plugin's, which does not tell them."""

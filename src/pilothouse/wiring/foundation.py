@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.helper.client import Helper
-from pilothouse.runs.feed import Feed
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
 from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home
-from pilothouse.store.lines import Lines
+from pilothouse.store.connections import Connections
 from pilothouse.store.opening import OpenStore
+from pilothouse.timeline.feed import Feed
 
 
 class Foundation(msgspec.Struct, frozen=True):
@@ -29,4 +29,4 @@ class Foundation(msgspec.Struct, frozen=True):
     # Keeps what nobody may read, or write in our place.
     sealer: Sealer
     # The connections to a database elsewhere.
-    lines: Lines
+    connections: Connections

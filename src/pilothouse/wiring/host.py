@@ -5,34 +5,38 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from pilothouse.agent.reminders import Several
-from pilothouse.helper.client import Helper
+from pilothouse.agent.reminders import CombinedReminders
+from pilothouse.agent.results.masking import MaskerChain
+from pilothouse.agent.results.pipeline import Pipeline
+from pilothouse.helper.client import Helper, Unreadable
+from pilothouse.host.active_run import Parts
+from pilothouse.host.dependencies import Dependencies
+from pilothouse.host.engine import DirectEngine, Executor
+from pilothouse.host.modes import Modes
+from pilothouse.host.recovery import Recovery, process_name
+from pilothouse.host.service import HostService
 from pilothouse.models.catalogue import ModelCatalogue
-from pilothouse.models.factory import make_model
+from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
+from pilothouse.models.learned_limits import LessonBook, parse_lessons
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
-from pilothouse.models.plugged import making
+from pilothouse.models.service import ModelService
+from pilothouse.net.loop_clients import close_clients
+from pilothouse.permissions.authorizer import PersonAuthorizer
+from pilothouse.permissions.grants import PersonPermissions
+from pilothouse.permissions.policy_file import new_policy, parse_policy
+from pilothouse.permissions.protected import Protected
 from pilothouse.plugins.discovery import installed
 from pilothouse.plugins.enabling import Enabling
 from pilothouse.plugins.manager import Plugins
-from pilothouse.results.maskers import MaskerChain
-from pilothouse.results.pipeline import Pipeline
-from pilothouse.runs.active import Parts
-from pilothouse.runs.admins import Admins
-from pilothouse.runs.engine import DirectEngine, Executor
-from pilothouse.runs.feed import Feed
-from pilothouse.runs.patience import store_is_away, store_is_well
-from pilothouse.runs.recovery import ONE_SHOT, Recovery
-from pilothouse.runs.results import PatientKeeper
-from pilothouse.runs.service import HostService
 from pilothouse.secrets.redaction import Redactor
 from pilothouse.secrets.sealing import Sealer
 from pilothouse.secrets.store import SecretStore
@@ -40,29 +44,28 @@ from pilothouse.settings.config import ConfigService
 from pilothouse.settings.home import Home, open_home
 from pilothouse.settings.json_file import JsonFile
 from pilothouse.settings.logs import logging_to, wanted_level
-from pilothouse.settings.watch import watch
-from pilothouse.store.lines import Lines, hanging
+from pilothouse.store.connections import Connections, hanging
 from pilothouse.store.opening import open_store
+from pilothouse.timeline.feed import Feed
+from pilothouse.timeline.store_outages import patiently, store_is_away, store_is_well
+from pilothouse.tools.making import ToolParts
 from pilothouse.tools.todos.lists import TodoLists
 from pilothouse.types import limits
-from pilothouse.types.admin import ServerAdmin
-from pilothouse.types.api import Catalogue, ConfigPatch, ConfigView, FoundModels
+from pilothouse.types.api import ConfigPatch, ConfigView
 from pilothouse.types.conversations import ConversationSettings
-from pilothouse.types.errors import PilothouseError
+from pilothouse.types.host import Settings
 from pilothouse.types.ids import new_id
+from pilothouse.types.lazy import Lazy
+from pilothouse.types.models import ProviderView
 from pilothouse.types.ports import JsonStore
-from pilothouse.types.records import Records, Room
-from pilothouse.types.retention import Retention
-from pilothouse.types.terminals import TerminalHost
-from pilothouse.wiring.authority import Authority
-from pilothouse.wiring.built_in import HANDS, BuiltIns, CoreTools
+from pilothouse.types.records import KeptResult, QueueLimits
+from pilothouse.wiring.built_in import FOLDER_TOOLS, BuiltIns, CoreTools
+from pilothouse.wiring.folder_tools import FolderTools
 from pilothouse.wiring.foundation import Foundation
-from pilothouse.wiring.hands import Hands, LateEncloser, LateTerminals
-from pilothouse.wiring.servers import LateAdmin, Servers
+from pilothouse.wiring.servers import Servers
 
 if TYPE_CHECKING:
     from pilothouse.models.refresh import Offers
-    from pilothouse.server.listening import Listener
 
 _log = logging.getLogger(__name__)
 # A server and an heir, which had been a client until the folder's owner ended, take up what died with other processes;
@@ -70,81 +73,86 @@ _log = logging.getLogger(__name__)
 Role = Literal["server", "heir", "once"]
 
 
-class OpenHost:
+class OpenHost(NamedTuple):
     """An open host: its service and the parts that others may look at."""
 
-    def __init__(self, api: HostService, home: Home, redactor: Redactor, executor: Executor, note: str = "") -> None:
-        # What the person who opens it should know, in a sentence.
-        self.note = note
-        self.api = api
-        self.home = home
-        self.redactor = redactor
-        self.executor = executor
+    api: HostService
+    home: Home
+    redactor: Redactor
+    executor: Executor
+    # What the person who opens it should know, in a sentence.
+    note: str = ""
 
 
-class _Settings:
-    """The settings in the words of the `ConfigAdmin` port."""
+class Authority:
+    """The person's rules and permissions, what is protected, and who decides by them."""
 
-    def __init__(self, service: ConfigService, plugins: Plugins, hands: Hands, authority: Authority) -> None:
+    def __init__(self, base: Foundation) -> None:
+        self.file = JsonFile(
+            base.home.policy_file,
+            parse_policy,
+            new_policy,
+            backup=base.home.cache / "last-good-policy.json",
+        )
+        self.permissions = PersonPermissions(self.file, base.opened.store)
+        self.guard = Protected(base.home.path)
+        config = base.config
+        self.authorizer = PersonAuthorizer(
+            self.permissions.policy, self.permissions, self.guard, lambda: config.config.permission_minutes
+        )
+
+
+class _Settings(Settings):
+    """The settings, with what other parts know of this machine."""
+
+    def __init__(
+        self, service: ConfigService, plugins: Plugins, folder_tools: FolderTools, authority: Authority, modes: Modes
+    ) -> None:
         self._service = service
         self._plugins = plugins
-        self._hands = hands
+        self._folder_tools = folder_tools
         self._authority = authority
+        self._modes = modes
 
-    def view(self) -> ConfigView:
-        """Return the settings, with the plugins, what holds commands, and whether the rules can be read."""
+    async def get(self, owner: str) -> ConfigView:
         return msgspec.structs.replace(
             self._service.view(),
             plugins=self._plugins.views(),
-            sandbox=self._hands.terminals.sandbox.view(),
+            sandbox=await self._folder_tools.held(),
+            mode_in_folder=await self._modes.default(in_folder=True),
+            mode_elsewhere=await self._modes.default(in_folder=False),
             rules_problem=self._authority.permissions.problem,
         )
 
-    async def patch(self, patch: ConfigPatch, by: str) -> ConfigView:
-        """Change settings; plugins are enabled and disabled in the name of who says so."""
-        for name, digest in (patch.plugins or {}).items():
-            await asyncio.to_thread(self._plugins.switch, name, digest, by)
-        await self._service.patch(patch)
-        return self.view()
+    async def update(self, owner: str, body: ConfigPatch) -> ConfigView:
+        # In the name of who says so.
+        for name, digest in (body.plugins or {}).items():
+            await asyncio.to_thread(self._plugins.switch, name, digest, owner)
+        await self._service.patch(body)
+        return await self.get(owner)
 
-    def room(self) -> Room:
-        """Return how many messages may wait for their answer; one conversation may not take all of it."""
-        most = self._service.config.most_waiting
-        return Room(min(limits.WAITING_HERE, most), most)
-
-    def new_conversation_settings(self) -> ConversationSettings:
-        """Return what the active profile sets for new conversations."""
+    async def usual(self, owner: str) -> ConversationSettings:
         return self._service.config.active_settings()
 
+    def queue_limits(self) -> QueueLimits:
+        """Return how many messages may wait for their answer; one conversation may not take all of it."""
+        most = self._service.config.most_waiting
+        return QueueLimits(min(limits.WAITING_HERE, most), most)
 
-class _Finder:
-    """Discovery and the providers' lists, in the words of the `ModelFinder` port."""
 
-    def __init__(self, home: Home, models: ModelCatalogue) -> None:
-        self._home = home
-        self._models = models
+def _providers() -> tuple[ProviderView, ...]:
+    from pilothouse.wiring.provider_list import provider_list
 
-    async def found(self, host: str = "") -> FoundModels:
-        """Look for local servers and keys in the environment; or on a host that a person named, and only there."""
-        from pilothouse.models.discovery import find_models
-        from pilothouse.models.host_discovery import find_at
+    return provider_list()
 
-        if host.strip():
-            return await find_at(host, await self._models.configs())
-        return FoundModels(found=await find_models(await self._models.configs()))
 
-    async def catalogue(self) -> Catalogue:
-        """Return the kept lists of the providers' models."""
-        return await self._offers().kept()
-
-    async def refresh(self) -> Catalogue:
-        """Ask the configured providers what they offer."""
-        return await self._offers().refresh()
-
-    def _offers(self) -> Offers:
+def _model_service(home: Home, models: ModelCatalogue, changed: Callable[[], Awaitable[None]]) -> ModelService:
+    def offers() -> Offers:
         from pilothouse.models.refresh import Offers, no_offers, parse_offers
 
-        return Offers(JsonFile(self._home.cache / "models.json", parse_offers, no_offers), self._models)
+        return Offers(JsonFile(home.cache / "models.json", parse_offers, no_offers), models)
+
+    return ModelService(models, Lazy(offers), changed)
 
 
 @asynccontextmanager
@@ -157,49 +165,55 @@ async def open_host(
         base = await _foundation(stack, home, url, brief=brief)
         folder, config, feed = base.home, base.config, base.feed
         todos = TodoLists(base.opened.store)
-        core = CoreTools(todos, lambda: config.config.most_added_iterations)
+        tools = ToolParts(lambda: config.config, todos, base.opened.store, base.helper)
         authority = Authority(base)
-        hands = Hands(base, authority.guard, authority.permissions.policy)
-        stack.push_async_callback(hands.close)
-        plugins = _plugins(base, {"core": core, HANDS: hands})
-        models = _models(base, plugins)
+        folder_tools = FolderTools(base, tools, authority.guard, authority.permissions.policy)
+        stack.push_async_callback(folder_tools.close)
+        plugins = _plugins(base, {"core": CoreTools(tools), FOLDER_TOOLS: folder_tools})
+        # Made last: none of the parts that tell it of changes has any before.
+        service: HostService
+        models = _models(base, plugins, lambda: service.models_changed())  # noqa: PLW0108
         stack.push_async_callback(_close_models)
-        built_in = BuiltIns(plugins)
-        servers = Servers(base, built_in.fitting, LateEncloser(hands), learn=not brief)
+        built_in, sandbox = BuiltIns(plugins), folder_tools.server_sandbox
+        servers = Servers(base, built_in, sandbox, Lazy(lambda: service), learn=not brief)
         stack.push_async_callback(servers.close)
-        parts = _parts(base, models, servers, plugins, authority)
-        process = f"{'' if role == 'server' else ONE_SHOT}{new_id('p')}"
+        parts = _parts(base, models, servers, plugins, authority, folder_tools)
+        process = process_name(new_id("p"), one_shot=role != "server")
         executor = Executor(parts, process, titles=not brief)
-        engine = DirectEngine(executor, lambda: config.config.drain_seconds, lambda: config.config.runs_at_once)
-        admins = Admins(
+        engine = DirectEngine(executor, parts.settings)
+        settings = _Settings(config, plugins, folder_tools, authority, parts.modes)
+        dependencies = Dependencies(
+            _model_service(folder, models, lambda: service.models_changed()),  # noqa: PLW0108
             models,
-            _Finder(folder, models),
-            _Settings(config, plugins, hands, authority),
-            cast(ServerAdmin, LateAdmin(servers)),
+            _providers,
+            settings,
+            settings.queue_limits,
+            servers.admin,
+            lambda: servers.admin().names(),
+            servers.release,
             todos,
             authority.permissions,
-            base.opened.store,
-            hands,
-            cast(TerminalHost, LateTerminals(hands)),
-            hands,
+            folder_tools.undo,
+            folder_tools.terminals,
+            folder_tools.view,
             built_in,
         )
-        service = HostService(parts.records, feed, engine, admins, parts.modes)
-        servers.changed = service.servers_changed
+        service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
         if url is not None:
-            await _share(stack, url, base, todos)
-        recovery = Recovery(parts.records, engine, process, parts.resume, feed)
+            await _share(stack, url, base, todos, service)
+        recovery = Recovery(parts.records, engine, process, parts.settings, feed)
         await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
         stack.push_async_callback(engine.stop)
         if role == "server":
-            _probe_sandbox(stack, hands)
-            await _keep_tidy(stack, parts.records, lambda: config.config.retention)
-            service.policy_changed()
-            _watch_files(
-                stack, {"models": models.file, "config": config.file, "policy": authority.file}, service, servers
-            )
+            from pilothouse.wiring.housekeeping import keep_tidy, probe_sandbox, watch_files
+
+            probe_sandbox(stack, folder_tools)
+            await keep_tidy(stack, parts.records, lambda: config.config.retention)
+            service.permissions.changed()
+            files: dict[str, JsonStore[Any]] = {"models": models.file, "config": config.file, "policy": authority.file}
+            watch_files(stack, files, service, servers)
         servers.begin()
         yield OpenHost(service, folder, base.redactor, executor, _note(base))
 
@@ -217,8 +231,8 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
     redactor = Redactor()
     stack.enter_context(logging_to(folder.logs, redactor.redact, level=wanted_level()))
     feed = Feed()
-    lines = await _watch_database(stack, url, feed)
-    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, lines)
+    connections = await _watch_database(stack, url, feed)
+    opened = await asyncio.to_thread(open_store, folder.path, url, feed.publish, connections)
     stack.push_async_callback(opened.close)
     config = ConfigService(folder.path, "postgresql" if url else "sqlite")
     secrets = SecretStore(folder.secrets, learn=redactor.learn)
@@ -226,96 +240,46 @@ async def _foundation(stack: AsyncExitStack, home: Path | None, url: str | None,
         _learn_secrets(stack, secrets)
     helper = Helper()
     stack.callback(helper.close)
-    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), lines)
+    return Foundation(folder, opened, config, secrets, redactor, feed, helper, Sealer(secrets), connections)
 
 
-async def run_server(listener: Listener, on_ready: Callable[[str, str, str], None]) -> None:
-    """Open a host and serve it on a bound port until a signal comes; say its address, a link and a note first."""
-    from pilothouse.secrets.memory import keep_private
-    from pilothouse.server.descriptors import raise_limit
-    from pilothouse.server.memory import giving_back
-    from pilothouse.server.run import Ready, ServerOptions, serve
-    from pilothouse.server.stopping import stop_on_signals
-
-    def ready(now: Ready) -> None:
-        on_ready(now.url, now.link, " ".join(filter(None, (now.note, few_files, host.note))))
-
-    keep_private()
-    few_files = raise_limit()
-    with closing(listener), stop_on_signals() as stop:
-        async with giving_back(), open_host(role="server") as host:
-            await serve(host.api, listener, ServerOptions.from_environment(host.home.path, ready), stop)
-
-
-def bind(
-    host: str,
-    port: int | None,
-    *,
-    expose_to_network: bool,
-    rather: int | None = None,
-    certificate: tuple[str | None, str | None] = (None, None),
-) -> Listener:
-    """Take a port for a server: the one that it should rather have, if that is free; the files are for TLS."""
-    from pilothouse.server.listening import listen
-    from pilothouse.server.tls import read_tls
-
-    tls = read_tls(*certificate)
-    if rather is not None:
-        with suppress(PilothouseError):
-            return listen(host, rather, expose_to_network=expose_to_network, tls=tls)
-    return listen(host, port, expose_to_network=expose_to_network, tls=tls)
-
-
-async def unreachable(url: str) -> str:
-    """Return in a few words why nothing answers at an address, empty when something does."""
-    from pilothouse.net.client import knock
-
-    error = await knock(url, limits.KNOCK_TIMEOUT)
-    return error.why if error is not None else ""
-
-
-async def unless_stopped(work: asyncio.Future[Any]) -> bool:
-    """Wait for some work and return True, or give it up and return False when a signal ends the program."""
-    from pilothouse.server.stopping import stop_on_signals
-
-    with stop_on_signals() as stop:
-        stopping = asyncio.ensure_future(stop.wait())
-        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for one in (work, stopping):
-            one.cancel()
-    return work.done() and not work.cancelled()
-
-
-def page_is_built() -> bool:
-    """Return whether there is a page to serve."""
-    from pilothouse.server.pages import load_page
-
-    return bool(load_page())
-
-
-def embedded_is_installed() -> bool:
-    """Return whether the model that answers without a key is there."""
-    from pilothouse.models.embedded import embedded_available
-
-    return embedded_available()
-
-
-def _parts(base: Foundation, models: ModelCatalogue, servers: Servers, plugins: Plugins, authority: Authority) -> Parts:
+def _parts(
+    base: Foundation,
+    models: ModelCatalogue,
+    servers: Servers,
+    plugins: Plugins,
+    authority: Authority,
+    folder_tools: FolderTools,
+) -> Parts:
     store, maskers, config = base.opened.store, plugins.maskers(), base.config
     redactor = MaskerChain(base.redactor, maskers) if maskers else base.redactor
+
+    async def keep(result: KeptResult) -> None:
+        # A call's result is not lost to a full disk.
+        await patiently(base.feed, lambda: store.keep_result(result))
+
     return Parts(
         records=store,
         feed=base.feed,
         models=models,
         toolbox=servers,
         authorizer=authority.authorizer,
-        results=Pipeline(redactor, PatientKeeper(store, base.feed), base.sealer),
-        timeouts=lambda: config.config.tool_timeouts,
-        longest_answer=lambda: config.config.longest_answer,
-        resume=lambda: config.config.resume_after_restart,
-        reminders=Several(plugins.reminders()),
+        results=Pipeline(redactor, keep, base.sealer, partial(_shape, base.helper)),
+        modes=Modes(lambda: config.config, folder_tools.is_offline),
+        settings=lambda: config.config,
+        reminders=CombinedReminders(plugins.reminders()),
         release=servers.release,
     )
+
+
+def _shape(helper: Helper, text: str) -> str:
+    """Return what a text is, in a few words; strangers wrote it, so a process of its own looks."""
+    from pilothouse.tools.results.reading import shape
+
+    try:
+        return helper.ask(shape, text, limits.RESULT_READ_TIME)
+    except Unreadable:
+        return ""
 
 
 def _plugins(base: Foundation, built_in: Mapping[str, object]) -> Plugins:
@@ -329,7 +293,7 @@ def _plugin_broke(feed: Feed) -> Callable[[str], None]:
     return lambda said: feed.notice("warning", f"plugin {said.split('”')[0]}", said)
 
 
-def _models(base: Foundation, plugins: Plugins) -> ModelCatalogue:
+def _models(base: Foundation, plugins: Plugins, changed: Callable[[], Awaitable[None]]) -> ModelCatalogue:
     folder, secrets, redactor = base.home, base.secrets, base.redactor
     bindings = JsonFile(folder.secrets / "bindings.json", parse_bindings, dict, is_empty=lambda _raw: False)
     file = JsonFile(
@@ -340,48 +304,53 @@ def _models(base: Foundation, plugins: Plugins) -> ModelCatalogue:
         is_empty=has_no_models,
         backup=folder.cache / "last-good-models.json",
     )
-    return ModelCatalogue(
-        file, secrets, Keys(secrets, bindings, learn=redactor.learn), making(plugins.models, make_model)
+    learned = LessonBook(
+        folder.cache / "learned.json",
+        lambda path: JsonFile(path, parse_lessons, dict, is_empty=lambda _raw: False),
+        changed=changed,
     )
+    keys = Keys(secrets, bindings, learn=redactor.learn)
+    make = making(plugins.models, lambda config, key: make_model(config, key, lessons=learned.of(config)))
+    return ModelCatalogue(file, secrets, keys, make, learned)
 
 
-async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) -> Lines:
+async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) -> Connections:
     """Notice when a database elsewhere hangs, and tell everyone; from before the first of it is asked."""
-    lines = Lines()
+    connections = Connections()
     if url is None:
-        return lines
-    from pilothouse.store.pulse import Pulse
+        return connections
+    from pilothouse.store.health_check import HealthCheck
 
     def changed() -> None:
-        if lines.silent:
+        if connections.silent:
             store_is_away(feed, hanging())
         else:
             store_is_well(feed)
             feed.wake_all()
 
-    pulse = Pulse(url, lines, changed)
-    pulse.begin()
-    stack.push_async_callback(pulse.end)
-    return lines
+    health = HealthCheck(url, connections, changed)
+    health.begin()
+    stack.push_async_callback(health.end)
+    return connections
 
 
-async def _share(stack: AsyncExitStack, url: str, base: Foundation, todos: TodoLists) -> None:
+async def _share(stack: AsyncExitStack, url: str, base: Foundation, todos: TodoLists, service: HostService) -> None:
     """Hear from other processes on the same database, and tell them."""
-    from pilothouse.store.wakeups import Wakeups
+    from pilothouse.store.postgres_notify import Wakeups
 
     feed = base.feed
 
     def woken(conversation_id: str) -> None:
         todos.forget(conversation_id)
         feed.wake(conversation_id)
-        feed.on_listed(conversation_id)
+        service.list_changed(conversation_id)
 
     def missed() -> None:
         todos.forget()
         feed.wake_all()
 
-    wakeups = Wakeups(url, base.lines, woken, missed)
-    feed.on_written = wakeups.changed
+    wakeups = Wakeups(url, base.connections, woken, missed)
+    feed.subscribe(wakeups.heard)
     wakeups.begin()
     stack.push_async_callback(wakeups.end)
 
@@ -392,94 +361,8 @@ def _learn_secrets(stack: AsyncExitStack, secrets: SecretStore) -> None:
     stack.push_async_callback(asyncio.wait, [learning])
 
 
-def _probe_sandbox(stack: AsyncExitStack, hands: Hands) -> None:
-    """Find out what holds commands before someone needs one."""
-    probing = asyncio.create_task(asyncio.to_thread(hands.terminals.sandbox.view), name="probe-sandbox")
-    stack.push_async_callback(asyncio.wait, [probing])
-
-
-def _watch_files(
-    stack: AsyncExitStack, files: Mapping[str, JsonStore[Any]], service: HostService, servers: Servers
-) -> None:
-    """Pick up edits of the settings files while the server runs."""
-    telling: set[asyncio.Task[None]] = set()
-
-    def changed(name: str) -> None:
-        if name == "models":
-            task = asyncio.create_task(service.models_changed())
-            telling.add(task)
-            task.add_done_callback(telling.discard)
-        elif name == "policy":
-            service.policy_changed()
-        else:
-            servers.reconcile()
-            service.servers_changed()
-
-    watcher = asyncio.create_task(watch(files, changed), name="watch-files")
-    stack.push_async_callback(_ended, watcher)
-
-
-async def _keep_tidy(stack: AsyncExitStack, records: Records, retention: Callable[[], Retention]) -> None:
-    """Tidy up now, and go on with it as long as the host is open."""
-    try:
-        await records.tidy()
-    except PilothouseError as error:
-        _log.warning("old records were not dropped: %s", error.message)
-    stack.push_async_callback(_ended, asyncio.create_task(_tidying(records, retention), name="tidying"))
-    stack.push_async_callback(_ended, asyncio.create_task(_catching_up(records), name="catching-up"))
-    stack.push_async_callback(_ended, asyncio.create_task(_packing(records), name="packing"))
-
-
-async def _tidying(records: Records, retention: Callable[[], Retention]) -> None:
-    """Tidy up now and then: a server may run for months."""
-    while True:
-        try:
-            # It may take a while, so that nobody's start waits for it.
-            await records.retain(retention())
-            await asyncio.sleep(limits.TIDY_EVERY)
-            await records.tidy()
-        except PilothouseError as error:
-            _log.warning("old records were not dropped: %s", error.message)
-            await asyncio.sleep(limits.TIDY_RETRY)
-
-
-async def _catching_up(records: Records) -> None:
-    """Make findable what an earlier version kept; what is not done when the host closes, the next one does."""
-    more = True
-    while more:
-        pause = limits.CATCH_UP_PAUSE
-        try:
-            more = await records.catch_up()
-        except PilothouseError as error:
-            pause = limits.PACK_EVERY
-            _log.warning("older calls cannot be searched yet: %s", error.message)
-        await asyncio.sleep(pause)
-
-
-async def _packing(records: Records) -> None:
-    """Make what finished runs wrote smaller, a little at a time, as long as the host is open."""
-    more = False
-    while True:
-        await asyncio.sleep(limits.CATCH_UP_PAUSE if more else limits.PACK_EVERY)
-        try:
-            more = await records.pack()
-        except PilothouseError as error:
-            more = False
-            _log.info("what finished runs wrote was not packed: %s", error.message)
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
-
-
 async def _close_models() -> None:
     """Close the connections to models and stop the built-in one, where they were used at all."""
-    if "pilothouse.net.client" in sys.modules:
-        from pilothouse.net.client import close_clients
-
-        await close_clients()
-    if "pilothouse.models.embedded" in sys.modules:
-        from pilothouse.models.embedded import close_embedded
-
-        await asyncio.to_thread(close_embedded)
+    await close_clients()
+    if (model := embedded_model.made) is not None:
+        await asyncio.to_thread(model.close)

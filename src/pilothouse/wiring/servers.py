@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pilothouse.settings.servers_file import ServersFile
-from pilothouse.types.admin import ServerAdmin
-from pilothouse.types.enclosing import Encloser
-from pilothouse.types.ports import Tool, ToolRequest, ToolSet
+from pilothouse.tools.offering import offered
+from pilothouse.types.json import JsonObject
+from pilothouse.types.lazy import Lazy
+from pilothouse.types.ports import ToolRequest, ToolSet
+from pilothouse.types.server_sandbox import ServerSandbox
+from pilothouse.wiring.built_in import BuiltIns
 from pilothouse.wiring.foundation import Foundation
 
 if TYPE_CHECKING:
-    from pilothouse.mcp.supervisor import Supervisor
-    from pilothouse.mcp.toolbox import Toolbox
+    from pilothouse.host.service import HostService
+    from pilothouse.mcp.servers.admin import McpAdmin
+    from pilothouse.mcp.servers.supervisor import Supervisor
 
 
 class Servers:
@@ -22,93 +25,79 @@ class Servers:
     def __init__(
         self,
         base: Foundation,
-        built_in: Callable[[ToolRequest], Sequence[Tool]],
-        encloser: Encloser,
+        built_in: BuiltIns,
+        server_sandbox: Lazy[ServerSandbox],
+        service: Lazy[HostService],
         *,
         learn: bool = True,
     ) -> None:
         self._base = base
-        self._encloser = encloser
-        self._file = ServersFile(base.config)
-        self._supervisor: Supervisor | None = None
-        self._toolbox: Toolbox | None = None
         self._built_in = built_in
+        self._server_sandbox = server_sandbox
+        # Who is told of changes, and of sign-ins; made after them.
+        self._service = service
         # Whether servers that nobody asks for are looked at, too.
         self._learn = learn
-        # Set once there is someone to tell.
-        self.changed: Callable[[], None] = lambda: None
+        self._supervisor = Lazy(self._supervise)
+        self.admin = Lazy(self._make_admin)
 
     async def tools(self, wanted: ToolRequest) -> ToolSet:
         """Return the tools of a run."""
-        selection = wanted.selection
+        own, selection = self._built_in.tools(wanted.working_directory), wanted.selection
         named = selection is not None and bool(selection.servers)
-        if self._supervisor is None and not named and not self._file.entries():
-            return ToolSet(tuple(self._built_in(wanted)))
-        if self._toolbox is None:
-            from pilothouse.mcp.toolbox import Toolbox
+        if self._supervisor.made is None and not named and not self._entries():
+            return offered(wanted, own)
+        from pilothouse.mcp.servers.toolbox import server_tools
 
-            self._toolbox = Toolbox(self._built_in, self.supervisor())
-        return await self._toolbox.tools(wanted)
+        return offered(wanted, own, *await server_tools(selection, self._supervisor()))
 
-    def supervisor(self) -> Supervisor:
-        """Return who runs the servers."""
-        if self._supervisor is None:
-            from pilothouse.mcp.assembly import Sharing, supervise
+    def _entries(self) -> Sequence[JsonObject]:
+        """Return what is configured, as the file has it."""
+        return self._base.config.config.mcps
 
-            sharing = Sharing(
-                home=self._base.home.path,
-                secrets=self._base.secrets,
-                redact=self._base.redactor.redact,
-                learn=self._base.redactor.learn,
-                changed=self._changed,
-                notice=self._base.feed.notice,
-                encloser=self._encloser,
-                most=self._base.config.local_servers,
-            )
-            self._supervisor = supervise(self._file, sharing)
-            self._supervisor.begin(learn=self._learn)
-        return self._supervisor
+    def _supervise(self) -> Supervisor:
+        from pilothouse.mcp.servers.assembly import HostParts, supervise
+        from pilothouse.mcp.servers.servers_file import ServersFile
 
-    def _changed(self) -> None:
-        self.changed()
+        sharing = HostParts(
+            home=self._base.home.path,
+            secrets=self._base.secrets,
+            redact=self._base.redactor.redact,
+            learn=self._base.redactor.learn,
+            changed=self._service().server_news.changed,
+            notice=self._base.feed.notice,
+            signed_in=self._service().questions.signed_in,
+            server_sandbox=self._server_sandbox,
+            most=self._base.config.local_servers,
+            client_document=lambda: self._base.config.config.client_document or "",
+        )
+        supervisor = supervise(ServersFile(self._base.config.file, self._entries), sharing)
+        supervisor.begin(learn=self._learn)
+        return supervisor
 
-    def admin(self) -> ServerAdmin:
-        """Return who changes them."""
-        from pilothouse.mcp.admin import McpAdmin
+    def _make_admin(self) -> McpAdmin:
+        from pilothouse.mcp.servers.admin import McpAdmin
 
-        return McpAdmin(self.supervisor(), self._base.helper)
+        return McpAdmin(self._supervisor(), self._base.helper)
 
     def begin(self) -> None:
         """Start what must run, in the background; nothing at all when there are no servers."""
-        if self._file.entries():
-            self.supervisor()
+        if self._entries():
+            self._supervisor()
 
     def reconcile(self) -> None:
         """Take up an edit of the file."""
-        if self._supervisor is not None:
-            self._supervisor.reconcile()
+        if (supervisor := self._supervisor.made) is not None:
+            supervisor.reconcile()
         else:
             self.begin()
 
     async def release(self, call_ids: Sequence[str]) -> None:
         """Give up calls that waited for an answer."""
-        if self._supervisor is not None:
+        if self._supervisor.made is not None:
             await self.admin().release(call_ids)
 
     async def close(self) -> None:
         """Stop all servers."""
-        if self._supervisor is not None:
-            await self._supervisor.close()
-
-
-class LateAdmin:
-    """Stands for the servers' admin until someone asks it something."""
-
-    def __init__(self, servers: Servers) -> None:
-        self._servers = servers
-        self._admin: ServerAdmin | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if self._admin is None:
-            self._admin = self._servers.admin()
-        return getattr(self._admin, name)
+        if (supervisor := self._supervisor.made) is not None:
+            await supervisor.close()

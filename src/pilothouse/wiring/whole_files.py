@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from pilothouse.types import lasting
+from pilothouse.types import durable_files
 from pilothouse.types.errors import PilothouseError
 
 
@@ -25,20 +24,20 @@ def new_file(target: Path, *, replace: bool) -> Iterator[BinaryIO]:
         why = (error.strerror or "it is not possible").lower()
         raise PilothouseError("bad_request", f"{target} cannot be written: {why}.", fix="Name another file.") from None
     with os.fdopen(descriptor, "wb") as sink:
-        if not _is_ours(descriptor):
+        if not durable_files.take_lock(descriptor):
             raise PilothouseError("conflict", f"Another command is writing {target} right now.")
         try:
             os.fchmod(descriptor, 0o600)
             os.ftruncate(descriptor, 0)
             yield sink
             sink.flush()
-            lasting.sync(descriptor)
+            durable_files.sync(descriptor)
             _refuse_taken(target, replace=replace)
             partial.replace(target)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-    lasting.sync_names(target.parent)
+    durable_files.sync_names(target.parent)
 
 
 def drop_partial(folder: Path) -> None:
@@ -47,23 +46,16 @@ def drop_partial(folder: Path) -> None:
         with suppress(OSError):
             descriptor = os.open(partial, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
-                if _is_ours(descriptor):
+                if durable_files.take_lock(descriptor):
                     partial.unlink()
             finally:
                 os.close(descriptor)
 
 
-def _is_ours(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def _refuse_taken(target: Path, *, replace: bool) -> None:
-    if target.exists() and not replace:
-        message = f"{target} is there already."
+    # A link that leads nowhere, or to itself, is somebody's too.
+    if os.path.lexists(target) and not replace:
+        message = f"{target} is there already." if target.exists() else f"{target} is a link that leads to no file."
         raise PilothouseError("conflict", message, fix="Name another file, or add --replace.")
 
 
@@ -81,6 +73,6 @@ def sync_file(path: Path) -> None:
     """Wait until a file's bytes are on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        lasting.sync(descriptor)
+        durable_files.sync(descriptor)
     finally:
         os.close(descriptor)

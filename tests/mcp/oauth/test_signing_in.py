@@ -15,11 +15,14 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from pilothouse.mcp.oauth.credentials import Client
 from pilothouse.mcp.oauth.errors import OAuthError, SignInNeeded
 from pilothouse.mcp.oauth.grants import AssertionGrant, ClientGrant, IdentityProvider
-from tests.support.fake_issuer import Answer, Asked, Issuer, document, serving
+from pilothouse.types import limits
+from pilothouse.types.client_documents import client_document
+from tests.support.fake_issuer import PLACES, Answer, Asked, Issuer, document, serving
 from tests.support.signing_in import REDIRECT, ask, known_client, signing_in
+from tests.support.waiting import eventually
 
 
-@pytest.mark.case("OAUTH-04", "OAUTH-08")
+@pytest.mark.case("OAUTH-04", "OAUTH-08", "AUT-16", "AUT-18", "AUT-22")
 async def test_a_person_signs_in_once_and_the_token_goes_with_every_request() -> None:
     async with signing_in() as setting:
         access = setting.access()
@@ -44,11 +47,8 @@ async def test_the_server_that_describes_itself_nowhere_is_its_own_issuer() -> N
 
 async def test_an_issuer_below_a_path_is_found_by_all_three_ways() -> None:
     async with signing_in() as setting:
-        tenant = f"{setting.issuer.url}/tenant"
-        setting.resource.about = {"authorization_servers": [tenant]}
-        setting.issuer.about = {"issuer": tenant}
+        setting.issuer.path, setting.issuer.place = "/tenant", PLACES["appended"]
         ways = ["/.well-known/oauth-authorization-server/tenant", "/.well-known/openid-configuration/tenant"]
-        setting.issuer.instead["/tenant/.well-known/openid-configuration"] = document(setting.issuer.document)
         assert await ask(setting.access(), setting.resource.mcp) == 200
         paths = [asked.path for asked in setting.issuer.asked]
         assert paths[:3] == [*ways, "/tenant/.well-known/openid-configuration"]
@@ -62,15 +62,18 @@ async def test_an_issuer_in_trouble_is_told_and_not_worked_around() -> None:
         assert not setting.issuer.asked
 
 
+@pytest.mark.case("AUT-26")
 async def test_our_own_address_is_preferred_to_being_registered() -> None:
     async with signing_in() as setting:
         setting.issuer.about = {"client_id_metadata_document_supported": True}
         url = "https://pilothouse.example/client.json"
-        assert await ask(setting.access(metadata_url=url), setting.resource.mcp) == 200
+        setting.issuer.documents[url] = client_document(url, ["http://127.0.0.1"]) | {"redirect_uris": [REDIRECT]}
+        assert await ask(setting.access(document_url=url), setting.resource.mcp) == 200
         assert not setting.issuer.requests("/register")
         assert setting.issuer.requests("/authorize")[0].query["client_id"] == url
 
 
+@pytest.mark.case("AUT-26")
 async def test_a_client_registered_beforehand_is_used_with_its_secret() -> None:
     async with signing_in() as setting:
         assert await ask(setting.access(client=known_client()), setting.resource.mcp) == 200
@@ -97,6 +100,14 @@ async def test_scopes_come_from_the_challenge_before_the_description() -> None:
         asked = setting.issuer.requests("/authorize")[0].query
         assert asked["scope"] == "write extra offline_access"
         assert asked["prompt"] == "consent"
+
+
+async def test_what_is_no_scope_is_neither_shown_nor_asked_for() -> None:
+    async with signing_in() as setting:
+        hidden = "write\u202etxt"
+        setting.resource.about = {"scopes_supported": ["", "read", "one admin", hidden, "\x1b[2J", "notes:write"]}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert setting.issuer.requests("/authorize")[0].query["scope"] == "read notes:write"
 
 
 async def test_where_nobody_names_scopes_none_are_asked_for() -> None:
@@ -152,12 +163,34 @@ async def test_signing_out_forgets_the_tokens_even_if_the_issuer_is_gone() -> No
         assert not setting.memory.kept
 
 
+@pytest.mark.case("OAUTH-13")
+async def test_nobody_waits_long_for_an_issuer_that_takes_its_time_to_revoke(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REVOKE_TIMEOUT", 0.05)
+    async with signing_in() as setting:
+        access = setting.access()
+        await ask(access, setting.resource.mcp)
+        there: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        go_on = asyncio.Event()
+        setting.issuer.before["/revoke"] = (there, go_on)
+        async with asyncio.timeout(5):
+            assert not await access.sign_out()
+        assert there.done()
+        assert not setting.memory.kept
+        go_on.set()
+
+        async def took_note() -> bool:
+            return bool(setting.issuer.revoked)
+
+        await eventually(took_note, "the issuer to take note after all")
+
+
 async def test_a_program_gets_tokens_for_itself() -> None:
     async with signing_in() as setting:
         access = setting.access(ClientGrant(known_client()))
         assert await ask(access, setting.resource.mcp) == 200
         form = setting.issuer.requests("/token")[0].form
-        assert form == {"grant_type": "client_credentials", "scope": "read", "resource": setting.resource.mcp}
+        asked = {"grant_type": "client_credentials", "scope": "read", "resource": setting.resource.mcp}
+        assert form == {**asked, "client_id": "known"}
 
 
 async def test_a_program_can_name_itself_by_a_key() -> None:
@@ -261,6 +294,26 @@ async def test_a_renewal_whose_answer_was_lost_ends_in_signing_in_again() -> Non
         with pytest.raises(SignInNeeded):
             await ask(access, setting.resource.mcp)
         assert len(setting.issuer.requests("/token")) == 3
+
+
+@pytest.mark.case("OAUTH-10")
+async def test_who_is_cancelled_while_a_token_is_renewed_does_not_lose_the_new_one() -> None:
+    async with signing_in() as setting:
+        setting.issuer.expires_in = 0
+        await ask(setting.access(), setting.resource.mcp)
+        setting.issuer.expires_in = 3600
+        there: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        go_on = asyncio.Event()
+        setting.issuer.before["/token"] = (there, go_on)
+        asking = asyncio.create_task(setting.access(person=False).headers(setting.resource.mcp))
+        await there
+        asking.cancel()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        before = len(setting.issuer.requests("/token"))
+        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+        assert len(setting.issuer.requests("/token")) == before
 
 
 async def test_an_issuer_out_of_order_costs_nobody_their_sign_in() -> None:

@@ -277,6 +277,9 @@ def begin(options: argparse.Namespace) -> None:
     if options.spawn:
         child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL)
         print(f"child {child.pid}", file=sys.stderr, flush=True)
+    wanted = [name for name in options.wants.split(",") if name and not os.environ.get(name)]
+    if wanted:
+        sys.exit(f"Please set {' and '.join(wanted)} environment variables")
     if options.start == "exit":
         sys.exit(options.code)
     if options.start == "rubbish":
@@ -287,7 +290,7 @@ def begin(options: argparse.Namespace) -> None:
 
 def main(kind: type[Server] = Server) -> None:
     parser = argparse.ArgumentParser()
-    for name in ("tools", "about", "record", "access-token", "start", "say", "version", "era"):
+    for name in ("tools", "about", "record", "access-token", "start", "say", "version", "era", "wants"):
         parser.add_argument(f"--{name}", default="")
     for name in ("pushes", "refuses", "ignores"):
         parser.add_argument(f"--{name}", default="")

@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.builds import jsonc
 from pilothouse.tools.builds.tasks import find_tasks
+from pilothouse.tools.terminal.operation import TerminalOperation
 from pilothouse.types.access import Access
+from pilothouse.types.authority import Mode
+from pilothouse.types.terminals import TerminalSettings
 from tests.support.terminals import AtTerminal
 from tests.support.waiting import eventually
 
@@ -158,6 +162,28 @@ async def test_a_task_that_fails_is_told_with_its_exit_code(builds: AtTerminal, 
     vscode(work, json.dumps({"tasks": [{"label": "bad", "command": "echo oh no; exit 3"}]}))
     output = await builds.does("run_task", label="bad")
     assert output.text == "The task bad ended with exit code 3.\noh no\n"
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked", "runs"), [("sandboxed", False, False), ("sandboxed", True, True), ("auto_approve", False, True)]
+)
+async def test_a_task_that_takes_long_is_left_running_unless_it_needed_nobodys_word_because_it_ends(
+    builds: AtTerminal, work: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, asked: bool, runs: bool
+) -> None:
+    builds.settings = TerminalSettings(timeout=0.3)
+    vscode(work, json.dumps({"tasks": [{"label": "long", "command": "tail -f /dev/null"}]}))
+
+    async def covered(*_given: object) -> tuple[bool, str]:
+        return True, ""
+
+    monkeypatch.setattr(TerminalOperation, "_coverage", covered)
+    given: dict[str, object] = {"operation": "run_task", "label": "long"}
+    context = msgspec.structs.replace(builds.context(), mode=mode, asked=asked)
+    access = await builds.tool.access(given, context)
+    assert isinstance(access, Access)
+    output = await builds.execute(given, context, access)
+    assert output.data["running"] is runs
+    await builds.terminals.stop_process(builds.conversation_id, output.data["processId"])
 
 
 @pytest.mark.case("BLD-03")

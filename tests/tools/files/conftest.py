@@ -1,4 +1,4 @@
-"""A folder to work in, and hands that work in it."""
+"""A folder to work in, and file_calls that work in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.support.files import Hands, hands
+from tests.support.files import FileCalls, file_calls
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def at_work(home: Path, work: Path) -> AsyncIterator[Hands]:
+async def at_work(home: Path, work: Path) -> AsyncIterator[FileCalls]:
     """The file tool on the working directory."""
-    async with hands(home, work) as opened:
+    async with file_calls(home, work) as opened:
         yield opened

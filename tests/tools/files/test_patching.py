@@ -14,7 +14,7 @@ from pilothouse.tools.files.contents import Text
 from pilothouse.tools.files.diffs import diff
 from pilothouse.tools.files.hunks import patched
 from pilothouse.tools.files.patches import BadPatch, read_patch
-from tests.support.files import Hands
+from tests.support.files import FileCalls
 
 FILE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n"
 
@@ -62,7 +62,7 @@ new file mode 100755
 
 
 @pytest.mark.case("FIL-16", "FS-12")
-async def test_a_patch_changes_creates_deletes_and_renames(at_work: Hands, work: Path) -> None:
+async def test_a_patch_changes_creates_deletes_and_renames(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text(FILE)
     (work / "gone.txt").write_text("bye\n")
     (work / "old.txt").write_text("1\n2\n3\n")
@@ -85,8 +85,8 @@ async def test_a_patch_changes_creates_deletes_and_renames(at_work: Hands, work:
     assert not (work / "deep").exists()
 
 
-@pytest.mark.case("FIL-16")
-async def test_a_hunk_that_does_not_apply_is_named_with_what_stands_there(at_work: Hands, work: Path) -> None:
+@pytest.mark.case("FIL-16", "FS-12")
+async def test_a_hunk_that_does_not_apply_is_named_with_what_stands_there(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text(FILE)
     (work / "b.txt").write_text("b\n")
     patch = (
@@ -105,7 +105,7 @@ async def test_a_hunk_that_does_not_apply_is_named_with_what_stands_there(at_wor
 
 
 @pytest.mark.case("FIL-16")
-async def test_line_numbers_may_be_off_but_not_ambiguous(at_work: Hands, work: Path) -> None:
+async def test_line_numbers_may_be_off_but_not_ambiguous(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("x\n" * 5 + "only\n" + "x\n" * 5)
     await at_work.does("apply_patch", patch="--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n-only\n+here\n x\n")
     assert "here" in (work / "a.txt").read_text()
@@ -114,7 +114,7 @@ async def test_line_numbers_may_be_off_but_not_ambiguous(at_work: Hands, work: P
 
 
 @pytest.mark.case("FIL-16")
-async def test_spaces_at_the_ends_of_lines_do_not_matter_and_stay_as_they_are(at_work: Hands, work: Path) -> None:
+async def test_spaces_at_the_ends_of_lines_do_not_matter_and_stay_as_they_are(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_bytes(b"one  \r\ntwo\r\n\r\nthree\r\n")
     await at_work.does("apply_patch", patch="--- a.txt\n+++ a.txt\n@@ -1,4 +1,4 @@\n one\n-two\n+2\n\n three\n")
     assert (work / "a.txt").read_bytes() == b"one  \r\n2\r\n\r\nthree\r\n"
@@ -137,7 +137,7 @@ async def test_spaces_at_the_ends_of_lines_do_not_matter_and_stay_as_they_are(at
         ("--- none.txt\n+++ none.txt\n@@ -1 +1 @@\n-a\n+b\n", "does not exist"),
     ],
 )
-async def test_a_patch_that_makes_no_sense_is_explained(at_work: Hands, work: Path, patch: str, why: str) -> None:
+async def test_a_patch_that_makes_no_sense_is_explained(at_work: FileCalls, work: Path, patch: str, why: str) -> None:
     (work / "a.txt").write_text(FILE)
     assert why in await at_work.fails("apply_patch", patch=patch)
     assert (work / "a.txt").read_text() == FILE
@@ -154,7 +154,7 @@ async def test_a_patch_that_makes_no_sense_is_explained(at_work: Hands, work: Pa
         ("similarity index 100%\ncopy from a.txt\ncopy to b.txt\n", "copies a.txt"),
     ],
 )
-async def test_what_is_not_text_in_a_patch_is_refused(at_work: Hands, work: Path, facts: str, why: str) -> None:
+async def test_what_is_not_text_in_a_patch_is_refused(at_work: FileCalls, work: Path, facts: str, why: str) -> None:
     (work / "a.txt").write_text("one\n")
     head = f"diff --git a/a.txt b/a.txt\n{facts}"
     patch = head + "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n"

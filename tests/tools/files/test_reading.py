@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pilothouse.types import limits
-from tests.support.files import Hands
+from tests.support.files import FileCalls
 
 
 @pytest.mark.case("FIL-01", "FIL-17")
-async def test_a_file_is_read_whole_or_in_part(at_work: Hands, work: Path) -> None:
+async def test_a_file_is_read_whole_or_in_part(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("one\ntwo\nthree\n")
     assert (await at_work.does("read_file", filePath="a.txt")).text == "one\ntwo\nthree"
     part = await at_work.does("read_file", filePath="a.txt", startLine=2, endLine=2, lineNumbers=True)
@@ -30,7 +30,7 @@ async def test_a_file_is_read_whole_or_in_part(at_work: Hands, work: Path) -> No
 
 
 @pytest.mark.case("FS-10")
-async def test_long_files_and_long_lines_are_read_in_part_with_a_note(at_work: Hands, work: Path) -> None:
+async def test_long_files_and_long_lines_are_read_in_part_with_a_note(at_work: FileCalls, work: Path) -> None:
     (work / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 10_001)))
     first = (await at_work.does("read_file", filePath="long.txt")).text
     note = first.splitlines()[0]
@@ -44,7 +44,7 @@ async def test_long_files_and_long_lines_are_read_in_part_with_a_note(at_work: H
 
 @pytest.mark.case("FS-10")
 @pytest.mark.slow
-async def test_a_file_of_four_gigabytes_is_read_only_as_far_as_needed(at_work: Hands, work: Path) -> None:
+async def test_a_file_of_four_gigabytes_is_read_only_as_far_as_needed(at_work: FileCalls, work: Path) -> None:
     with (work / "huge.log").open("wb") as file:
         file.write(b"first\nsecond\n" + b"more\n" * 5_000_000)
         file.truncate(4 * 1024**3)
@@ -60,7 +60,7 @@ async def test_a_file_of_four_gigabytes_is_read_only_as_far_as_needed(at_work: H
 
 
 @pytest.mark.case("FS-10")
-async def test_binary_files_and_unknown_encodings_are_told_apart(at_work: Hands, work: Path) -> None:
+async def test_binary_files_and_unknown_encodings_are_told_apart(at_work: FileCalls, work: Path) -> None:
     (work / "program").write_bytes(b"\x7fELF\2\1\1" + bytes(9))
     assert await at_work.fails("read_file", filePath="program") == (
         "BINARY: program is a binary file (16 bytes); it is not text."
@@ -76,7 +76,7 @@ async def test_binary_files_and_unknown_encodings_are_told_apart(at_work: Hands,
 
 
 async def test_an_image_is_given_to_be_looked_at_and_a_text_that_begins_like_one_to_be_read(
-    at_work: Hands, work: Path
+    at_work: FileCalls, work: Path
 ) -> None:
     pixels = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
     (work / "picture.png").write_bytes(pixels)
@@ -88,7 +88,7 @@ async def test_an_image_is_given_to_be_looked_at_and_a_text_that_begins_like_one
 
 
 @pytest.mark.case("FIL-02")
-async def test_a_folder_is_listed_with_kinds_and_sizes(at_work: Hands, work: Path) -> None:
+async def test_a_folder_is_listed_with_kinds_and_sizes(at_work: FileCalls, work: Path) -> None:
     (work / "src").mkdir()
     (work / "b.txt").write_text("12345")
     (work / "a").symlink_to("/etc")
@@ -103,7 +103,7 @@ async def test_a_folder_is_listed_with_kinds_and_sizes(at_work: Hands, work: Pat
 
 @pytest.mark.case("FS-10")
 async def test_a_folder_with_very_many_entries_is_listed_up_to_a_bound(
-    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+    at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FOLDER_SHOWN", 10)
     monkeypatch.setattr(limits, "FOLDER_SCANNED", 20)
@@ -115,18 +115,18 @@ async def test_a_folder_with_very_many_entries_is_listed_up_to_a_bound(
 
 
 @pytest.mark.case("TCL-25", "TCL-26")
-def test_calls_are_told_in_words_and_with_a_picture(at_work: Hands) -> None:
+def test_calls_are_told_in_words_and_with_a_picture(at_work: FileCalls) -> None:
     shown = at_work.tool.shown({"operation": "create_file", "filePath": "src/New.swift", "content": "a\nb\n"})
     assert shown.summary == "Creating file: New.swift"
     assert shown.details == ("File: src/New.swift", "Size: 2 lines")
     assert (shown.action, shown.action_display_name, shown.icon) == ("create_file", "Creating file", "file")
-    assert at_work.tool.display({"operation": "read_file", "filePath": "a.txt"}) == "Reading file: a.txt"
-    assert at_work.tool.display({"operation": "delete_file", "filePath": "a.txt"}) == "Deleting file: a.txt"
+    assert at_work.tool.shown({"operation": "read_file", "filePath": "a.txt"}).summary == "Reading file: a.txt"
+    assert at_work.tool.shown({"operation": "delete_file", "filePath": "a.txt"}).summary == "Deleting file: a.txt"
     patch = "--- a/x/one.txt\n+++ b/x/one.txt\n@@ -1 +1 @@\n-a\n+b\n"
-    assert at_work.tool.display({"operation": "apply_patch", "patch": patch}) == "Applying patch: one.txt"
+    assert at_work.tool.shown({"operation": "apply_patch", "patch": patch}).summary == "Applying patch: one.txt"
 
 
 @pytest.mark.case("FIL-19", "TMO-02")
-def test_reads_have_half_a_minute_and_writes_five(at_work: Hands) -> None:
+def test_reads_have_half_a_minute_and_writes_five(at_work: FileCalls) -> None:
     assert at_work.tool.times_for({"operation": "read_file"}).total == 30.0
     assert at_work.tool.times_for({"operation": "create_file"}).total == 300.0

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from tests.support.files import Hands
+from tests.support.files import FileCalls
 
 
 @pytest.mark.case("FWK-07")
-def test_all_sixteen_operations_are_described(at_work: Hands) -> None:
+def test_all_sixteen_operations_are_described(at_work: FileCalls) -> None:
     described = re.findall(r"`(\w+)` \(", at_work.tool.spec.description)
     assert len(described) == 16
     assert set(at_work.tool.supported_operations) < set(described)
@@ -18,7 +18,7 @@ def test_all_sixteen_operations_are_described(at_work: Hands) -> None:
 
 
 @pytest.mark.case("FIL-17")
-def test_only_reading_remains_when_nothing_may_be_written(at_work: Hands) -> None:
+def test_only_reading_remains_when_nothing_may_be_written(at_work: FileCalls) -> None:
     limited = at_work.tool.limited(frozenset({"reads"}))
     assert limited is not None
     assert limited.supported_operations == ("read_file", "list_dir")
@@ -32,5 +32,5 @@ def test_only_reading_remains_when_nothing_may_be_written(at_work: Hands) -> Non
     }
 
 
-def test_an_unknown_operation_lists_those_that_exist(at_work: Hands) -> None:
-    assert at_work.tool.display({"operation": "format_disk"}) == "file_operations"
+def test_an_unknown_operation_lists_those_that_exist(at_work: FileCalls) -> None:
+    assert at_work.tool.shown({"operation": "format_disk"}).summary == "file_operations"

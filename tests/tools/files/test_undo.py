@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from tests.support.files import Hands
+from tests.support.files import FileCalls
 from tests.support.records import OWNER
 
 
@@ -19,7 +19,7 @@ def _tree(folder: Path) -> dict[str, tuple[int, str]]:
     return found
 
 
-async def test_everything_a_run_did_is_undone_newest_first(at_work: Hands, work: Path) -> None:
+async def test_everything_a_run_did_is_undone_newest_first(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("one\n")
     (work / "a.txt").chmod(0o640)
     (work / "script").write_text("#!/bin/sh\n")
@@ -45,7 +45,7 @@ async def test_everything_a_run_did_is_undone_newest_first(at_work: Hands, work:
     assert (await at_work.undo()).undone == ()
 
 
-async def test_one_call_is_undone_by_itself(at_work: Hands, work: Path) -> None:
+async def test_one_call_is_undone_by_itself(at_work: FileCalls, work: Path) -> None:
     await at_work.does("create_file", filePath="a.txt", content="a\n")
     await at_work.does("create_file", filePath="b.txt", content="b\n")
     report = await at_work.undo(at_work.calls[0])
@@ -53,7 +53,7 @@ async def test_one_call_is_undone_by_itself(at_work: Hands, work: Path) -> None:
     assert os.listdir(work) == ["b.txt"]
 
 
-async def test_what_someone_changed_since_is_shown_and_left_alone(at_work: Hands, work: Path) -> None:
+async def test_what_someone_changed_since_is_shown_and_left_alone(at_work: FileCalls, work: Path) -> None:
     for name in ("edited", "recreated", "created"):
         (work / name).write_text(f"{name}\n")
     (work / "created").unlink()
@@ -77,7 +77,7 @@ async def test_what_someone_changed_since_is_shown_and_left_alone(at_work: Hands
     assert (work / "recreated").read_text() == "by the person\n"
 
 
-async def test_a_renamed_file_that_was_edited_stays_where_it_is(at_work: Hands, work: Path) -> None:
+async def test_a_renamed_file_that_was_edited_stays_where_it_is(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("a\n")
     await at_work.does("replace_string", filePath="a.txt", oldString="a", newString="b")
     await at_work.does("rename_file", filePath="a.txt", newPath="b.txt")
@@ -87,7 +87,7 @@ async def test_a_renamed_file_that_was_edited_stays_where_it_is(at_work: Hands, 
     assert _tree(work)["b.txt"][1] == "the person's\n"
 
 
-async def test_a_rename_is_not_undone_over_something_new(at_work: Hands, work: Path) -> None:
+async def test_a_rename_is_not_undone_over_something_new(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("a\n")
     await at_work.does("rename_file", filePath="a.txt", newPath="b.txt")
     (work / "a.txt").write_text("another\n")
@@ -96,7 +96,7 @@ async def test_a_rename_is_not_undone_over_something_new(at_work: Hands, work: P
     assert ((work / "a.txt").read_text(), (work / "b.txt").read_text()) == ("another\n", "a\n")
 
 
-async def test_a_folder_that_a_run_made_stays_while_something_is_in_it(at_work: Hands, work: Path) -> None:
+async def test_a_folder_that_a_run_made_stays_while_something_is_in_it(at_work: FileCalls, work: Path) -> None:
     await at_work.does("create_file", filePath="dir/a.txt", content="a\n")
     (work / "dir" / "mine.txt").write_text("mine\n")
     report = await at_work.undo()
@@ -105,7 +105,7 @@ async def test_a_folder_that_a_run_made_stays_while_something_is_in_it(at_work: 
     assert os.listdir(work / "dir") == ["mine.txt"]
 
 
-async def test_undoing_follows_no_link_that_was_put_in_the_way(at_work: Hands, work: Path) -> None:
+async def test_undoing_follows_no_link_that_was_put_in_the_way(at_work: FileCalls, work: Path) -> None:
     outside = work.parent / "outside"
     outside.mkdir()
     (work / "dir").mkdir()
@@ -120,7 +120,7 @@ async def test_undoing_follows_no_link_that_was_put_in_the_way(at_work: Hands, w
     assert (outside / "a.txt").read_text() == "new\n"
 
 
-async def test_a_change_that_never_happened_is_undone_by_doing_nothing(at_work: Hands, work: Path) -> None:
+async def test_a_change_that_never_happened_is_undone_by_doing_nothing(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("old\n")
     await at_work.does("replace_string", filePath="a.txt", oldString="old", newString="new")
     # As after a crash between keeping what was there and writing.

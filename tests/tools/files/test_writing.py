@@ -7,12 +7,11 @@ import stat
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy import event
 
 from pilothouse.types import limits
 from pilothouse.types.ports import ToolOutput
-from tests.support.files import Hands
+from tests.support.databases import Pages
+from tests.support.files import FileCalls
 from tests.support.records import OWNER
 
 
@@ -23,7 +22,7 @@ def _change(output: ToolOutput) -> dict[str, object]:
 
 
 @pytest.mark.case("FIL-10")
-async def test_a_file_is_created_with_the_folders_it_needs(at_work: Hands, work: Path) -> None:
+async def test_a_file_is_created_with_the_folders_it_needs(at_work: FileCalls, work: Path) -> None:
     access = await at_work.touched("create_file", filePath="src/new/a.txt", content="one\ntwo\n")
     assert access.effects == frozenset({"writes"})
     assert access.lane == "files"
@@ -51,7 +50,7 @@ def _umask() -> int:
 
 
 @pytest.mark.case("FIL-10")
-async def test_nothing_is_created_over_something_unasked(at_work: Hands, work: Path) -> None:
+async def test_nothing_is_created_over_something_unasked(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("mine\n")
     assert (await at_work.fails("create_file", filePath="a.txt", content="x")).startswith("EXISTS: ")
     for folder in (".", "new/"):
@@ -65,7 +64,7 @@ async def test_nothing_is_created_over_something_unasked(at_work: Hands, work: P
 
 
 @pytest.mark.case("FIL-11")
-async def test_a_text_is_replaced_where_it_is_unique_or_everywhere_when_asked(at_work: Hands, work: Path) -> None:
+async def test_a_text_is_replaced_where_it_is_unique_or_everywhere_when_asked(at_work: FileCalls, work: Path) -> None:
     (work / "a.py").write_text("def one():\n    return 1\n\ndef two():\n    return 1\n")
     refused = await at_work.fails("replace_string", filePath="a.py", oldString="return 1", newString="return 2")
     assert refused.startswith("TEXT_NOT_UNIQUE: The text stands 2 times in a.py (lines 2, 5)")
@@ -86,7 +85,7 @@ async def test_a_text_is_replaced_where_it_is_unique_or_everywhere_when_asked(at
 
 
 @pytest.mark.case("FIL-11", "FS-07")
-async def test_line_ends_encoding_and_mode_stay_as_they_were(at_work: Hands, work: Path) -> None:
+async def test_line_ends_encoding_and_mode_stay_as_they_were(at_work: FileCalls, work: Path) -> None:
     windows, old, wide = work / "w.txt", work / "old.txt", work / "wide.txt"
     windows.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
     windows.chmod(0o754)
@@ -107,7 +106,7 @@ async def test_line_ends_encoding_and_mode_stay_as_they_were(at_work: Hands, wor
 
 
 @pytest.mark.case("FIL-12")
-async def test_several_replacements_are_made_together_or_not_at_all(at_work: Hands, work: Path) -> None:
+async def test_several_replacements_are_made_together_or_not_at_all(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("one two\n")
     (work / "b.txt").write_text("three\n")
     edits = [
@@ -143,7 +142,7 @@ async def test_several_replacements_are_made_together_or_not_at_all(at_work: Han
     ],
 )
 async def test_lines_are_inserted_or_replaced(
-    at_work: Hands, work: Path, before: str, arguments: dict[str, object], after: str
+    at_work: FileCalls, work: Path, before: str, arguments: dict[str, object], after: str
 ) -> None:
     (work / "a.txt").write_bytes(before.encode())
     await at_work.does("insert_edit", filePath="a.txt", **arguments)
@@ -151,7 +150,7 @@ async def test_lines_are_inserted_or_replaced(
 
 
 @pytest.mark.case("FIL-13")
-async def test_lines_that_do_not_exist_are_not_edited(at_work: Hands, work: Path) -> None:
+async def test_lines_that_do_not_exist_are_not_edited(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("a\nb\n")
     assert "from 1 to 3, not 9" in await at_work.fails("insert_edit", filePath="a.txt", startLine=9, content="x")
     assert "lines 2 to 5 cannot be replaced" in await at_work.fails(
@@ -165,7 +164,7 @@ def _files(work: Path) -> list[str]:
 
 
 @pytest.mark.case("FIL-14")
-async def test_files_and_folders_are_renamed_and_moved_but_never_over_something(at_work: Hands, work: Path) -> None:
+async def test_files_and_folders_are_renamed_and_moved_but_never_over_something(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("a")
     (work / "b.txt").write_text("b")
     (work / "dir").mkdir()
@@ -185,7 +184,7 @@ async def test_files_and_folders_are_renamed_and_moved_but_never_over_something(
 
 
 @pytest.mark.case("FIL-15")
-async def test_files_are_deleted_and_folders_only_when_empty_or_asked_for(at_work: Hands, work: Path) -> None:
+async def test_files_are_deleted_and_folders_only_when_empty_or_asked_for(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("a\n")
     (work / "empty").mkdir()
     (work / "full" / "in").mkdir(parents=True)
@@ -207,7 +206,7 @@ async def test_files_are_deleted_and_folders_only_when_empty_or_asked_for(at_wor
 
 @pytest.mark.case("FS-07")
 async def test_an_edit_of_something_that_was_changed_since_it_was_read_is_a_conflict(
-    at_work: Hands, work: Path
+    at_work: FileCalls, work: Path
 ) -> None:
     file = work / "a.txt"
     file.write_text("one\n")
@@ -230,7 +229,7 @@ async def test_an_edit_of_something_that_was_changed_since_it_was_read_is_a_conf
 
 
 @pytest.mark.case("FIL-18")
-async def test_names_that_are_no_text_are_not_taken_along(at_work: Hands, work: Path) -> None:
+async def test_names_that_are_no_text_are_not_taken_along(at_work: FileCalls, work: Path) -> None:
     (work / "dir").mkdir()
     (work / "dir" / os.fsdecode(b"bad\xff")).write_text("x")
     for operation, arguments in (("delete_file", {"recursive": True}), ("rename_file", {"newPath": "other"})):
@@ -244,7 +243,7 @@ async def test_names_that_are_no_text_are_not_taken_along(at_work: Hands, work: 
 
 @pytest.mark.case("FIL-18")
 async def test_what_could_not_be_brought_back_is_not_deleted(
-    at_work: Hands, work: Path, monkeypatch: pytest.MonkeyPatch
+    at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "dir" / "in").mkdir(parents=True)
     (work / "dir" / "a.bin").write_bytes(b"x" * 2_000)
@@ -258,26 +257,21 @@ async def test_what_could_not_be_brought_back_is_not_deleted(
 
 
 @pytest.mark.case("F-42")
-async def test_nothing_is_changed_when_what_was_there_cannot_be_kept(at_work: Hands, work: Path) -> None:
-    (work / "a.txt").write_text("one\n")
-    engine = at_work.store._database.engine
-
-    pages = 1
-
-    def bounded(connection: sa.Connection) -> None:
-        connection.connection.cursor().execute(f"PRAGMA max_page_count={pages}")
-
-    event.listen(engine, "begin", bounded, insert=True)
+async def test_nothing_is_changed_when_what_was_there_cannot_be_kept(
+    at_work: FileCalls, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = Pages(monkeypatch)
+    pages.fill()
     arguments = {"filePath": "a.txt", "oldString": "one", "newString": "x" * 1_000_000}
     (work / "a.txt").write_text("one\n" + "y" * 1_000_000)
     refused = await at_work.fails("replace_string", **arguments)
     assert refused.startswith("DISK_FULL: Nothing was changed: The disk is full")
     assert (work / "a.txt").read_text().startswith("one\n")
-    pages = 1_000_000
+    pages.free()
     await at_work.does("replace_string", **arguments)
 
 
-async def test_what_would_fail_is_said_before_anyone_is_asked(at_work: Hands, work: Path) -> None:
+async def test_what_would_fail_is_said_before_anyone_is_asked(at_work: FileCalls, work: Path) -> None:
     (work / "a.txt").write_text("one\n")
     assert isinstance(
         await at_work.access("replace_string", filePath="a.txt", oldString="x", newString="y"), ToolOutput

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.tools.arguments import BadArgument
+from pilothouse.tools.sandbox.cgroups import Group
 from pilothouse.tools.sandbox.environment import command_environment
 from pilothouse.tools.sandbox.hidden import hidden_places
 from pilothouse.tools.sandbox.runner import SandboxRunner
@@ -236,6 +237,27 @@ def test_the_strongest_kind_that_works_is_chosen_by_trying(data: Path, monkeypat
     made.close()
 
 
+@pytest.mark.case("EXFIL-02")
+def test_landlock_counts_as_offline_only_where_a_trial_reached_nothing(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By itself it holds TCP: datagrams, and with them names, go out."""
+    view = sandbox(data, "landlock").view()
+    assert (view.kind, view.warning, view.offline, view.is_open) == ("landlock", "", True, False)
+    monkeypatch.setattr("pilothouse.tools.sandbox.plans.filter_of", lambda sockets: b"")
+    view = sandbox(data, "landlock").view()
+    assert (view.kind, view.offline, view.is_open) == ("landlock", False, True)
+    assert "cannot keep commands off the network" in view.warning
+
+
+def test_where_no_trial_can_be_made_landlock_is_not_offline(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(address: tuple[str, int]) -> socket.socket:
+        raise OSError("There is no such network.")
+
+    monkeypatch.setattr(socket, "create_server", refused)
+    assert sandbox(data, "landlock").view().is_open
+
+
 def test_only_the_outermost_hidden_places_are_kept_by_whole_components() -> None:
     assert outermost(["/a/b", "/a/b/c", "/a/bc", "/a/b"]) == ("/a/b", "/a/bc")
 
@@ -247,3 +269,14 @@ def test_hidden_places_are_found_behind_links(tmp_path: Path) -> None:
     (tmp_path / "person/.ssh").symlink_to(real)
     found = hidden_places(tmp_path / "data", {"HOME": str(tmp_path / "person")})
     assert str(real) in found
+
+
+@pytest.mark.parametrize(
+    ("files", "joined"), [(("tasks", "cgroup.procs"), "tasks"), (("cgroup.procs",), "cgroup.procs")]
+)
+def test_a_command_joins_its_group_alone_where_the_kernel_can_do_that(
+    tmp_path: Path, files: tuple[str, ...], joined: str
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    assert Group(tmp_path).joined_by == str(tmp_path / joined)

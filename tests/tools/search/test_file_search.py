@@ -91,6 +91,11 @@ async def test_links_are_neither_found_nor_followed(search: Searcher, work: Path
     assert await search.hits("file_search", query="*.py") == ["inside.py"]
     assert await search.hits("grep_search", query="key") == ["inside.py:1"]
     assert (await search.fails("grep_search", query="key", path="folder")).startswith("LINK: ")
+    # The honest twin: a link to a folder inside can be named as the place to search.
+    plant(work, {"packages/lib/own.py": "key = 3\n"})
+    (work / "lib").symlink_to("packages/lib")
+    assert await search.hits("grep_search", query="key", path="lib") == ["packages/lib/own.py:1"]
+    assert await search.hits("grep_search", query="key") == ["inside.py:1", "packages/lib/own.py:1"]
 
 
 @pytest.mark.case("FS-10")

@@ -15,7 +15,7 @@ from pilothouse.secrets.redaction import Redactor
 from pilothouse.tools.search import index_file, watching
 from pilothouse.tools.search.index import Index
 from pilothouse.tools.search.index_file import reading
-from pilothouse.tools.search.indexing import Around, Indexing
+from pilothouse.tools.search.indexing import Indexing, IndexParts
 from pilothouse.types import limits
 from tests.support.searching import Searcher, plant, searcher
 
@@ -239,7 +239,7 @@ async def test_two_programs_on_one_folder_have_an_index_each(home: Path, work: P
     async with searcher(home, work) as one, searcher(tmp_path / "other", work) as other:
         assert await one.hits("search_index", query="needle") == ["a.txt:1"]
         file = next((home / "cache" / "index").glob("*.sqlite"))
-        twin = Index(str(work), file, Around(lambda _path, _identity: "", one.indexes.grammars))
+        twin = Index(str(work), file, IndexParts(lambda _path, _identity: "", one.indexes.grammars))
         twin.begin()
         try:
             assert (await asyncio.to_thread(twin.catch_up, 10)).fresh

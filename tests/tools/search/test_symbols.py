@@ -90,12 +90,12 @@ def grammars() -> Iterator[Grammars]:
 
 @pytest.mark.slow
 def test_a_grammar_that_dies_or_hangs_takes_nothing_along(grammars: Grammars, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert grammars.roles(Source("python", b"foo()\n"), "foo") == ["call"]
+    assert grammars.roles([Source("python", b"foo()\n")], "foo") == [["call"]]
     first = grammars.helper._process
     assert first is not None
     os.kill(first.pid, signal.SIGKILL)
     os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
-    assert grammars.roles(Source("python", b"foo()\n"), "foo") == ["call"]
+    assert grammars.roles([Source("python", b"foo()\n")], "foo") == [["call"]]
     second = grammars.helper._process
     assert second is not None
     os.kill(second.pid, signal.SIGSTOP)
@@ -110,7 +110,8 @@ def test_a_grammar_that_dies_or_hangs_takes_nothing_along(grammars: Grammars, mo
         found = turn.definitions(sources)
         assert [[each.name for each in file] for file in found] == [["f"], []]
         turn.ask_definitions(sources[:1])
-    assert grammars.roles(Source("python", b"foo\n"), "foo") == ["reference"]
+    # One that is too much takes none of those along that it is asked about with.
+    assert grammars.roles([Source("python", b"foo\n"), sources[1]], "foo") == [["reference"], []]
 
 
 def test_words_of_identifiers_and_passages_of_files() -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from pilothouse.tools.sandbox.sandbox import Order
-from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.tools.terminal.output_buffer import HeadTail
 from pilothouse.tools.terminal.running import RunCommand
 from pilothouse.types import limits
 from pilothouse.types.access import Access
@@ -23,7 +23,7 @@ from tests.support.waiting import AT_ONCE, eventually
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.case("TRM-01", "TRM-26", "TRM-27")
+@pytest.mark.case("TRM-01", "TRM-26")
 async def test_a_command_is_run_and_its_output_and_exit_code_are_told(terminal: AtTerminal, work: Path) -> None:
     (work / "notes.md").write_text("hello")
     output = await terminal.does("run_command", command="cat notes.md; echo; echo wrong >&2; exit 3")
@@ -207,7 +207,7 @@ async def test_times_are_those_that_were_agreed(terminal: AtTerminal) -> None:
 # --- in the background ---------------------------------------------------------------------------
 
 
-@pytest.mark.case("TRM-02", "CMD-08")
+@pytest.mark.case("TRM-02", "TRM-27", "CMD-08")
 async def test_a_background_command_is_listed_read_and_stopped(terminal: AtTerminal) -> None:
     output = await terminal.does("run_command", command="echo up; sleep 90477131", is_background=True)
     process_id = output.data["processId"]

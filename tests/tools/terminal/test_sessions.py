@@ -13,7 +13,7 @@ import pytest
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Sandbox
-from pilothouse.tools.terminal.kept import Ring
+from pilothouse.tools.terminal.output_buffer import Ring
 from pilothouse.tools.terminal.recording import Began, Recording
 from pilothouse.tools.terminal.screen import Output, render
 from pilothouse.tools.terminal.session import Window
@@ -373,8 +373,12 @@ async def test_a_disk_that_takes_no_more_stops_the_recording_not_the_session(hom
     recording = Recording(blocked, "c1")
     recording.begin(Began(folder="/", shell="bash", columns=80, rows=24, at=0.0, sandbox="none", index=0))
     recording.add(b"something")
+    # What a terminal does that waits for the disk.
+    going_on: list[bool] = []
+    recording.when_written(lambda: going_on.append(True))
     await recording.close()
     assert "cannot be written" in recording.stopped
+    assert going_on == [True]
 
 
 async def test_what_a_crash_cut_short_in_a_recording_is_passed_over(home: Path, tmp_path: Path) -> None:

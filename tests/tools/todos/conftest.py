@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest_asyncio
 
-from pilothouse.runs.feed import Feed
 from pilothouse.store.opening import open_store
 from pilothouse.store.store import Store
+from pilothouse.timeline.feed import Feed
+from pilothouse.tools.todo_operations import todo_operations
 from pilothouse.tools.todos.lists import TodoLists
-from pilothouse.tools.todos.tool import todo_operations
 from pilothouse.types.ports import CallContext, ToolOutput
 from tests.support.records import a_conversation
 from tests.support.tools import Silent
 
 
-class Desk:
+class TodoCalls:
     """A conversation's todos and the tool that keeps them."""
 
     def __init__(self, store: Store, conversation_id: str) -> None:
@@ -53,8 +53,8 @@ class Desk:
 
 
 @pytest_asyncio.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def todo_calls(tmp_path: Path) -> AsyncIterator[TodoCalls]:
     opened = open_store(tmp_path, None, Feed().publish)
     conversation = await opened.store.add_conversation(a_conversation())
-    yield Desk(opened.store, conversation.id)
+    yield TodoCalls(opened.store, conversation.id)
     await opened.close()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from urllib.parse import urlsplit
+
 import msgspec
 
-from pilothouse.mcp.channel import Refusal
+from pilothouse.mcp.client.channel import Refusal
 from pilothouse.mcp.oauth import tokens
 from pilothouse.mcp.oauth.challenge import Challenge, parse_challenge
 from pilothouse.mcp.oauth.credentials import Credential, Credentials, Tokens
-from pilothouse.mcp.oauth.discovery import discover
-from pilothouse.mcp.oauth.errors import OAuthError, TokenRefused
+from pilothouse.mcp.oauth.discovery import Place, discover
+from pilothouse.mcp.oauth.errors import NoIssuer, OAuthError, SignInNeeded, TokenRefused
+from pilothouse.mcp.oauth.finishing import to_its_end
 from pilothouse.mcp.oauth.grants import Grant
 from pilothouse.mcp.oauth.web import Web
 from pilothouse.types import limits
@@ -20,9 +24,9 @@ _UNKNOWN_CLIENT = {"invalid_client", "unauthorized_client"}
 
 
 class OAuthAccess:
-    """Lets requests to one server in; implements `Access` of the channels."""
+    """Lets requests to one server in; implements `Access` of the channels. Without a grant a person must sign in."""
 
-    def __init__(self, server_url: str, grant: Grant, credentials: Credentials) -> None:
+    def __init__(self, server_url: str, grant: Grant | None, credentials: Credentials) -> None:
         self._url = server_url
         self._grant = grant
         self._credentials = credentials
@@ -57,12 +61,13 @@ class OAuthAccess:
 
     async def sign_out(self) -> bool:
         """Forget the server's tokens, and have them revoked where that is offered; return whether they were."""
-        async with self._credentials.turn(self._url):
-            kept = await self._credentials.get(self._url)
+        async with self._credentials.turn(self._url, shared=False):
+            kept = await self._credentials.look(self._url)
             await self._credentials.forget(self._url)
             try:
-                return kept is not None and await tokens.revoke(kept)
-            except OAuthError:
+                async with asyncio.timeout(limits.REVOKE_TIMEOUT):
+                    return kept is not None and await tokens.revoke(kept)
+            except (OAuthError, TimeoutError):
                 return False
 
     async def _renew_in_time(self, kept: Credential, old: Tokens) -> Credential | None:
@@ -77,24 +82,29 @@ class OAuthAccess:
     async def _renew(self, old: str) -> Credential | None:
         """Use the refresh token once for all who hold the old token; return what is known afterwards."""
         async with self._credentials.turn(self._url):
-            kept = await self._credentials.get(self._url)
+            kept = await self._credentials.look(self._url)
             if kept is None or kept.tokens is None or kept.tokens.access != old or not kept.tokens.refresh:
                 return kept
             try:
-                new = await tokens.renewed(kept, kept.tokens)
+                return await to_its_end(self._use_refresh(kept, kept.tokens))
             except TokenRefused as refused:
                 await self._give_up(kept, refused)
-                return await self._credentials.get(self._url)
-            await self._credentials.keep(new)
-            return new
+                return await self._credentials.look(self._url)
+
+    async def _use_refresh(self, kept: Credential, old: Tokens) -> Credential:
+        new = await tokens.renewed(kept, old)
+        await self._credentials.keep(new)
+        return new
 
     async def _obtain(self, challenge: Challenge, refused: str, narrow: bool) -> bool:
         async with self._credentials.turn(self._url):
-            kept = await self._credentials.get(self._url)
+            kept = await self._credentials.look(self._url)
             if kept is not None and kept.tokens is not None and kept.tokens.access != refused:
                 # Someone else got a new one meanwhile.
                 return True
-            place = await discover(self._url, challenge, Web(self._url))
+            place = await self._place(challenge, kept)
+            if place is None:
+                return False
             scopes = challenge.scopes or place.scopes or ()
             if narrow:
                 had = kept.tokens.scopes if kept and kept.tokens else ()
@@ -102,6 +112,10 @@ class OAuthAccess:
                 self._widened += 1
                 if set(scopes) <= set(had) or self._widened > limits.SCOPE_STEPS:
                     return False
+            if self._grant is None:
+                why = "wants more rights for this" if narrow else f"asks you to sign in{' again' if kept else ''}"
+                wanted = msgspec.structs.replace(challenge, scopes=scopes)
+                raise SignInNeeded(f"{urlsplit(self._url).netloc} {why}.", fix="Sign in, then go on.", wanted=wanted)
             try:
                 await self._credentials.keep(await self._grant.obtain(place, scopes, kept))
             except TokenRefused as no:
@@ -109,6 +123,17 @@ class OAuthAccess:
                     await self._give_up(kept, no)
                 raise
             return True
+
+    async def _place(self, challenge: Challenge, kept: Credential | None) -> Place | None:
+        """Return where tokens come from; None where nobody says so, and nobody ever signed in: it wants a key."""
+        try:
+            return await discover(self._url, challenge, Web(self._url))
+        except OAuthError as error:
+            asked = kept is not None or challenge.resource_metadata or self._grant is not None
+            if isinstance(error, NoIssuer) and not asked:
+                return None
+            # Whoever wants to sign in is led the same way, and told the same.
+            raise OAuthError(error.message, fix=error.fix, wanted=challenge) from None
 
     async def _give_up(self, kept: Credential, refused: TokenRefused) -> None:
         """Drop what the issuer does not take any more: the next refusal leads to a new sign-in."""

@@ -1,4 +1,4 @@
-"""What a `WWW-Authenticate` header asks for."""
+"""What a server says when it refuses a request for want of a token (the WWW-Authenticate header)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -19,12 +19,15 @@ from pilothouse.types.origins import origin_of
 from pilothouse.types.ports import Secrets
 
 ClientMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+# Who named it: the person, by hand; a document at an address of theirs; or the issuer, when we asked.
+ClientKind = Literal["own", "document", "registered"]
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who we are to an issuer."""
 
     id: str
+    kind: ClientKind = "registered"
     secret: str = ""
     method: ClientMethod = "none"
     # The issuer that knows us by this name; empty where the name is good everywhere or not bound yet.
@@ -46,6 +49,8 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     given_at: float = 0.0
     lifetime: float | None = None
     scopes: tuple[str, ...] = ()
+    # Who signed in, as the issuer calls them; empty where it does not say.
+    account: str = ""
 
     def is_fresh(self) -> bool:
         """Return whether it will hold until a request that is sent now arrives."""
@@ -54,7 +59,6 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.lifetime is None or time.time() < self.given_at + self.lifetime - leeway
 
     def is_over(self) -> bool:
-        """Return whether its time is up."""
         return self.lifetime is not None and time.time() >= self.given_at + self.lifetime
 
 
@@ -66,33 +70,20 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     issuer: str
     token_endpoint: str
     revocation_endpoint: str = ""
+    # Where the server says that it describes itself; empty for the usual places.
+    resource_metadata: str = ""
     client: Client
+    # When the person was there, epoch seconds; renewing their tokens does not change it.
+    signed_in_at: float = 0.0
     # None after they were refused; the client stays known.
     tokens: Tokens | None = None
 
     def belongs_to(self, issuer: str) -> bool:
-        """Return whether it was got from this issuer."""
         return same_issuer(self.issuer, issuer)
 
 
-class CredentialStore(Protocol):
-    """Keeps one credential per server address."""
-
-    async def get(self, server_url: str) -> Credential | None:
-        """Return what is kept for a server."""
-        ...
-
-    async def set(self, credential: Credential) -> None:
-        """Keep a credential in place of the server's last one."""
-        ...
-
-    async def delete(self, server_url: str) -> None:
-        """Forget a server's credential; nothing kept is fine."""
-        ...
-
-
 class SecretCredentials:
-    """Keeps credentials among the secrets, bound to the origin of their server."""
+    """Keeps one credential per server address among the secrets, bound to the origin of that address."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -133,22 +124,29 @@ class _Turn:
 class Credentials:
     """The credentials of all servers; shared by every connection, so that each is renewed once for all."""
 
-    def __init__(self, store: CredentialStore, *, learn: Callable[[str], None] = lambda value: None) -> None:
+    def __init__(self, store: SecretCredentials, *, learn: Callable[[str], None] = lambda value: None) -> None:
         self._store = store
         # Told every secret that comes in, so that it is never shown.
         self._learn = learn
-        self._known: dict[str, Credential] = {}
+        # None for a server for which nothing is kept.
+        self._known: dict[str, Credential | None] = {}
         self._turns: dict[str, _Turn] = {}
 
     async def get(self, server_url: str) -> Credential | None:
-        """Return what is known for a server; while that is no token, someone may sign in elsewhere."""
+        """Return what is known for a server; it is read once, as every request asks for it."""
+        if server_url in self._known:
+            return self._known[server_url]
+        return await self.look(server_url)
+
+    async def look(self, server_url: str) -> Credential | None:
+        """Return what is kept for a server; while that is no token, someone may have signed in elsewhere."""
         known = self._known.get(server_url)
         if known is not None and known.tokens is not None:
             return known
         found = await self._store.get(server_url)
         if found is not None:
             self._teach(found)
-            self._known[server_url] = found
+        self._known[server_url] = found
         return found
 
     async def keep(self, credential: Credential) -> None:
@@ -158,23 +156,26 @@ class Credentials:
         self._known[credential.server_url] = credential
 
     async def forget(self, server_url: str) -> None:
-        """Delete a server's credential."""
         self._known.pop(server_url, None)
         await self._store.delete(server_url)
 
     @contextlib.asynccontextmanager
-    async def turn(self, server_url: str) -> AsyncIterator[None]:
-        """Work on a server's credential alone; who waited for a turn that failed gets the same failure."""
+    async def turn(self, server_url: str, *, shared: bool = True) -> AsyncIterator[None]:
+        """Work on a server's credential alone; who waited for a shared turn that failed gets the same failure.
+
+        What a person does is not shared: it does not fail because a request did meanwhile, nor the other way round.
+        """
         turn = self._turns.setdefault(server_url, _Turn())
         before = turn.failures
         async with turn.lock:
-            if turn.failures != before and turn.error is not None:
+            if shared and turn.failures != before and turn.error is not None:
                 raise turn.error
             try:
                 yield
             except OAuthError as error:
-                turn.failures += 1
-                turn.error = error
+                if shared:
+                    turn.failures += 1
+                    turn.error = error
                 raise
 
     def _teach(self, credential: Credential) -> None:

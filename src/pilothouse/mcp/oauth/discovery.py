@@ -5,16 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import msgspec
+
 from pilothouse.mcp.oauth.addresses import canonical, checked, covers, root, same_issuer, well_known
 from pilothouse.mcp.oauth.challenge import Challenge
-from pilothouse.mcp.oauth.documents import IssuerDocument, Place, ResourceDocument
-from pilothouse.mcp.oauth.errors import OAuthError
+from pilothouse.mcp.oauth.errors import NoIssuer, OAuthError
 from pilothouse.mcp.oauth.web import Web, decoded
 from pilothouse.net.reply import Fetched
 
 _ABOUT_RESOURCES = "oauth-protected-resource"
 _ABOUT_ISSUERS = "oauth-authorization-server"
 _ABOUT_OPENID = "openid-configuration"
+Names = tuple[str, ...]
+
+
+class ResourceDocument(msgspec.Struct, frozen=True):
+    """Protected resource metadata (RFC 9728)."""
+
+    resource: str | None = None
+    authorization_servers: Names | None = None
+    scopes_supported: Names | None = None
+
+
+class IssuerDocument(msgspec.Struct, frozen=True):
+    """Authorization server metadata (RFC 8414, OpenID Connect Discovery)."""
+
+    issuer: str
+    token_endpoint: str
+    authorization_endpoint: str | None = None
+    registration_endpoint: str | None = None
+    revocation_endpoint: str | None = None
+    scopes_supported: Names | None = None
+    code_challenge_methods_supported: Names | None = None
+    token_endpoint_auth_methods_supported: Names | None = None
+    authorization_response_iss_parameter_supported: bool | None = None
+    client_id_metadata_document_supported: bool | None = None
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where tokens for a server come from: found out before anyone is asked to sign in."""
+
+    # The server's own address, and what its tokens name as their audience.
+    server_url: str
+    resource: str
+    issuer: IssuerDocument
+    # What the server says that tokens may be for, None when it says nothing.
+    scopes: Names | None
 
 
 async def discover(server_url: str, challenge: Challenge, web: Web) -> Place:
@@ -59,7 +95,7 @@ async def _issuer(issuer: str, web: Web) -> IssuerDocument:
             return document
         if _is_trouble(fetched):
             raise OAuthError(f"The issuer {urlsplit(issuer).netloc} answered with {fetched.status}.", fix="Try later.")
-    raise OAuthError(
+    raise NoIssuer(
         f"The server asks for a token, and {urlsplit(issuer).netloc} does not say how to get one.",
         fix="Give the server a bearer token or a header, if its operator gave you one.",
     )

@@ -1,4 +1,4 @@
-"""Who we are to an issuer: a name given to us, our own address, or one that it gives us on asking."""
+"""Who we are to an issuer: a name that the person was given, an address of theirs, or what it calls us on asking."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ import msgspec
 
 from pilothouse.mcp.oauth.addresses import same_issuer
 from pilothouse.mcp.oauth.credentials import Client, ClientMethod, Credential
-from pilothouse.mcp.oauth.documents import IssuerDocument, Place
-from pilothouse.mcp.oauth.errors import OAuthError
+from pilothouse.mcp.oauth.discovery import IssuerDocument, Place
+from pilothouse.mcp.oauth.errors import ClientNeeded, OAuthError
 from pilothouse.mcp.oauth.web import Web, decoded
+from pilothouse.types.client_documents import CLIENT_NAME, application_type
 
-# The best first: a program on someone's own machine keeps no secret from them.
-_METHODS: tuple[ClientMethod, ...] = ("none", "client_secret_basic", "client_secret_post")
+# The best first: a program on someone's own machine keeps no secret from them. The official SDK's server revokes
+# nothing for who says their secret in a header.
+_METHODS: tuple[ClientMethod, ...] = ("none", "client_secret_post", "client_secret_basic")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """What we can say about ourselves."""
 
     redirect_uri: str
-    client_name: str = "Pilothouse"
-    # Registered beforehand by the person; empty id when not.
+    client_name: str = CLIENT_NAME
+    # Registered beforehand by the person; None when not.
     client: Client | None = None
-    # An https address that describes us, for issuers that take such an address as a name.
-    metadata_url: str = ""
+    # The https address where the person put a document about us, for issuers that take it as a name; empty for none.
+    document_url: str = ""
+    # Whether what the issuer registered before is of no use: it may not know it any more.
+    afresh: bool = False
 
 
 class _Registered(msgspec.Struct, frozen=True):
@@ -40,17 +44,30 @@ async def client_for(place: Place, identity: Identity, kept: Credential | None) 
     """Return who we are to the place's issuer; what another issuer gave us is never shown to this one."""
     issuer = place.issuer.issuer
     if identity.client is not None:
-        return given_client(identity.client, issuer, kept)
-    if kept is not None and kept.belongs_to(issuer) and _is_usable(kept.client, identity):
-        return kept.client
-    if identity.metadata_url and place.issuer.client_id_metadata_document_supported:
-        return Client(id=identity.metadata_url, issuer=issuer, redirect_uri=identity.redirect_uri)
+        return given_client(_spoken(identity.client, place.issuer), issuer, kept)
+    known = kept.client if kept is not None and kept.belongs_to(issuer) else None
+    if known is not None and known.kind == "own":
+        return known
+    takes_documents = bool(place.issuer.client_id_metadata_document_supported)
+    if identity.document_url and takes_documents:
+        return Client(id=identity.document_url, kind="document", issuer=issuer, redirect_uri=identity.redirect_uri)
+    if known is not None and known.kind == "registered" and not identity.afresh and _is_usable(known, identity):
+        return known
     if place.issuer.registration_endpoint:
         return await _register(place, place.issuer.registration_endpoint, identity)
-    raise OAuthError(
+    document = " Or have a client document: `pilothouse mcp client-document --help`." if takes_documents else ""
+    raise ClientNeeded(
         f"{urlsplit(issuer).netloc} only lets in programs that were registered there beforehand.",
-        fix="Register Pilothouse there, and give the server the client id you get.",
+        fix=f"Register Pilothouse there, and give the server the client id you get.{document}",
     )
+
+
+def _spoken(client: Client, issuer: IssuerDocument) -> Client:
+    """Return the person's client as the issuer wants its secret to be said: some take it only in the form."""
+    offered = issuer.token_endpoint_auth_methods_supported or ()
+    if client.method == "client_secret_basic" and client.method not in offered and "client_secret_post" in offered:
+        return msgspec.structs.replace(client, method="client_secret_post")
+    return client
 
 
 def given_client(client: Client, issuer: str, kept: Credential | None) -> Client:
@@ -66,8 +83,6 @@ def given_client(client: Client, issuer: str, kept: Credential | None) -> Client
 
 
 def _is_usable(client: Client, identity: Identity) -> bool:
-    if client.id == identity.metadata_url:
-        return True
     return client.redirect_uri == identity.redirect_uri and not 0 < client.expires_at < time.time()
 
 
@@ -77,15 +92,15 @@ async def _register(place: Place, endpoint: str, identity: Identity) -> Client:
         "redirect_uris": [identity.redirect_uri],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
-        "application_type": "native",
+        "application_type": application_type([identity.redirect_uri]),
     }
     if method := _method(place.issuer):
         wanted["token_endpoint_auth_method"] = method
     fetched = await Web(place.server_url).post_json(endpoint, "registration endpoint", wanted)
     host = urlsplit(endpoint).netloc
     answer = decoded(fetched, _Registered) if fetched.status in (200, 201) else None
-    if answer is None:
-        raise OAuthError(
+    if answer is None or not answer.client_id.strip():
+        raise ClientNeeded(
             f"{host} did not register Pilothouse; it answered with {fetched.status}.",
             fix="Register Pilothouse there by hand, and give the server the client id you get.",
         )
@@ -105,7 +120,8 @@ def _accepted(answer: _Registered, asked: ClientMethod | None, issuer: str, iden
     elsewhere = answer.redirect_uris and identity.redirect_uri not in answer.redirect_uris
     if method is None or elsewhere or (method != "none" and not secret):
         why = "sends people back to another place" if elsewhere else "cannot be used here"
-        raise OAuthError(f"{urlsplit(issuer).netloc} registered Pilothouse in a way that {why}.")
+        message = f"{urlsplit(issuer).netloc} registered Pilothouse in a way that {why}."
+        raise OAuthError(message, fix="Tell the server's operator.")
     return Client(
         id=answer.client_id,
         secret="" if method == "none" else secret,

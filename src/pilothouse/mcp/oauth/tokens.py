@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import base64
+import secrets
 import time
 from collections.abc import Mapping
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from pilothouse.mcp.oauth.assertions import client_assertion
 from pilothouse.mcp.oauth.credentials import Client, Credential, Tokens
-from pilothouse.mcp.oauth.documents import Place
+from pilothouse.mcp.oauth.discovery import Place
 from pilothouse.mcp.oauth.errors import OAuthError, TokenRefused
 from pilothouse.mcp.oauth.web import Web, decoded
 from pilothouse.net.reply import Fetched
 from pilothouse.types import limits
+from pilothouse.types.json import JsonObject
 
+_GOOD = (200, 201)
 _JWT_BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
@@ -26,6 +32,8 @@ class _Answer(msgspec.Struct, frozen=True):
     expires_in: float | None = None
     refresh_token: str | None = None
     scope: str | None = None
+    # Who signed in, as a signed statement (OpenID Connect).
+    id_token: str | None = None
 
 
 class _Problem(msgspec.Struct, frozen=True):
@@ -53,7 +61,12 @@ async def renewed(kept: Credential, tokens: Tokens) -> Credential:
     """Use the refresh token; what the answer leaves out stays as it was."""
     form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "resource": kept.resource}
     new = await _ask(Web(kept.server_url), kept.token_endpoint, kept.issuer, kept.client, form)
-    whole = msgspec.structs.replace(new, refresh=new.refresh or tokens.refresh, scopes=new.scopes or tokens.scopes)
+    whole = msgspec.structs.replace(
+        new,
+        refresh=new.refresh or tokens.refresh,
+        scopes=new.scopes or tokens.scopes,
+        account=new.account or tokens.account,
+    )
     return msgspec.structs.replace(kept, tokens=whole)
 
 
@@ -84,18 +97,37 @@ async def exchange(near: str, endpoint: str, form: Mapping[str, str]) -> str:
 async def _ask(web: Web, endpoint: str, issuer: str, client: Client, form: Mapping[str, str]) -> Tokens:
     body, headers = _identified(client, issuer, form)
     fetched = await web.post_form(endpoint, "token endpoint", body, headers)
-    answer = decoded(fetched, _Answer) if fetched.status in (200, 201) else None
+    answer = decoded(fetched, _Answer) if fetched.status in _GOOD else None
     if answer is None:
         raise _refusal(fetched, endpoint)
     if (answer.token_type or "bearer").lower() != "bearer" or not _is_sendable(answer.access_token):
-        raise OAuthError(f"{urlsplit(endpoint).netloc} gave a token of a kind that cannot be used here.")
+        message = f"{urlsplit(endpoint).netloc} gave a token of a kind that cannot be used here."
+        raise OAuthError(message, fix="Tell the server's operator.")
     return Tokens(
         access=answer.access_token,
         refresh=answer.refresh_token or "",
         given_at=time.time(),
         lifetime=answer.expires_in,
         scopes=tuple((answer.scope or "").split()),
+        account=_account(answer.id_token or ""),
     )
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    email: str = ""
+    preferred_username: str = ""
+    name: str = ""
+
+
+def _account(id_token: str) -> str:
+    """Return what people call the account; it came from the issuer itself, and nothing but words rests on it."""
+    middle = id_token.partition(".")[2].partition(".")[0]
+    try:
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)), type=_Claims)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    told = claims.email or claims.preferred_username or claims.name
+    return plain(told)[: limits.TITLE_CHARS] if told.strip() else ""
 
 
 def _identified(client: Client, issuer: str, form: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -103,7 +135,9 @@ def _identified(client: Client, issuer: str, form: Mapping[str, str]) -> tuple[d
     match client.method:
         case "client_secret_basic":
             pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
-            return dict(form), {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+            # Its name stands in the form as well: some look for it only there, the official SDK's server among them.
+            told = f"Basic {base64.b64encode(pair.encode()).decode()}"
+            return {**form, "client_id": client.id}, {"authorization": told}
         case "client_secret_post":
             return {**form, "client_id": client.id, "client_secret": client.secret}, {}
         case "private_key_jwt":
@@ -121,6 +155,8 @@ def _is_sendable(token: str) -> bool:
 def _refusal(fetched: Fetched, endpoint: str) -> OAuthError:
     host = urlsplit(endpoint).netloc
     problem = decoded(fetched, _Problem)
+    if problem is None and fetched.status in _GOOD:
+        return OAuthError(f"{host} gave no token; its answer is something else.", fix="Tell the server's operator.")
     if problem is None or fetched.status >= 500 or fetched.status == 429:
         return OAuthError(f"{host} gave no token; it answered with {fetched.status}.", fix="Try again later.")
     told = plain(problem.error_description or problem.error)
@@ -131,3 +167,41 @@ def plain(text: str) -> str:
     """Return a stranger's words as one short line without control characters."""
     line = "".join(letter if letter.isprintable() else " " for letter in text[: limits.ERROR_TEXT_CHARS])
     return line.strip().rstrip(".") or "no reason given"
+
+
+def client_assertion(client_id: str, audience: str, key: str, algorithm: Literal["ES256", "RS256"]) -> str:
+    """Return a short-lived statement by this client, for one issuer only."""
+    now = int(time.time())
+    claims = {"iss": client_id, "sub": client_id, "aud": audience, "iat": now, "jti": secrets.token_urlsafe(16)}
+    return signed({**claims, "exp": now + int(limits.ASSERTION_SECONDS)}, key, algorithm)
+
+
+def signed(claims: JsonObject, key: str, algorithm: Literal["ES256", "RS256"]) -> str:
+    """Return claims as a signed token; the key is PEM."""
+    head = _part(msgspec.json.encode({"alg": algorithm, "typ": "JWT"}))
+    text = f"{head}.{_part(msgspec.json.encode(claims))}"
+    return f"{text}.{_part(_signature(text.encode(), key, algorithm))}"
+
+
+def _signature(data: bytes, pem: str, algorithm: str) -> bytes:
+    try:
+        key = serialization.load_pem_private_key(pem.encode(), password=None)
+    except (ValueError, TypeError):
+        raise _unusable(algorithm) from None
+    if algorithm == "ES256" and isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.name == "secp256r1":
+        r, s = decode_dss_signature(key.sign(data, ec.ECDSA(hashes.SHA256())))
+        return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+    if algorithm == "RS256" and isinstance(key, rsa.RSAPrivateKey):
+        return key.sign(data, padding.PKCS1v15(), hashes.SHA256())
+    raise _unusable(algorithm)
+
+
+def _unusable(algorithm: str) -> OAuthError:
+    return OAuthError(
+        f"The private key for this server cannot sign with {algorithm}.",
+        fix="Give it as PEM: P-256 for ES256, RSA for RS256, without a passphrase.",
+    )
+
+
+def _part(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

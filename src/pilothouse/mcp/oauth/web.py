@@ -36,7 +36,6 @@ class Web:
             ) from None
 
     async def get(self, url: str, what: str) -> Fetched:
-        """Return a document."""
         return await self._ask("GET", checked(url, what), _JSON, None)
 
     async def post_json(self, url: str, what: str, body: object) -> Fetched:
@@ -54,7 +53,8 @@ class Web:
             return await request(method, url, headers=headers, content=content, near=self._near)
         except NetError as error:
             host = urlsplit(url).netloc
-            raise OAuthError(f"Signing in needs {host}, which could not be asked: {error.why}.") from None
+            message = f"Signing in needs {host}, which could not be asked: {error.why}."
+            raise OAuthError(message, fix="Check the server's address and your network, then try again.") from None
 
 
 def decoded(fetched: Fetched, kind: type[_T]) -> _T | None:

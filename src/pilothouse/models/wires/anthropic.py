@@ -9,26 +9,31 @@ The marks move from request to request; they are no part of what is cached, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.models.answer import Answer, parsed
+from pilothouse.models.answer import Answer
+from pilothouse.models.learned_limits import ModelLessons, Spare
 from pilothouse.models.native_tools import ANTHROPIC, declared
+from pilothouse.models.pictures import pictures_aside
 from pilothouse.models.wire import (
-    Unfinished,
-    ending,
+    Wire,
     host_of,
     introduced,
     joined,
-    max_tokens,
-    native,
     native_for,
+    own,
+    own_limit,
     path_of,
-    told_error,
+    within,
     written,
 )
+from pilothouse.models.wire_table import ANTHROPIC as WIRE
+from pilothouse.models.wire_table import WireMedia
+from pilothouse.models.wires.anthropic_reader import AnthropicReader
 from pilothouse.types import limits
-from pilothouse.types.json import JsonObject
+from pilothouse.types.json import JsonObject, an_object
 from pilothouse.types.messages import (
     Block,
     CallBlock,
@@ -42,53 +47,51 @@ from pilothouse.types.messages import (
     ThinkingBlock,
 )
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.stream import NativeDelta, StopReason, Usage
 
-DEFAULT_BASE = "https://api.anthropic.com"
+_HOST = "api.anthropic.com"
 _VERSION = "2023-06-01"
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 _MARK: JsonObject = {"type": "ephemeral"}
-_REASONS: dict[str, StopReason] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "pause_turn": "other",
-    "tool_use": "tool",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
+# How DeepSeek says that it wants the thinking before a call back, and what stands for thinking that there was not.
+_WANTS_THINKING = "missing.thinking"
+_MISSING_THINKING = r"\bthinking\W.{0,40}must be passed back"
+_THINKS_LATER = "The model does not think first yet: this answer began without thinking, and goes on like that."
+_NO_THINKING: JsonObject = {"type": "thinking", "thinking": " ", "signature": ""}
 
 
-class AnthropicWire:
+class AnthropicWire(Wire):
     """Writes and reads the Messages format for one model."""
 
     is_sse = True
-
-    def __init__(self, config: ModelConfig, key: str) -> None:
-        base = config.base_url or DEFAULT_BASE
-        path = path_of(base)
-        self.url = joined(
-            base, "" if path.endswith("/messages") else "/messages" if path.endswith("/v1") else "/v1/messages"
-        )
-        self.headers = {"content-type": "application/json", "anthropic-version": _VERSION, **_key(base, key)}
-        self.headers |= config.headers
-        self._config = config
+    media = WireMedia(image_bytes=limits.ANTHROPIC_IMAGE_BYTES)
+    spares = (
+        Spare(_WANTS_THINKING, missed=_MISSING_THINKING),
         # Compatible endpoints may know nothing of this field; then arguments arrive all at once.
-        self._eager = True
+        Spare("eager_input_streaming", anywhere=True),
+        Spare("cache_control", anywhere=True),
+        Spare("temperature"),
+        Spare("max_tokens"),
         # Newer models decide themselves how much to think and refuse a budget.
-        self._adaptive = False
+        Spare("thinking.type", also=("adaptive",), values=("enabled", "adaptive", "disabled")),
+        Spare("thinking"),
+    )
+
+    def __init__(self, config: ModelConfig, key: str, lessons: ModelLessons | None = None) -> None:
+        base = config.base_url
+        path = path_of(base)
+        tail = "" if path.endswith("/messages") else "/messages" if path.endswith("/v1") else "/v1/messages"
+        super().__init__(config, joined(base, tail), {"anthropic-version": _VERSION, **_key(base, key)}, lessons)
+        # Claude signs all that it thinks; what others think may be unsigned, and goes back to them like that.
+        self._signs = host_of(base) == _HOST or "claude" in config.model.lower()
 
     def body(self, request: ModelRequest) -> bytes:
-        """Return the request's bytes."""
         config = self._config
+        if self._cannot_think(request):
+            request = msgspec.structs.replace(request, thinking=None)
         head: JsonObject = {"model": config.model, "stream": True}
-        answer_tokens = max_tokens(config, request) or limits.DEFAULT_MAX_TOKENS
-        head["max_tokens"] = answer_tokens
-        if request.thinking:
-            head["thinking"] = self._thinking()
-            head["max_tokens"] = answer_tokens + limits.THINKING_TOKENS
-        elif request.thinking is False:
-            head["thinking"] = {"type": "disabled"}
+        head["max_tokens"] = self._longest(request)
+        if request.thinking is not None and (thinking := self._thinking(request.thinking)):
+            head["thinking"] = thinking
         # With thinking on, the provider takes no temperature but its own.
         if request.temperature is not None and not request.thinking:
             head["temperature"] = request.temperature
@@ -96,38 +99,62 @@ class AnthropicWire:
             head["output_config"] = {"format": {"type": "json_schema", "schema": request.answer_schema}}
         if tools := self._tools(request):
             head["tools"] = tools
+        if place := _container(request.messages):
+            head["container"] = place
         if request.system:
-            head["system"] = [{"type": "text", "text": request.system, "cache_control": _MARK}]
-        return written(head, config.extra, ("messages", _marked(_messages(request.messages))))
+            head["system"] = [{"type": "text", "text": request.system, **self._mark()}]
+        messages = _messages(pictures_aside(request.messages))
+        if self.lessons.has(_WANTS_THINKING):
+            _think_before_calls(messages)
+        self._mark_ends(messages)
+        return written(self.lessons.applied(head), config.extra, ("messages", messages))
 
-    def reader(self, answer: Answer) -> _Reader:
-        """Return a reader for one answer."""
-        return _Reader(answer)
+    def left_out(self, request: ModelRequest) -> str:
+        """Return one sentence where thinking is wanted in the middle of an answer that began without."""
+        return _THINKS_LATER if self._cannot_think(request) else ""
 
-    def adapt(self, refusal: str) -> bool:
-        """Leave out eager streaming, or let the model set its thinking, when the provider asks for that."""
-        if self._eager and "eager_input_streaming" in refusal:
-            self._eager = False
-            return True
-        if not self._adaptive and "adaptive" in refusal:
-            self._adaptive = True
-            return True
-        return False
+    def _cannot_think(self, request: ModelRequest) -> bool:
+        """Return whether thinking would be refused: Claude begins with it, or does without it until the answer ends."""
+        if not request.thinking or not self._signs or self.lessons.pick("thinking.type", "enabled") is None:
+            return False
+        recent = request.messages[len(request.messages) - _under_way(request.messages) :]
+        kinds = {part["type"] for message in recent for block in message.content if (part := _part(block))}
+        return "tool_use" in kinds and kinds.isdisjoint({"thinking", "redacted_thinking"})
 
-    def _thinking(self) -> JsonObject:
-        if self._adaptive:
-            return {"type": "adaptive"}
-        return {"type": "enabled", "budget_tokens": limits.THINKING_TOKENS}
+    def reader(self, answer: Answer) -> AnthropicReader:
+        return AnthropicReader(answer, signs=self._signs)
+
+    def _longest(self, request: ModelRequest) -> int:
+        """Return how long the answer may be with its thinking: as is asked for, else as long as the model's can be."""
+        own, asked = own_limit(self._config), request.max_tokens or self._config.max_tokens
+        if asked is None:
+            return within(request, own or limits.DEFAULT_MAX_TOKENS)
+        longest = asked + limits.THINKING_TOKENS if request.thinking else asked
+        return within(request, min(longest, own) if own else longest)
+
+    def _thinking(self, on: bool) -> JsonObject | None:
+        kind = self.lessons.pick("thinking.type", *(("enabled", "adaptive") if on else ("disabled",)))
+        if kind is None:
+            return None
+        return {"type": kind, **({"budget_tokens": limits.THINKING_TOKENS} if kind == "enabled" else {})}
+
+    def _mark(self) -> JsonObject:
+        return {} if self.lessons.has("cache_control") else {"cache_control": _MARK}
+
+    def _mark_ends(self, messages: list[JsonObject]) -> None:
+        """Mark the ends of the person's last two messages as breakpoints."""
+        for message in [message for message in messages if message["role"] == "user"][-2:]:
+            message["content"][-1] |= self._mark()
 
     def _tools(self, request: ModelRequest) -> list[JsonObject]:
         tools: list[JsonObject] = [dict(form) for form in declared(self._config, request, ANTHROPIC)]
         for spec in request.tools:
             tool: JsonObject = {"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}
-            if self._eager:
+            if not self.lessons.has("eager_input_streaming"):
                 tool["eager_input_streaming"] = True
             tools.append(tool)
         if tools:
-            tools[-1]["cache_control"] = _MARK
+            tools[-1] |= self._mark()
         return tools
 
 
@@ -135,21 +162,55 @@ def _key(base: str, key: str) -> dict[str, str]:
     """Return the key's headers: compatible endpoints want one or the other, Anthropic only its own."""
     if not key:
         return {}
-    if host_of(base) == "api.anthropic.com":
+    if host_of(base) == _HOST:
         return {"x-api-key": key}
     return {"x-api-key": key, "authorization": f"Bearer {key}"}
 
 
-def _messages(messages: tuple[Message, ...]) -> list[JsonObject]:
+def _under_way(messages: Sequence[Message]) -> int:
+    """Return how many of the last messages belong to the answer that is under way: those since the person spoke."""
+    count = 0
+    for message in reversed(messages):
+        if message.role == "user" and any(not isinstance(block, ResultBlock) for block in message.content):
+            break
+        count += 1
+    return count
+
+
+def _container(messages: Sequence[Message]) -> str | None:
+    """Return where the provider runs the code of the answer that is under way: what is pending there is found by it."""
+    recent = messages[len(messages) - _under_way(messages) :]
+    blocks = [block for message in recent for block in message.content if isinstance(block, NativeBlock)]
+    places = [kept["container"] for block in blocks if "container" in (kept := native_for(WIRE, block.raw) or {})]
+    return str(places[-1]) if places else None
+
+
+def _messages(messages: Sequence[Message]) -> list[JsonObject]:
     out: list[JsonObject] = []
-    for message in messages:
-        content = [part for block in message.content if (part := _part(block))]
+    over = len(messages) - _under_way(messages)
+    contents = [[part for block in message.content if (part := _part(block))] for message in messages]
+    answered = {str(part["tool_use_id"]) for content in contents for part in content if "tool_use_id" in part}
+    for number, (message, parts) in enumerate(zip(messages, contents, strict=True)):
+        content = [part for part in parts if number >= over or not _is_pending(part, answered)]
         results = [part for part in content if part["type"] == "tool_result"]
         others = [part for part in content if part["type"] != "tool_result"]
         # The provider wants results first.
         if content := [*results, *_beside(message), *others]:
             out.append({"role": message.role, "content": content})
     return out
+
+
+def _think_before_calls(messages: list[JsonObject]) -> None:
+    """Have each answer with calls begin with thinking: calls that another model made have none."""
+    for message in messages:
+        kinds = {part["type"] for part in message["content"]}
+        if "tool_use" in kinds and kinds.isdisjoint({"thinking", "redacted_thinking"}):
+            message["content"].insert(0, _NO_THINKING)
+
+
+def _is_pending(part: JsonObject, answered: set[str]) -> bool:
+    """Return whether a part calls a tool of the provider's own that gave nothing: once all was said it is refused."""
+    return str(part["type"]).endswith("_tool_use") and str(part.get("id")) not in answered
 
 
 def _beside(message: Message) -> list[JsonObject]:
@@ -160,19 +221,26 @@ def _beside(message: Message) -> list[JsonObject]:
 
 def _part(block: Block) -> JsonObject | None:
     match block:
-        case TextBlock(text=text):
+        case TextBlock():
             # The provider refuses empty text.
-            return _text(text) if text else None
+            return {**_text(block.text), **_more(block.opaque)} if block.text else None
         case ImageBlock():
             return _picture(block)
         case ThinkingBlock():
             return _thought(block)
         case CallBlock():
-            return {"type": "tool_use", "id": _id(block.id), "name": block.name, "input": block.arguments}
+            call = {"type": "tool_use", "id": _id(block.id), "name": block.name, "input": block.arguments}
+            return {**call, **_more(block.opaque)}
         case ResultBlock():
             return _result(block)
         case NativeBlock():
-            return native_for("anthropic", block.raw)
+            kept = native_for(WIRE, block.raw)
+            return kept if kept is not None and "type" in kept else None
+
+
+def _more(opaque: JsonObject | None) -> JsonObject:
+    """Return what else the provider said of a block: its citations, who made a call, and what we know nothing of."""
+    return an_object(own(WIRE, opaque).get("more"))
 
 
 def _result(block: ResultBlock) -> JsonObject:
@@ -206,159 +274,14 @@ def _thought(block: ThinkingBlock) -> JsonObject | None:
 
     The signed words travel inside the proof: what is shown of them may have been joined or masked since.
     """
-    opaque = block.opaque or {}
+    opaque = own(WIRE, block.opaque)
     if "redacted" in opaque:
         return {"type": "redacted_thinking", "data": opaque["redacted"]}
-    if "signature" in opaque:
-        return {"type": "thinking", "thinking": opaque.get("thinking", block.text), "signature": opaque["signature"]}
-    return None
+    if "signature" not in opaque and "thinking" not in opaque:
+        return None
+    thought = {"type": "thinking", "thinking": opaque.get("thinking", block.text)}
+    signature = {"signature": opaque["signature"]} if "signature" in opaque else {}
+    return {**thought, **signature, **_more(opaque)}
 
 
-def _marked(messages: list[JsonObject]) -> list[JsonObject]:
-    """Mark the ends of the person's last two messages as breakpoints."""
-    for message in [message for message in messages if message["role"] == "user"][-2:]:
-        message["content"][-1]["cache_control"] = _MARK
-    return messages
-
-
-class _Delta(msgspec.Struct):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    signature: str | None = None
-    partial_json: str | None = None
-    stop_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
-class _Message(msgspec.Struct):
-    usage: _Usage | None = None
-
-
-class _Event(msgspec.Struct):
-    type: str = ""
-    index: int = 0
-    delta: _Delta | None = None
-    content_block: JsonObject | None = None
-    message: _Message | None = None
-    usage: _Usage | None = None
-    error: object = None
-
-
-_decode = msgspec.json.Decoder(_Event).decode
-
-
-class _Reader:
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        # What kind each open block is, and for the provider's own kinds what came of it.
-        self._kinds: dict[int, str] = {}
-        self._native: dict[int, tuple[JsonObject, list[str]]] = {}
-        self._thoughts: dict[int, list[str]] = {}
-        self._signatures: dict[int, list[str]] = {}
-        self._counts: dict[str, int] = {}
-        self._stop: str | None = None
-        self._ended = False
-
-    def feed(self, data: bytes) -> None:
-        """Take one event."""
-        event = _decode(data)
-        match event.type:
-            case "content_block_delta":
-                if event.delta:
-                    self._delta(event.index, event.delta)
-            case "content_block_start":
-                self._begin(event.index, event.content_block or {})
-            case "content_block_stop":
-                self._end(event.index)
-            case "message_start":
-                self._count(event.message.usage if event.message else None)
-            case "message_delta":
-                self._count(event.usage)
-                self._stop = (event.delta.stop_reason if event.delta else None) or self._stop
-            case "message_stop":
-                self._ended = True
-            case "error":
-                raise told_error(event.error)
-
-    def finish(self) -> None:
-        """Add usage and the reason for the end."""
-        if self._stop is None and not self._ended:
-            raise Unfinished
-        reason = _REASONS.get(self._stop or "end_turn", "other")
-        ending(self._answer, self._usage(), reason, self._stop)
-
-    def _delta(self, index: int, delta: _Delta) -> None:
-        if delta.text:
-            self._answer.text(delta.text)
-        elif delta.thinking:
-            self._think(index, delta.thinking)
-        elif delta.partial_json:
-            if self._kinds.get(index) == "tool_use":
-                self._answer.arguments(index, delta.partial_json)
-            elif index in self._native:
-                self._native[index][1].append(delta.partial_json)
-        elif delta.signature:
-            self._signatures.setdefault(index, []).append(delta.signature)
-
-    def _think(self, index: int, piece: str) -> None:
-        self._thoughts.setdefault(index, []).append(piece)
-        self._answer.thinking(piece)
-
-    def _begin(self, index: int, block: JsonObject) -> None:
-        kind = self._kinds[index] = str(block.get("type", ""))
-        match kind:
-            case "tool_use":
-                self._answer.start(index, block.get("id"), str(block.get("name", "")))
-                # Some compatible endpoints send the input whole, here.
-                if given := block.get("input"):
-                    self._answer.arguments(index, msgspec.json.encode(given).decode())
-            case "text":
-                if text := block.get("text"):
-                    self._answer.text(text)
-            case "thinking":
-                if text := block.get("thinking"):
-                    self._think(index, text)
-                if signature := block.get("signature"):
-                    self._signatures[index] = [signature]
-            case "redacted_thinking":
-                self._answer.opaque({"redacted": block.get("data", "")})
-            case _:
-                self._native[index] = (block, [])
-
-    def _end(self, index: int) -> None:
-        kind = self._kinds.pop(index, "")
-        if kind == "tool_use":
-            self._answer.end(index)
-        elif signature := self._signatures.pop(index, None):
-            words = "".join(self._thoughts.pop(index, ()))
-            self._answer.opaque({"thinking": words, "signature": "".join(signature)})
-        elif index in self._native:
-            block, pieces = self._native.pop(index)
-            if pieces:
-                block = {**block, "input": parsed("".join(pieces)) or {}}
-            self._answer.add(NativeDelta(native("anthropic", block)))
-
-    def _count(self, usage: _Usage | None) -> None:
-        if usage:
-            for name in usage.__struct_fields__:
-                if (value := getattr(usage, name)) is not None:
-                    self._counts[name] = value
-
-    def _usage(self) -> Usage | None:
-        if not self._counts:
-            return None
-        read = self._counts.get("cache_read_input_tokens", 0)
-        write = self._counts.get("cache_creation_input_tokens", 0)
-        return Usage(
-            input=self._counts.get("input_tokens", 0) + read + write,
-            output=self._counts.get("output_tokens", 0),
-            cache_read=read,
-            cache_write=write,
-        )
+ADAPTER = AnthropicWire

@@ -5,22 +5,13 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-import msgspec
-
 from pilothouse.models.answer import Answer
-from pilothouse.models.native_tools import GEMINI, declared
-from pilothouse.models.wire import (
-    Unfinished,
-    ending,
-    introduced,
-    joined,
-    max_tokens,
-    native,
-    native_for,
-    path_of,
-    told_error,
-    written,
-)
+from pilothouse.models.learned_limits import OWN_TOOLS_BESIDE, ModelLessons, Spare
+from pilothouse.models.native_tools import GEMINI, GEMINI_PICTURES, beside, declared
+from pilothouse.models.wire import Wire, introduced, joined, max_tokens, native_for, path_of, written
+from pilothouse.models.wire_table import STILL, WireMedia
+from pilothouse.models.wires.gemini_reader import WIRE, GeminiReader
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
     Block,
@@ -35,52 +26,60 @@ from pilothouse.types.messages import (
     ThinkingBlock,
 )
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.stream import NativeDelta, StopReason, Usage
 
-DEFAULT_BASE = "https://generativelanguage.googleapis.com"
-_REASONS: dict[str, StopReason] = {
-    "STOP": "end",
-    "MAX_TOKENS": "length",
-    "SAFETY": "refusal",
-    "RECITATION": "refusal",
-    "LANGUAGE": "refusal",
-    "BLOCKLIST": "refusal",
-    "PROHIBITED_CONTENT": "refusal",
-    "SPII": "refusal",
-    "IMAGE_SAFETY": "refusal",
-}
 _GENERATION = re.compile(r"gemini-(\d+)")
-_INSIDE_SINCE = 3
+# From this one on Gemini takes pictures inside results, and its own tools beside functions.
+_THIRD = 3
+_CALL_IDS = "functionCall.id"
 _AS_MUCH_AS_IT_LIKES = -1
 # What the provider documents for calls that another model made and that therefore have no signature.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
+# Whose a part is; everything else that is kept with it came with it.
+_OURS = frozenset({"wire", "home"})
 
-class GeminiWire:
+
+class GeminiWire(Wire):
     """Writes and reads `streamGenerateContent` for one model."""
 
     is_sse = True
+    media = WireMedia(
+        images=STILL,
+        image_bytes=limits.GEMINI_INLINE_BYTES,
+        sounds=("audio/wav", "audio/mpeg", "audio/ogg", "audio/flac"),
+        sound_bytes=limits.GEMINI_INLINE_BYTES,
+        hearing=re.compile(r"gemini"),
+    )
+    spares = (
+        Spare("generationConfig.thinkingConfig.thinkingBudget", also=("thinking budget", "thinking_budget", "budget ")),
+        Spare("generationConfig.thinkingConfig"),
+        Spare("generationConfig.temperature", also=("temperature",)),
+        Spare("generationConfig.maxOutputTokens", also=("maxoutputtokens", "max_output_tokens")),
+        # Vertex knows calls and their results by their order alone.
+        Spare(_CALL_IDS, also=('unknown name "id"',), anywhere=True),
+        Spare("functionResponse.parts", also=("function_response", "functionresponse"), anywhere=True),
+        Spare("missing.thoughtSignature", missed="thought_?signature"),
+        Spare(
+            OWN_TOOLS_BESIDE,
+            also=(
+                *("include_server_side_tool_invocations", "includeserversidetoolinvocations"),
+                *("cannot be combined", "tool use with function calling"),
+            ),
+        ),
+    )
 
-    def __init__(self, config: ModelConfig, key: str) -> None:
-        base = config.base_url or DEFAULT_BASE
+    def __init__(self, config: ModelConfig, key: str, lessons: ModelLessons | None = None) -> None:
+        base = config.base_url
         version = "" if path_of(base).endswith(("/v1beta", "/v1", "/v1alpha")) else "/v1beta"
         model = quote(config.model.removeprefix("models/"), safe="")
-        self.url = joined(base, f"{version}/models/{model}:streamGenerateContent", "alt=sse")
-        self.headers = {"content-type": "application/json"}
-        if key:
-            self.headers["x-goog-api-key"] = key
-        self.headers |= config.headers
-        self._config = config
-        self._budget = True
-        self._sign_all = False
-        # From its third generation on Gemini wants pictures inside the result, earlier ones know them only beside it.
+        url = joined(base, f"{version}/models/{model}:streamGenerateContent", "alt=sse")
+        super().__init__(config, url, {"x-goog-api-key": key} if key else {}, lessons)
         found = _GENERATION.match(config.model.removeprefix("models/").lower())
-        self._inside = found is None or int(found[1]) >= _INSIDE_SINCE
+        self._is_third = found is None or int(found[1]) >= _THIRD
         # Earlier ones think when they are given something to think with; the later ones always do.
-        self._needs_budget = not self._inside
+        self._needs_budget = not self._is_third
 
     def body(self, request: ModelRequest) -> bytes:
-        """Return the request's bytes."""
         options: JsonObject = {}
         if cap := max_tokens(self._config, request):
             options["maxOutputTokens"] = cap
@@ -88,48 +87,46 @@ class GeminiWire:
             options["temperature"] = request.temperature
         if request.thinking is not None:
             options["thinkingConfig"] = self._thinking(request.thinking)
+        for fields in declared(self._config, request, GEMINI_PICTURES):
+            options |= fields
         if request.answer_schema is not None:
             options |= {"responseMimeType": "application/json", "responseJsonSchema": request.answer_schema}
         head: JsonObject = {}
         if options:
             head["generationConfig"] = options
-        if tools := self._tools(request):
-            head["tools"] = tools
+        head |= self._tools(request)
         if request.system:
             head["systemInstruction"] = {"parts": [{"text": request.system}]}
-        return written(head, self._config.extra, ("contents", self._contents(request)))
+        return written(self.lessons.applied(head), self._config.extra, ("contents", self._contents(request)))
 
-    def reader(self, answer: Answer) -> _Reader:
-        """Return a reader for one answer."""
-        return _Reader(answer)
+    def reader(self, answer: Answer) -> GeminiReader:
+        return GeminiReader(answer)
 
-    def adapt(self, refusal: str) -> bool:
-        """Leave out the budget a model does not take, put pictures beside results, or sign others' calls."""
-        words = refusal.lower().replace("_", "").replace(" ", "")
-        if self._budget and ("thinkingbudget" in words or "budget0" in words):
-            self._budget = False
-            return True
-        if self._inside and "functionresponse" in words and "parts" in words:
-            self._inside = False
-            return True
-        if not self._sign_all and "thoughtsignature" in words:
-            self._sign_all = True
-            return True
-        return False
+    def left_out(self, request: ModelRequest) -> str:
+        return "" if self._combines else beside(self._config, request)
 
-    def _tools(self, request: ModelRequest) -> list[JsonObject]:
+    @property
+    def _combines(self) -> bool:
+        return self._is_third and not self.lessons.has(OWN_TOOLS_BESIDE)
+
+    def _tools(self, request: ModelRequest) -> JsonObject:
         tools = declared(self._config, request, GEMINI)
+        fields: JsonObject = {}
+        if tools and request.tools and not self._combines:
+            tools = []
+        elif request.tools and (tools or (self._combines and _has_invocations(request))):
+            fields["toolConfig"] = {"includeServerSideToolInvocations": True}
         if request.tools:
             declarations = [
                 {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.input_schema}
                 for spec in request.tools
             ]
             tools.append({"functionDeclarations": declarations})
-        return tools
+        return {"tools": tools, **fields} if tools else {}
 
     def _thinking(self, on: bool) -> JsonObject:
         thoughts: JsonObject = {"includeThoughts": on}
-        if self._budget and (not on or self._needs_budget):
+        if not on or self._needs_budget:
             thoughts["thinkingBudget"] = _AS_MUCH_AS_IT_LIKES if on else 0
         return thoughts
 
@@ -146,11 +143,14 @@ class GeminiWire:
         return out
 
     def _result(self, block: ResultBlock) -> JsonObject:
-        result: JsonObject = {"id": block.id, "name": block.name}
+        result: JsonObject = {**self._id(block.id), "name": block.name}
         result["response"] = {"error" if block.is_error else "result": block.text}
         if inside := [_inline(media) for media in block.media if self._stands_inside(media)]:
             result["parts"] = inside
         return {"functionResponse": result}
+
+    def _id(self, call: str) -> JsonObject:
+        return {} if self.lessons.has(_CALL_IDS) else {"id": call}
 
     def _beside(self, message: Message) -> list[JsonObject]:
         """Return the pictures and sounds that cannot stand inside their results."""
@@ -162,136 +162,60 @@ class GeminiWire:
         return parts
 
     def _stands_inside(self, media: Media) -> bool:
-        return self._inside and media.is_image
+        return self._is_third and media.is_image and not self.lessons.has("functionResponse.parts")
 
     def _part(self, block: Block) -> JsonObject | None:
         match block:
             case TextBlock():
-                return {"text": block.text} if block.text else None
+                kept = _came_with(block.opaque)
+                return {"text": block.text, **kept} if block.text or kept else None
             case ImageBlock():
-                return _inline(block)
+                return {**_inline(block), **_came_with(block.opaque)}
             case CallBlock():
-                call = {"functionCall": {"id": block.id, "name": block.name, "args": block.arguments}}
+                call = {"functionCall": {**self._id(block.id), "name": block.name, "args": block.arguments}}
                 return {**call, **self._signature(block)}
             case ResultBlock():
                 return None
             case ThinkingBlock():
-                # Thoughts are not replayed, a signature that stood alone is.
-                signed = _own_signature(block.opaque)
-                return {"text": "", **signed} if signed else None
+                return _thought(block)
             case NativeBlock():
-                return native_for("gemini", block.raw)
+                part = native_for(WIRE, block.raw)
+                return part if part is None or self._combines or not _is_invocation(part) else None
 
     def _signature(self, block: CallBlock) -> JsonObject:
-        return _own_signature(block.opaque) or ({"thoughtSignature": _NO_SIGNATURE} if self._sign_all else {})
+        kept = _came_with(block.opaque)
+        if "thoughtSignature" in kept or not self.lessons.has("missing.thoughtSignature"):
+            return kept
+        return {**kept, "thoughtSignature": _NO_SIGNATURE}
+
+
+def _is_invocation(part: JsonObject) -> bool:
+    """Return whether a part tells of a tool of the provider's at work, which only comes back with its flag."""
+    return "toolCall" in part or "toolResponse" in part
+
+
+def _has_invocations(request: ModelRequest) -> bool:
+    blocks = (block for message in request.messages for block in message.content if isinstance(block, NativeBlock))
+    return any(_is_invocation(native_for(WIRE, block.raw) or {}) for block in blocks)
 
 
 def _inline(media: ImageBlock | Media) -> JsonObject:
     return {"inlineData": {"mimeType": media.media_type, "data": media.data}}
 
 
-def _own_signature(opaque: JsonObject | None) -> JsonObject:
-    signature = (opaque or {}).get("thoughtSignature")
-    return {"thoughtSignature": signature} if signature else {}
+def _thought(block: ThinkingBlock) -> JsonObject | None:
+    """Return a thought that was signed, as it came; others are not replayed."""
+    kept = _came_with(block.opaque)
+    return {"text": "", **kept} if kept else None
 
 
-class _Function(msgspec.Struct):
-    name: str = ""
-    id: str | None = None
-    args: object = None
+def _came_with(opaque: JsonObject | None) -> JsonObject:
+    """Return what came with a part of this wire and goes back with it."""
+    if opaque is None or opaque.get("wire", WIRE) != WIRE:
+        return {}
+    # Earlier versions kept the signature alone, and did not say whose their other proofs are.
+    names = [name for name in opaque if name not in _OURS] if "wire" in opaque else ["thoughtSignature"]
+    return {name: opaque[name] for name in names if name in opaque}
 
 
-class _Part(msgspec.Struct, rename="camel"):
-    text: str | None = None
-    thought: bool = False
-    thought_signature: str | None = None
-    function_call: _Function | None = None
-
-
-class _Content(msgspec.Struct):
-    # Kept raw: a part of an unknown kind is handed on verbatim.
-    parts: list[msgspec.Raw] | None = None
-
-
-class _Candidate(msgspec.Struct, rename="camel"):
-    content: _Content | None = None
-    finish_reason: str | None = None
-
-
-class _Feedback(msgspec.Struct, rename="camel"):
-    block_reason: str | None = None
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    cached_content_token_count: int | None = None
-
-
-class _Chunk(msgspec.Struct, rename="camel"):
-    candidates: list[_Candidate] | None = None
-    prompt_feedback: _Feedback | None = None
-    usage_metadata: _Usage | None = None
-    error: object = None
-
-
-_decode = msgspec.json.Decoder(_Chunk).decode
-_decode_part = msgspec.json.Decoder(_Part).decode
-
-
-class _Reader:
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self._usage: _Usage | None = None
-        self._stop: tuple[StopReason, str] | None = None
-
-    def feed(self, data: bytes) -> None:
-        """Take one chunk."""
-        chunk = _decode(data)
-        if chunk.error:
-            raise told_error(chunk.error)
-        if chunk.usage_metadata:
-            self._usage = chunk.usage_metadata
-        if chunk.prompt_feedback and (blocked := chunk.prompt_feedback.block_reason):
-            self._stop = ("refusal", blocked)
-        for candidate in chunk.candidates or ():
-            for part in (candidate.content.parts if candidate.content else None) or ():
-                self._part(part)
-            if why := candidate.finish_reason:
-                self._stop = (_REASONS.get(why, "other"), why)
-
-    def finish(self) -> None:
-        """Add usage and the reason for the end."""
-        if self._stop is None:
-            raise Unfinished
-        ending(self._answer, _counted(self._usage), *self._stop)
-
-    def _part(self, raw: msgspec.Raw) -> None:
-        part = _decode_part(raw)
-        opaque = {"thoughtSignature": part.thought_signature} if part.thought_signature else None
-        if call := part.function_call:
-            self._answer.whole(call.id, call.name, call.args, opaque)
-            return
-        if part.text is None and not opaque:
-            self._answer.add(NativeDelta(native("gemini", msgspec.json.decode(raw))))
-            return
-        if part.text:
-            if part.thought:
-                self._answer.thinking(part.text)
-            else:
-                self._answer.text(part.text)
-        if opaque:
-            self._answer.opaque(opaque)
-
-
-def _counted(usage: _Usage | None) -> Usage | None:
-    if usage is None:
-        return None
-    thoughts = usage.thoughts_token_count or 0
-    return Usage(
-        input=usage.prompt_token_count or 0,
-        output=(usage.candidates_token_count or 0) + thoughts,
-        cache_read=usage.cached_content_token_count or 0,
-        reasoning=thoughts,
-    )
+ADAPTER = GeminiWire

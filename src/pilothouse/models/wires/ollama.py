@@ -5,7 +5,23 @@ from __future__ import annotations
 import msgspec
 
 from pilothouse.models.answer import Answer
-from pilothouse.models.wire import Unfinished, ending, joined, max_tokens, path_of, told_error, written
+from pilothouse.models.learned_limits import ModelLessons, Spare
+from pilothouse.models.pictures import pictures_aside
+from pilothouse.models.wire import (
+    Unfinished,
+    Wire,
+    bearer,
+    count,
+    ending,
+    functions,
+    joined,
+    max_tokens,
+    path_of,
+    told_error,
+    written,
+)
+from pilothouse.models.wire_table import WireMedia
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
     CallBlock,
@@ -19,27 +35,21 @@ from pilothouse.types.messages import (
 from pilothouse.types.models import ModelConfig
 from pilothouse.types.stream import Usage
 
-DEFAULT_BASE = "http://127.0.0.1:11434"
 
-
-class OllamaWire:
+class OllamaWire(Wire):
     """Writes and reads `/api/chat` for one model."""
 
     is_sse = False
+    media = WireMedia(images=("image/png", "image/jpeg"), image_bytes=limits.OLLAMA_IMAGE_BYTES)
+    spares = (Spare("think", also=("thinking",)), Spare("options.temperature"))
 
-    def __init__(self, config: ModelConfig, key: str) -> None:
-        base = config.base_url or DEFAULT_BASE
+    def __init__(self, config: ModelConfig, key: str, lessons: ModelLessons | None = None) -> None:
+        base = config.base_url
         path = path_of(base)
-        self.url = joined(base, "" if path.endswith("/api/chat") else "/chat" if path.endswith("/api") else "/api/chat")
-        self.headers = {"content-type": "application/json"}
-        if key:
-            self.headers["authorization"] = f"Bearer {key}"
-        self.headers |= config.headers
-        self._config = config
-        self._think_refused = False
+        tail = "" if path.endswith("/api/chat") else "/chat" if path.endswith("/api") else "/api/chat"
+        super().__init__(config, joined(base, tail), bearer(key), lessons)
 
     def body(self, request: ModelRequest) -> bytes:
-        """Return the request's bytes."""
         # Without num_ctx the server uses a small window and drops the beginning without a word.
         options: JsonObject = {"num_ctx": self._config.context_window}
         if cap := max_tokens(self._config, request):
@@ -47,33 +57,19 @@ class OllamaWire:
         if request.temperature is not None:
             options["temperature"] = request.temperature
         head: JsonObject = {"model": self._config.model, "stream": True, "options": options}
-        if request.thinking is not None and not self._think_refused:
+        if request.thinking is not None:
             head["think"] = request.thinking
         if request.answer_schema is not None:
             head["format"] = request.answer_schema
         if request.tools:
-            head["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": spec.name, "description": spec.description, "parameters": spec.input_schema},
-                }
-                for spec in request.tools
-            ]
+            head["tools"] = functions(request)
         messages: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
-        for message in request.messages:
+        for message in pictures_aside(request.messages):
             messages += _written(message)
-        return written(head, self._config.extra, ("messages", messages))
+        return written(self.lessons.applied(head), self._config.extra, ("messages", messages))
 
     def reader(self, answer: Answer) -> _Reader:
-        """Return a reader for one answer."""
         return _Reader(answer)
-
-    def adapt(self, refusal: str) -> bool:
-        """Leave thinking to a model that cannot be told about it."""
-        if self._think_refused or "thinking" not in refusal:
-            return False
-        self._think_refused = True
-        return True
 
 
 def _written(message: Message) -> list[JsonObject]:
@@ -124,8 +120,8 @@ class _Line(msgspec.Struct):
     message: _Message | None = None
     done: bool = False
     done_reason: str | None = None
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
+    prompt_eval_count: object = None
+    eval_count: object = None
     error: object = None
 
 
@@ -157,5 +153,8 @@ class _Reader:
         last = self._last
         if last is None:
             raise Unfinished
-        usage = Usage(input=last.prompt_eval_count or 0, output=last.eval_count or 0)
+        usage = Usage(input=count(last.prompt_eval_count), output=count(last.eval_count))
         ending(self._answer, usage, "length" if last.done_reason == "length" else "end", last.done_reason)
+
+
+ADAPTER = OllamaWire

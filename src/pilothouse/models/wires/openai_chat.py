@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from pilothouse.models.answer import Answer
+from pilothouse.models.learned_limits import EFFORTS, ModelLessons, Spare, efforts
 from pilothouse.models.native_tools import chat_forms, declared
+from pilothouse.models.pictures import pictures_aside
+from pilothouse.models.signature_owners import home_of
 from pilothouse.models.wire import (
-    Unfinished,
+    Wire,
+    bearer,
     data_url,
-    ending,
+    functions,
     host_of,
     introduced,
     joined,
     max_tokens,
     path_of,
-    told_error,
     written,
 )
+from pilothouse.models.wire_table import WireMedia
+from pilothouse.models.wires.chat_proofs import IN_CONTENT, PROOFS, WORDED, own, returned, words_field
+from pilothouse.models.wires.chat_reader import ChatReader
+from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import (
     CallBlock,
@@ -30,141 +39,181 @@ from pilothouse.types.messages import (
     ThinkingBlock,
 )
 from pilothouse.types.models import ModelConfig
-from pilothouse.types.stream import StopReason, Usage
 
-DEFAULT_BASE = "https://api.openai.com/v1"
-_REASONS: dict[str, StopReason] = {
-    "stop": "end",
-    "eos": "end",
-    "tool_calls": "tool",
-    "function_call": "tool",
-    "length": "length",
-    "content_filter": "refusal",
-}
-# Fields that a request can do without when a server knows nothing of them.
-_OPTIONAL = ("stream_options", "reasoning_effort", "chat_template_kwargs", "reasoning_content", "reasoning", "thinking")
+_CAPS = ("max_tokens", "max_completion_tokens")
+# The fields that thinking goes back in.
+_THOUGHTS = (*PROOFS, "reasoning_content", "reasoning_text", "reasoning")
+# How servers say that they want the thinking before a call back, and what stands for thinking that there was not.
+_MISSING_THINKING = r"reasoning_content\W.{0,40}(must be passed|is missing)|missing.{0,12}reasoning_content"
+_NO_THINKING = " "
+# Hosts with a switch of this name: DeepSeek, Kimi, GLM.
+_THINKING_HOSTS = ("deepseek.com", ".moonshot.ai", ".moonshot.cn", ".kimi.com", ".z.ai", ".bigmodel.cn")
+# Hosts that are told how much to think.
+_EFFORT_HOSTS = (
+    *("openai.com", "openai.azure.com", ".mistral.ai", ".groq.com", ".x.ai", ".fireworks.ai", ".cerebras.ai"),
+    "generativelanguage.googleapis.com",
+)
+# These are made to read all that they thought; of others only the thinking of a turn with calls goes back.
+_KEEP_THINKING = re.compile(r"kimi|minimax|glm-|mistral")
+# What Google takes in place of a signature for a call that another model made.
+_NO_SIGNATURE: JsonObject = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+_WANTS_THINKING = "missing.reasoning_content"
+_WANTS_SIGNATURE = "missing.thoughtSignature"
+_SPARES = (
+    Spare(_WANTS_THINKING, missed=_MISSING_THINKING),
+    Spare(_WANTS_SIGNATURE, missed="thought_signature"),
+    *(Spare(cap) for cap in _CAPS),
+    Spare("temperature"),
+    Spare("stream_options"),
+    Spare("reasoning_effort", values=EFFORTS),
+    Spare("chat_template_kwargs"),
+    Spare("thinking"),
+    *(Spare(name, anywhere=True) for name in _THOUGHTS),
+)
 
 
-class OpenAIChatWire:
+class OpenAIChatWire(Wire):
     """Writes and reads chat completions for one model."""
 
     is_sse = True
+    media = WireMedia(
+        sounds=("audio/wav", "audio/mpeg"),
+        sound_bytes=limits.OPENAI_SOUND_BYTES,
+        hearing=re.compile(r"audio|omni|voxtral|gemini"),
+    )
 
-    def __init__(self, config: ModelConfig, key: str) -> None:
-        base = config.base_url or DEFAULT_BASE
+    def __init__(self, config: ModelConfig, key: str, lessons: ModelLessons | None = None) -> None:
+        base = config.base_url
         path = path_of(base)
         tail = "" if path.endswith("/chat/completions") else "/chat/completions" if path else "/v1/chat/completions"
-        self.url = joined(base, tail)
-        self.headers = {"content-type": "application/json"}
-        if key:
-            self.headers["authorization"] = f"Bearer {key}"
-        self.headers |= config.headers
-        self._config = config
+        super().__init__(config, joined(base, tail), bearer(key), lessons)
         self._host = host_of(base)
-        self._cap = "max_completion_tokens" if self._host == "api.openai.com" else "max_tokens"
-        self._cap_changed = False
-        self._refused: set[str] = set()
+        self._caps = _CAPS[::-1] if self._host == "api.openai.com" else _CAPS
+        self._home = home_of(self.url, config.model)
+        self._keeps_thinking = bool(_KEEP_THINKING.search(config.model.lower()))
+        # The fields of a gateway's own that its calls had and that went back.
+        self._returned: set[str] = set()
+
+    @property
+    def spares(self) -> tuple[Spare, ...]:
+        return (*_SPARES, *(Spare(name, anywhere=True) for name in sorted(self._returned)))
 
     def body(self, request: ModelRequest) -> bytes:
-        """Return the request's bytes."""
         head: JsonObject = {"model": self._config.model, "stream": True, "stream_options": {"include_usage": True}}
         if cap := max_tokens(self._config, request):
-            head[self._cap] = cap
+            head[next((name for name in self._caps if not self.lessons.has(name)), self._caps[0])] = cap
         if request.temperature is not None:
             head["temperature"] = request.temperature
         if request.thinking is not None:
-            head |= thinking_field(self._host, request.thinking)
+            head |= self._switch(request.thinking)
         if request.answer_schema is not None:
             schema = {"name": "answer", "schema": request.answer_schema, "strict": True}
             head["response_format"] = {"type": "json_schema", "json_schema": schema}
         for fields in declared(self._config, request, chat_forms(self._config.base_url)):
             head |= fields
         if request.tools:
-            head["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": spec.name, "description": spec.description, "parameters": spec.input_schema},
-                }
-                for spec in request.tools
-            ]
-        for name in self._refused:
-            head.pop(name, None)
-        return written(head, self._config.extra, ("messages", self._messages(request)))
+            head["tools"] = functions(request)
+        return written(self.lessons.applied(head), self._config.extra, ("messages", self._messages(request)))
 
-    def reader(self, answer: Answer) -> _Reader:
-        """Return a reader for one answer."""
-        return _Reader(answer)
+    def reader(self, answer: Answer) -> ChatReader:
+        return ChatReader(answer, self._home)
 
-    def adapt(self, refusal: str) -> bool:
-        """Use the other name for the cap, or leave out an optional field, when the server asks for that."""
-        if not self._cap_changed and self._cap in refusal:
-            self._cap = "max_tokens" if self._cap == "max_completion_tokens" else "max_completion_tokens"
-            self._cap_changed = True
-            return True
-        for name in _OPTIONAL:
-            if name in refusal and name not in self._refused:
-                self._refused.add(name)
-                return True
-        return False
+    def _switch(self, on: bool) -> JsonObject:
+        fields = thinking_field(self._host, on)
+        if "reasoning_effort" in fields:
+            effort = self.lessons.pick("reasoning_effort", *efforts(on))
+            return {"reasoning_effort": effort} if effort else {}
+        return fields
 
     def _messages(self, request: ModelRequest) -> list[JsonObject]:
         out: list[JsonObject] = []
         if request.system:
             out.append({"role": "system", "content": request.system})
-        for message in request.messages:
+        # Whether the model has called tools since the person spoke, and its calls in the form of old.
+        has_called = False
+        legacy: set[str] = set()
+        for message in pictures_aside(request.messages):
             if message.role == "user":
-                out += _user(message)
+                has_called = has_called and any(isinstance(block, ResultBlock) for block in message.content)
+                out += _user(message, legacy)
             else:
-                out.append(self._assistant(message))
+                calls = [block for block in message.content if isinstance(block, CallBlock)]
+                has_called = has_called or bool(calls)
+                legacy |= {call.id for call in calls if len(calls) == 1 and own(call.opaque, self._home).get("legacy")}
+                thinking = self._thinking(message, words=has_called or self._keeps_thinking)
+                out.append(_assistant(message, thinking, [self._call(call, first=call is calls[0]) for call in calls]))
         return out
 
-    def _assistant(self, message: Message) -> JsonObject:
-        text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
-        calls = [
-            {
-                "id": block.id,
-                "type": "function",
-                "function": {"name": block.name, "arguments": msgspec.json.encode(block.arguments).decode()},
-            }
-            for block in message.content
-            if isinstance(block, CallBlock)
-        ]
-        if not calls:
-            return {"role": "assistant", "content": text}
-        out: JsonObject = {"role": "assistant", "content": text or None}
-        # Between a call and its result some servers want the thinking that led to it, under the name they gave it.
-        for block in message.content:
-            field = (block.opaque or {}).get("field", "") if isinstance(block, ThinkingBlock) else ""
-            if isinstance(block, ThinkingBlock) and field and field not in self._refused:
-                out[field] = out.get(field, "") + block.text
-        out["tool_calls"] = calls
+    def _thinking(self, message: Message, *, words: bool) -> JsonObject:
+        """Return what goes back of the thinking: all proofs, and the words under the name that the server gave them."""
+        kept = [own(getattr(block, "opaque", None), self._home) for block in message.content]
+        out = self._allowed(returned(kept))
+        if words and not out.keys() & WORDED:
+            for block in message.content:
+                field = words_field(block.opaque, self._home) if isinstance(block, ThinkingBlock) else ""
+                if isinstance(block, ThinkingBlock) and field and not self.lessons.has(field):
+                    out[field] = out.get(field, "") + block.text
+        if self.lessons.has(_WANTS_THINKING) and not out.get("reasoning_content"):
+            out["reasoning_content"] = _NO_THINKING
         return out
+
+    def _call(self, block: CallBlock, *, first: bool) -> JsonObject:
+        """Return a call with all that a gateway added to it."""
+        kept = own(block.opaque, self._home)
+        own_fields = kept.get("call") or {}
+        if first and self.lessons.has(_WANTS_SIGNATURE) and "extra_content" not in own_fields:
+            own_fields = {**own_fields, "extra_content": _NO_SIGNATURE}
+        function_fields = kept.get("function") or {}
+        self._returned |= own_fields.keys() | function_fields.keys()
+        function = {"name": block.name, "arguments": msgspec.json.encode(block.arguments).decode()}
+        call: JsonObject = {"id": block.id, "type": "function", "function": function | self._allowed(function_fields)}
+        if kept.get("legacy"):
+            call["legacy"] = True
+        return {**call, **self._allowed(own_fields)}
+
+    def _allowed(self, fields: JsonObject) -> JsonObject:
+        return {name: value for name, value in fields.items() if not self.lessons.has(name)}
+
+
+def _assistant(message: Message, thinking: JsonObject, calls: list[JsonObject]) -> JsonObject:
+    text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
+    content: str | list[JsonObject] | None = text if text or not calls else None
+    if thought := thinking.pop(IN_CONTENT, ""):
+        parts = [{"type": "text", "text": text}] if text else []
+        content = [{"type": "thinking", "thinking": [{"type": "text", "text": thought}]}, *parts]
+    out: JsonObject = {"role": "assistant", "content": content, **thinking}
+    is_legacy = [call.pop("legacy", False) for call in calls] == [True]
+    if is_legacy:
+        out["function_call"] = calls[0]["function"]
+    elif calls:
+        out["tool_calls"] = calls
+    return out
 
 
 def thinking_field(host: str, on: bool) -> JsonObject:
     """Return how thinking is switched, which every provider does in its own way."""
-    if host.endswith("deepseek.com"):
+    if host.endswith(_THINKING_HOSTS):
         return {"thinking": {"type": "enabled" if on else "disabled"}}
     if host.endswith("openrouter.ai"):
         return {"reasoning": {"enabled": on}}
-    if host.endswith("openai.com") or host.endswith("openai.azure.com"):
+    if host.endswith(_EFFORT_HOSTS):
         return {"reasoning_effort": "medium" if on else "none"}
     return {"chat_template_kwargs": {"enable_thinking": on}}
 
 
-def _user(message: Message) -> list[JsonObject]:
+def _user(message: Message, legacy: set[str]) -> list[JsonObject]:
     """Return the results first, each its own message, then what they show and what the person said."""
     out: list[JsonObject] = []
     parts: list[JsonObject] = _shown(message)
     for block in message.content:
         match block:
             case ResultBlock():
-                out.append({"role": "tool", "tool_call_id": block.id, "content": block.text})
+                named = {"role": "function", "name": block.name} if block.id in legacy else None
+                out.append({**(named or {"role": "tool", "tool_call_id": block.id}), "content": block.text})
             case TextBlock():
                 parts.append({"type": "text", "text": block.text})
             case ImageBlock():
-                url = f"data:{block.media_type};base64,{block.data}"
-                parts.append({"type": "image_url", "image_url": {"url": url}})
+                parts.append({"type": "image_url", "image_url": {"url": data_url(block)}})
             case _:
                 continue
     if len(parts) == 1 and parts[0]["type"] == "text":
@@ -191,144 +240,4 @@ def _medium(media: Media) -> JsonObject:
     return {"type": "input_audio", "input_audio": {"data": media.data, "format": kind}}
 
 
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: object = None
-
-
-class _ToolCall(msgspec.Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
-
-
-class _Delta(msgspec.Struct):
-    content: str | list[JsonObject] | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    refusal: str | None = None
-    tool_calls: list[_ToolCall] | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Delta | None = None
-    finish_reason: str | None = None
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-
-class _Chunk(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    error: object = None
-
-
-_decode = msgspec.json.Decoder(_Chunk).decode
-
-
-class _Reader:
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self._usage: Usage | None = None
-        self._stop: str | None = None
-        self._done = False
-        # The field that thinking comes in, until its block has ended.
-        self._field: str | None = None
-
-    def feed(self, data: bytes) -> None:
-        """Take one chunk."""
-        try:
-            chunk = _decode(data)
-        except msgspec.DecodeError:
-            if data.strip() != b"[DONE]":
-                raise
-            self._done = True
-            return
-        if chunk.error:
-            raise told_error(chunk.error)
-        if chunk.usage:
-            self._usage = _counted(chunk.usage)
-        for choice in chunk.choices or ():
-            if choice.delta:
-                self._delta(choice.delta)
-            if choice.finish_reason:
-                # A refusal ends with the ordinary word.
-                self._stop = self._stop or choice.finish_reason
-
-    def finish(self) -> None:
-        """End what is open, add usage and the reason for the end."""
-        if self._stop is None and not self._done:
-            raise Unfinished
-        self._end_thinking()
-        for key in self._answer.open_keys():
-            self._answer.end(key)
-        ending(self._answer, self._usage, _REASONS.get(self._stop or "stop", "other"), self._stop)
-
-    def _delta(self, delta: _Delta) -> None:
-        if thought := delta.reasoning_content or delta.reasoning:
-            self._field = "reasoning_content" if delta.reasoning_content else "reasoning"
-            self._answer.thinking(thought)
-        if delta.content:
-            self._end_thinking()
-            if isinstance(delta.content, str):
-                self._answer.text(delta.content)
-            else:
-                self._parts(delta.content)
-        if delta.refusal:
-            self._answer.text(delta.refusal)
-            self._stop = "content_filter"
-        for call in delta.tool_calls or ():
-            self._end_thinking()
-            self._call(call)
-
-    def _parts(self, parts: list[JsonObject]) -> None:
-        """Take content in parts: text, or thinking that is itself made of text parts."""
-        for part in parts:
-            if isinstance(inner := part.get("thinking"), list):
-                self._answer.thinking("".join(str(piece.get("text", "")) for piece in inner if isinstance(piece, dict)))
-            elif isinstance(text := part.get("text"), str):
-                self._answer.text(text)
-
-    def _call(self, call: _ToolCall) -> None:
-        key = call.index or 0
-        function = call.function or _Function()
-        known = self._answer.open_id(key)
-        # Some servers number all parallel calls 0; a new id is a new call.
-        if known is None or (call.id and call.id != known):
-            if known is not None:
-                self._answer.end(key)
-            # Pieces of parallel calls may interleave, so an earlier call ends here only if it is complete.
-            for other in self._answer.open_keys():
-                if self._answer.is_complete(other):
-                    self._answer.end(other)
-            self._answer.start(key, call.id, function.name or "")
-        if function.arguments:
-            given = function.arguments
-            self._answer.arguments(key, given if isinstance(given, str) else msgspec.json.encode(given).decode())
-
-    def _end_thinking(self) -> None:
-        if self._field:
-            self._answer.opaque({"field": self._field})
-            self._field = None
-
-
-def _counted(usage: _Usage) -> Usage:
-    prompt = usage.prompt_tokens_details or _Details()
-    completion = usage.completion_tokens_details or _Details()
-    return Usage(
-        input=usage.prompt_tokens or 0,
-        output=usage.completion_tokens or 0,
-        cache_read=prompt.cached_tokens or usage.prompt_cache_hit_tokens or 0,
-        reasoning=completion.reasoning_tokens or 0,
-    )
+ADAPTER = OpenAIChatWire

@@ -12,8 +12,8 @@ from pilothouse.tools.arguments import optional_bool, success
 from pilothouse.tools.builds.git import DIFF, NOT_INTO, Repository
 from pilothouse.tools.builds.operation import TOOL, BuildOperation
 from pilothouse.tools.builds.status import Status, parse, printable
-from pilothouse.tools.files.desk import Desk
 from pilothouse.tools.files.places import Place
+from pilothouse.tools.files.workspace import Workspace
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.tools.terminal.text import shortened
 from pilothouse.types import limits
@@ -33,18 +33,18 @@ class GetChangedFiles(BuildOperation):
         "include_diff": {"type": "boolean", "description": "With the differences of tracked files."}
     }
 
-    def __init__(self, terminals: Terminals, desk: Desk, withheld: Withheld) -> None:
+    def __init__(self, terminals: Terminals, workspace: Workspace, withheld: Withheld) -> None:
         super().__init__(terminals)
-        self._desk = desk
+        self._workspace = workspace
         self._withheld = withheld
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the folder, and what of the repository lies outside."""
         repository = await self.repository(context)
         folder = PathUse(path=repository.folder, effect="reads", inside=True)
         return await self.reading_access(context, folder, *await self.led_to(repository))
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Ask git, and read what it says."""
         await asyncio.to_thread(self.hold_folder, context)
         repository = await self.repository(context)
@@ -75,7 +75,7 @@ class GetChangedFiles(BuildOperation):
         # A file that was renamed is shown as two: what its former name had, and what the new one has.
         for name in dict.fromkeys(name for file in status.files for name in (file.path, file.source) if name):
             place = Place(repository.root, tuple(name.split("/")), True)
-            if self._desk.protected(place, "reads", None) or withheld(place.path):
+            if self._workspace.protected(place, "reads", None) or withheld(place.path):
                 left_out.append(name)
             else:
                 shown.append(os.path.relpath(place.path, repository.folder))

@@ -42,7 +42,6 @@ class GitCommit(BuildOperation):
     }
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the first line of the message."""
         return str(arguments.get("message") or "").strip().partition("\n")[0]
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
@@ -50,7 +49,7 @@ class GitCommit(BuildOperation):
         files = arguments.get("files")
         return [f"File: {file}" for file in files] if isinstance(files, list) else []
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the command, with what the commit would contain."""
         command = await self._meant(arguments, context)
         repository = await self._whole(context)
@@ -67,7 +66,7 @@ class GitCommit(BuildOperation):
         hooks = (PathUse(path=path, effect="reads", inside=False, belongs=True) for path in found.hooks_outside)
         return msgspec.structs.replace(access, paths=(*led_to, *hooks), preview=found.shown, content=found.digest)
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Commit exactly what was shown; if that fails, nothing more is staged than before."""
         self.hold(context, await self._meant(arguments, context))
         await asyncio.to_thread(self.hold_folder, context)

@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.builds.leads import BAD_REPOSITORY, Reach, Setting, included, layout, reach
+from pilothouse.tools.builds.repository_links import BAD_REPOSITORY, Reach, Setting, included, layout, reach
 from pilothouse.tools.sandbox.environment import program_path
+from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.terminal.text import plain, shortened
 from pilothouse.types import limits
-from pilothouse.types.terminals import Ran, Runner
+from pilothouse.types.terminals import Ran
 
 # Settings that a repository may have and that name a program, or make git ask another machine.
 _HARMLESS = {
@@ -61,19 +62,19 @@ ONLY_THEIR_COMMITS = "--ignore-submodules=dirty"
 
 
 class GitFailed(BadArgument):
-    """git says no, or a hook does; the first line of what they say is the reason, `words` is all of it."""
+    """git says no, or a hook does; the first line of what they say is the reason, the text has all of it."""
 
     def __init__(self, what: str, ran: Ran) -> None:
-        self.words = shortened(plain((ran.errors + ran.output).decode(errors="replace"))).strip()
-        first = self.words.partition("\n")[0][: limits.GIT_WORDS_CHARS].rstrip(".")
+        words = shortened(plain((ran.errors + ran.output).decode(errors="replace"))).strip()
+        first = words.partition("\n")[0][: limits.GIT_WORDS_CHARS].rstrip(".")
         why = "it took too long" if ran.timed_out else first or f"exit code {ran.exit_code}"
-        super().__init__(f"{what}: {why}.", "GIT_FAILED")
+        super().__init__(f"{what}: {why}.", "GIT_FAILED", text=f"{what}: {why}.\n{words}")
 
 
 class Repository:
     """The repository that a folder belongs to."""
 
-    def __init__(self, runner: Runner, folder: str) -> None:
+    def __init__(self, runner: SandboxRunner, folder: str) -> None:
         """Find it, without asking git, which would take a folder that only looks like one."""
         self._runner = runner
         self.folder = folder

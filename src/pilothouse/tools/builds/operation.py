@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.builds.git import GitFailed, Repository
-from pilothouse.tools.files.desk import folder_identity
+from pilothouse.tools.builds.git import Repository
 from pilothouse.tools.files.places import working_root
+from pilothouse.tools.files.workspace import folder_identity
 from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.terminal.operation import TerminalOperation
-from pilothouse.types.access import Access, CommandUse, PathUse, Shown
-from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallFeedback, ToolError, ToolOutput
+from pilothouse.types.access import Access, CommandUse, PathUse
+from pilothouse.types.ports import CallContext
 
 TOOL = "build_and_version_control"
 
@@ -26,19 +25,7 @@ class BuildOperation(TerminalOperation):
 
     icon = "git"
 
-    def shown(self, arguments: Mapping[str, object]) -> Shown:
-        """Return a call in words and with a picture."""
-        return msgspec.structs.replace(super().shown(arguments), icon=self.icon)
-
-    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        """Do it; what git or a hook says about a failure is told as a whole."""
-        try:
-            return await super().execute(arguments, context, feedback)
-        except GitFailed as error:
-            return ToolOutput(text=f"{error.message}\n{error.words}", error=ToolError(error.code, error.message))
-
     async def command_access(self, command: CommandUse, context: CallContext) -> Access:
-        """Return what running a command touches; one after the other with changes of files."""
         access = await super().command_access(command, context)
         return msgspec.structs.replace(access, operation=f"{TOOL}.{self.name}", lane="files")
 

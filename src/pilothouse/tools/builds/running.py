@@ -15,11 +15,11 @@ from pilothouse.tools.builds import vscode
 from pilothouse.tools.builds.operation import TOOL, BuildOperation
 from pilothouse.tools.builds.task import Task
 from pilothouse.tools.builds.tasks import Found, find_tasks
-from pilothouse.tools.files.desk import Desk, missing_folders
 from pilothouse.tools.files.places import Place, working_root
-from pilothouse.tools.files.showing import shown_changes
+from pilothouse.tools.files.shown_changes import joined_changes, shown_changes
 from pilothouse.tools.files.steps import Step, WriteFile
 from pilothouse.tools.files.walk import look
+from pilothouse.tools.files.workspace import Workspace, missing_folders
 from pilothouse.tools.terminal.background import Background
 from pilothouse.tools.terminal.shells import text_command
 from pilothouse.tools.terminal.terminals import Terminals
@@ -33,7 +33,7 @@ _LABEL: JsonObject = {"type": "string", "description": "The task's name; `source
 _MADE = "conversation"
 
 
-class TaskBook:
+class ConversationTasks:
     """The tasks that the agent made, and the last run of each, by conversation."""
 
     def __init__(self, helper: Helper) -> None:
@@ -73,20 +73,19 @@ class _Running(BuildOperation):
     icon = "terminal"
     effects: frozenset[Effect] = frozenset({"reads", "writes", "runs", "sends"})
 
-    def __init__(self, terminals: Terminals, book: TaskBook) -> None:
+    def __init__(self, terminals: Terminals, tasks: ConversationTasks) -> None:
         super().__init__(terminals)
-        self.book = book
+        self.tasks = tasks
 
     @property
     def times(self) -> CallTimes:
-        """Return the longest that a command may take here."""
         most = max(self._terminals.sandbox.settings.timeout, limits.COMMAND_TIME) + limits.COMMAND_SLACK
         return CallTimes(most)
 
     async def command(self, task: Task, context: CallContext) -> CommandUse:
         """Return a task's command as a decision sees it."""
         network = self._terminals.sandbox.settings.network
-        return await self.use(context, task.text, task.argv, network)
+        return await self.use(context, task.text, task.argv, network, ends=not task.background)
 
     async def task_access(self, task: Task, context: CallContext) -> Access:
         """Return what running a task touches, and what it means where its command is only a name."""
@@ -102,20 +101,30 @@ class _Running(BuildOperation):
             raise BadArgument(
                 f"What the task {task.label} does has changed since it was allowed; ask again.", "CONFLICT"
             )
+        async with self.covering(context, now) as covered:
+            process = await self._ran(task, context, feedback, now)
+        output = told(task.label, process)
+        return covered.added_to(output)
+
+    async def _ran(self, task: Task, context: CallContext, feedback: CallFeedback, now: CommandUse) -> Background:
         order = self.order(context, now, now.argv or text_command(now.text))
         view = await self._terminals.start_background(order, context.call_id, task.said)
-        self.book.ran(context.conversation_id, task.label, view.id)
+        self.tasks.ran(context.conversation_id, task.label, view.id)
         process = self._terminals.background(context.conversation_id, view.id)
         feedback.progress(None, None, f"Running {task.label}")
         if not task.background:
             try:
                 await asyncio.wait_for(process.wait(), self._terminals.sandbox.settings.timeout)
             except TimeoutError:
-                feedback.progress(None, None, "It takes longer and is left running")
+                if context.mode == "sandboxed" and now.covered and not context.asked:
+                    # It needed nobody's word because it ends with its call, and what it changes is seen then.
+                    await process.stop()
+                else:
+                    feedback.progress(None, None, "It takes longer and is left running")
             except asyncio.CancelledError:
                 await process.stop()
                 raise
-        return told(task.label, process)
+        return process
 
 
 def told(label: str, process: Background) -> ToolOutput:
@@ -137,20 +146,17 @@ class RunTask(_Running):
     properties: ClassVar[JsonObject] = {"label": _LABEL}
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the task's name."""
         return str(arguments.get("label") or "")
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
-        """Return the task's command."""
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         return await self.task_access(await self._named(arguments, context), context)
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        """Run it."""
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         return await self.run(await self._named(arguments, context), context, feedback)
 
     async def _named(self, arguments: JsonObject, context: CallContext) -> Task:
         def work() -> Task:
-            found = self.book.find(context.conversation_id, working_root(context.working_directory))
+            found = self.tasks.find(context.conversation_id, working_root(context.working_directory))
             return found.named(require_string(arguments, "label"))
 
         return await asyncio.to_thread(work)
@@ -176,44 +182,44 @@ class CreateAndRunTask(_Running):
         "save": {"type": "boolean", "description": "Also keep it in .vscode/tasks.json; the person is asked."},
     }
 
-    def __init__(self, terminals: Terminals, book: TaskBook, desk: Desk) -> None:
-        super().__init__(terminals, book)
-        self._desk = desk
+    def __init__(self, terminals: Terminals, tasks: ConversationTasks, workspace: Workspace) -> None:
+        super().__init__(terminals, tasks)
+        self._workspace = workspace
 
     def about(self, arguments: Mapping[str, object]) -> str:
         """Return the task's name."""
         task = arguments.get("task")
         return str(task.get("label") or "") if isinstance(task, dict) else ""
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the command, and the file that it is kept in."""
         task = await asyncio.to_thread(_task, arguments, context)
         access = await self.task_access(task, context)
         if not optional_bool(arguments, "save", False):
             return access
         place = _file(context)
-        use = await asyncio.to_thread(self._desk.use, place, "writes")
+        use = await asyncio.to_thread(self._workspace.use, place, "writes")
         steps = await asyncio.to_thread(self._steps, arguments, context)
         return msgspec.structs.replace(access, paths=(use,), preview=access.preview | shown_changes(steps))
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Keep it and run it."""
         task = await asyncio.to_thread(_task, arguments, context)
         changes: JsonObject = {}
         if optional_bool(arguments, "save", False):
-            self._desk.hold(context, [await asyncio.to_thread(self._desk.use, _file(context), "writes")])
+            self._workspace.hold(context, [await asyncio.to_thread(self._workspace.use, _file(context), "writes")])
             steps = await asyncio.to_thread(self._steps, arguments, context)
-            changes = shown_changes(steps, await self._desk.carry_out(steps, context))
-        self.book.add(context.conversation_id, task)
+            changes = shown_changes(steps, await self._workspace.carry_out(steps, context))
+        self.tasks.add(context.conversation_id, task)
         output = await self.run(task, context, feedback)
-        return msgspec.structs.replace(output, data=output.data | changes)
+        return msgspec.structs.replace(output, data=output.data | joined_changes(changes, output.data))
 
     def _steps(self, arguments: JsonObject, context: CallContext) -> list[Step]:
         place, described = _file(context), _described(arguments)
         if look(place) is None:
             text = json.dumps({"version": "2.0.0", "tasks": [described]}, indent=2, ensure_ascii=False) + "\n"
             return [*missing_folders(place), WriteFile(place, None, text.encode())]
-        before = self._desk.read(place, msgspec.structs.replace(context, access=None))
+        before = self._workspace.read(place, msgspec.structs.replace(context, access=None))
         if len(before.content) > limits.TASK_FILE_BYTES:
             raise BadArgument(f"{vscode.FILE} is too large to be a list of tasks.", "BAD_FILE")
         return [WriteFile(place, before, self._with_task(before.content, described).encode())]
@@ -221,7 +227,7 @@ class CreateAndRunTask(_Running):
     def _with_task(self, content: bytes, described: JsonObject) -> str:
         try:
             adding = vscode.Adding(content.decode(errors="replace"), described)
-            added = self.book.helper.ask(vscode.added, adding)
+            added = self.tasks.helper.ask(vscode.added, adding)
         except Unreadable as error:
             raise BadArgument(f"{vscode.FILE} cannot be read: {error.why}.", "BAD_FILE") from None
         if added.problem:
@@ -264,22 +270,21 @@ class GetTaskOutput(BuildOperation):
     icon = "terminal"
     properties: ClassVar[JsonObject] = {"label": _LABEL}
 
-    def __init__(self, terminals: Terminals, book: TaskBook) -> None:
+    def __init__(self, terminals: Terminals, tasks: ConversationTasks) -> None:
         super().__init__(terminals)
-        self._book = book
+        self._tasks = tasks
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the task's name."""
         return str(arguments.get("label") or "")
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Say that it looks at what a command wrote."""
-        access = await super().look(arguments, context)
+        access = await super().access(arguments, context)
         return msgspec.structs.replace(access, operation=f"{TOOL}.{self.name}")
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return its output and how it stands."""
         label = optional_string(arguments, "label").strip()
-        process_id = self._book.process(context.conversation_id, label)
+        process_id = self._tasks.process(context.conversation_id, label)
         process = self._terminals.background(context.conversation_id, process_id)
         return told(label or process.view().command, process)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pilothouse.tools.files.contents import Snapshot, read_whole
 from pilothouse.tools.files.places import PathRefused
-from pilothouse.tools.files.walk import Folder, refusing
-from pilothouse.types.lasting import sync
+from pilothouse.tools.files.walk import Folder, identity, refusing
+from pilothouse.types.durable_files import sync
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Where there is no such flag this opens a folder for writing, which fails, as it does on file systems without it.
@@ -66,6 +66,18 @@ def move(source: Folder, old: str, target: Folder, new: str) -> None:
             os.rename(old, new, src_dir_fd=source.descriptor, dst_dir_fd=target.descriptor)
     _sync(source)
     _sync(target)
+
+
+def change_mode(folder: Folder, name: str, before: os.stat_result, mode: int) -> None:
+    """Give a file or a folder other rights, also one that nobody may read; refuse when it is not the one seen."""
+    held = os.open(name, getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.descriptor)
+    try:
+        if identity(os.fstat(held)) != identity(before):
+            raise changed_meanwhile(_path(folder, name))
+        by_descriptor = f"/proc/self/fd/{held}"
+        os.chmod(by_descriptor if os.path.exists(by_descriptor) else held, mode)
+    finally:
+        os.close(held)
 
 
 def usual_mode() -> int:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
-from pilothouse.tools.arguments import BadArgument, optional_bool, require_string
+from pilothouse.tools.arguments import BadArgument, optional_bool
 from pilothouse.tools.files.contents import as_text, is_binary
-from pilothouse.tools.files.desk import missing_folders
 from pilothouse.tools.files.operation import FILE_PATH, WriteOperation
-from pilothouse.tools.files.places import PathRefused, Place
-from pilothouse.tools.files.showing import counts
+from pilothouse.tools.files.places import PathRefused
+from pilothouse.tools.files.shown_changes import counts
 from pilothouse.tools.files.steps import Step, WriteFile
 from pilothouse.tools.files.walk import look
+from pilothouse.tools.files.workspace import missing_folders
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext
 
@@ -33,17 +33,12 @@ class CreateFile(WriteOperation):
         "overwrite": {"type": "boolean", "description": "Replace a file that exists."},
     }
 
-    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the file."""
-        return [self.desk.place(require_string(arguments, "filePath"), context)]
-
     def details(self, arguments: Mapping[str, object]) -> list[str]:
         """Return the file and how long it is."""
         lines = len(str(arguments.get("content") or "").splitlines())
         return [*super().details(arguments), f"Size: {lines} line{'' if lines == 1 else 's'}"]
 
     def plan(self, arguments: JsonObject, context: CallContext) -> list[Step]:
-        """Return the folders and the file."""
         (place,) = self.places(arguments, context)
         content = arguments.get("content")
         if not isinstance(content, str):
@@ -57,7 +52,7 @@ class CreateFile(WriteOperation):
             raise PathRefused(
                 f"{place.name} exists already; use replace_string to change it, or pass overwrite.", "EXISTS"
             )
-        before = self.desk.read(place, context)
+        before = self.workspace.read(place, context)
         # What was there decides how text is written, so that an overwritten file keeps its encoding and line ends.
         if is_binary(before.content):
             after = _bytes(content)
@@ -67,7 +62,6 @@ class CreateFile(WriteOperation):
         return [] if after == before.content else [WriteFile(place, before, after)]
 
     def told(self, arguments: JsonObject, changes: JsonObject) -> str:
-        """Return what was made."""
         change = changes["changes"][-1]
         verb = "Created" if change["kind"] == "created" else "Replaced"
         return f"{verb} {change['path']} ({counts(changes)})."

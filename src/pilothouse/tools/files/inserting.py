@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
-from pilothouse.tools.arguments import BadArgument, optional_int, require_string
+from pilothouse.tools.arguments import BadArgument, optional_int
 from pilothouse.tools.files.contents import as_text, lines_of
 from pilothouse.tools.files.creating import CONTENT
 from pilothouse.tools.files.operation import FILE_PATH, WriteOperation
 from pilothouse.tools.files.places import Place
 from pilothouse.tools.files.reading import END_LINE, START_LINE
-from pilothouse.tools.files.showing import counts
 from pilothouse.tools.files.steps import Step, WriteFile
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext
@@ -29,10 +28,6 @@ class InsertEdit(WriteOperation):
         "endLine": END_LINE,
     }
 
-    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the file."""
-        return [self.desk.place(require_string(arguments, "filePath"), context)]
-
     def details(self, arguments: Mapping[str, object]) -> list[str]:
         """Return the file and where the lines go."""
         first, last = arguments.get("startLine"), arguments.get("endLine")
@@ -45,7 +40,7 @@ class InsertEdit(WriteOperation):
         content = arguments.get("content")
         if not isinstance(content, str) or arguments.get("startLine") is None:
             raise BadArgument("`startLine` and `content` are needed; `endLine` too when lines are to be replaced.")
-        before = self.desk.read(place, context)
+        before = self.workspace.read(place, context)
         text = as_text(before.content, place)
         lines = lines_of(text.text)
         first = optional_int(arguments, "startLine", 1)
@@ -53,10 +48,6 @@ class InsertEdit(WriteOperation):
         _check_range(place, first, last, len(lines), replaces=arguments.get("endLine") is not None)
         after = _edited(lines, first, last, text.in_its_lines(content), text.newline)
         return [] if after == text.text else [WriteFile(place, before, text.encoded(after))]
-
-    def told(self, arguments: JsonObject, changes: JsonObject) -> str:
-        """Return what was changed."""
-        return f"Edited {changes['changes'][0]['path']} ({counts(changes)})."
 
 
 def _check_range(place: Place, first: int, last: int, lines: int, *, replaces: bool) -> None:

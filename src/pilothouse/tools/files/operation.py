@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
-from pilothouse.tools.arguments import BadArgument, success
-from pilothouse.tools.files.desk import Desk, PathEffect, folder_identity
+from pilothouse.tools.arguments import BadArgument, require_string, success
+from pilothouse.tools.consolidated import Operation
 from pilothouse.tools.files.places import Place
-from pilothouse.tools.files.showing import shown_changes
+from pilothouse.tools.files.shown_changes import counts, shown_changes
 from pilothouse.tools.files.steps import Step
+from pilothouse.tools.files.workspace import PathEffect, Workspace, folder_identity
 from pilothouse.types import limits
-from pilothouse.types.access import Access, Effect, PathUse, Shown
+from pilothouse.types.access import Access, Effect, PathUse
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
 
@@ -21,39 +21,34 @@ TOOL = "file_operations"
 FILE_PATH: JsonObject = {"type": "string", "description": "A file, relative to the working directory or absolute."}
 
 
-class FileOperation(ABC):
+class FileOperation(Operation):
     """An operation on files; what it does with the file system happens in a thread."""
 
-    name: str
-    effects: frozenset[Effect]
-    times: CallTimes
-    properties: ClassVar[JsonObject]
-    # What people call it while it happens, and its picture.
-    doing: str
     icon = "file"
     _effect: PathEffect
     _lane = ""
     # Whether a result, or why there is none, tells what is in files.
     _tells = True
+    # Whether it takes away what stands somewhere, with everything in it.
+    _takes_away = False
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
 
-    @abstractmethod
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
         """Return the files and folders that a call is about."""
+        return [self.workspace.place(require_string(arguments, "filePath"), context)]
 
     def uses(self, arguments: JsonObject, context: CallContext) -> list[PathUse]:
         """Return everything that a call touches, as a decision sees it."""
-        return [self.desk.use(place, self._effect) for place in self.places(arguments, context)]
+        return [self.workspace.use(place, self._effect) for place in self.places(arguments, context)]
 
-    async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
-        """Return what a call would touch."""
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         return await asyncio.to_thread(self._access, arguments, context)
 
     def _access(self, arguments: JsonObject, context: CallContext) -> Access:
         uses = self.uses(arguments, context)
-        open_to_us = all(self.desk.may_read(use) for use in uses)
+        open_to_us = all(self.workspace.may_read(use) for use in uses)
         return Access(
             operation=f"{TOOL}.{self.name}",
             effects=self.effects,
@@ -61,6 +56,7 @@ class FileOperation(ABC):
             brings=frozenset({"private"}) if self._tells else frozenset(),
             source="files" if self._tells else "",
             lane=self._lane,
+            destructive=self._takes_away,
             # Nothing is read of what was not allowed yet, not even to say that the call would fail.
             preview=self.preview(arguments, context) if open_to_us else {},
             folder_identity=folder_identity(context),
@@ -70,25 +66,13 @@ class FileOperation(ABC):
         """Return what the person sees before they decide."""
         return {}
 
-    def shown(self, arguments: Mapping[str, object]) -> Shown:
-        """Return a call in words and with a picture."""
-        what = self.about(arguments)
-        summary = f"{self.doing}: {what}" if what else self.doing
-        details = tuple(self.details(arguments))
-        return Shown(action=self.name, action_display_name=self.doing, summary=summary, details=details, icon=self.icon)
-
     def about(self, arguments: Mapping[str, object]) -> str:
         """Return the name of the file that a call is about."""
         return str(arguments.get("filePath") or "").rstrip("/").rpartition("/")[2]
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return what else there is to say about a call, line by line."""
         path = arguments.get("filePath")
         return [f"File: {path}"] if path else []
-
-    @abstractmethod
-    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        """Do it."""
 
 
 class ReadOperation(FileOperation):
@@ -102,7 +86,7 @@ class ReadOperation(FileOperation):
         """Read what was allowed."""
 
         def work() -> ToolOutput:
-            self.desk.hold(context, self.uses(arguments, context))
+            self.workspace.hold(context, self.uses(arguments, context))
             return self.read(arguments, context)
 
         return await asyncio.to_thread(work)
@@ -125,23 +109,22 @@ class WriteOperation(FileOperation):
     def plan(self, arguments: JsonObject, context: CallContext) -> list[Step]:
         """Return the steps of a call, from what the files are now; nothing is changed yet."""
 
-    @abstractmethod
     def told(self, arguments: JsonObject, changes: JsonObject) -> str:
         """Return what the model is told afterwards."""
+        return f"Edited {', '.join(change['path'] for change in changes['changes'])} ({counts(changes)})."
 
     def preview(self, arguments: JsonObject, context: CallContext) -> JsonObject:
-        """Return the diff of what would be changed."""
         return shown_changes(self._planned(arguments, context))
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Change what was allowed, all of it or nothing."""
 
         def prepare() -> list[Step]:
-            self.desk.hold(context, self.uses(arguments, context))
+            self.workspace.hold(context, self.uses(arguments, context))
             return self._planned(arguments, context)
 
         steps = await asyncio.to_thread(prepare)
-        ids = await self.desk.carry_out(steps, context)
+        ids = await self.workspace.carry_out(steps, context)
         changes = await asyncio.to_thread(shown_changes, steps, ids)
         return success(self.told(arguments, changes), changes)
 

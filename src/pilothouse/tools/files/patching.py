@@ -9,14 +9,14 @@ import msgspec
 
 from pilothouse.tools.arguments import BadArgument, require_string
 from pilothouse.tools.files.contents import Text, as_text
-from pilothouse.tools.files.desk import missing_folders
 from pilothouse.tools.files.hunks import patched
 from pilothouse.tools.files.operation import WriteOperation
 from pilothouse.tools.files.patches import BadPatch, FilePatch, read_patch
 from pilothouse.tools.files.places import PathRefused, Place
-from pilothouse.tools.files.showing import counts
+from pilothouse.tools.files.shown_changes import counts
 from pilothouse.tools.files.steps import MakeFolder, Move, RemoveFile, Step, WriteFile
 from pilothouse.tools.files.walk import look
+from pilothouse.tools.files.workspace import missing_folders
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext
 
@@ -45,7 +45,6 @@ class ApplyPatch(WriteOperation):
         return list({place.path: place for place in places}.values())
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the names of the files."""
         try:
             files = read_patch(str(arguments.get("patch") or ""))
         except BadArgument:
@@ -53,7 +52,6 @@ class ApplyPatch(WriteOperation):
         return ", ".join(file.path.rpartition("/")[2] for file in files)
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return the files."""
         try:
             return [f"File: {file.path}" for file in read_patch(str(arguments.get("patch") or ""))]
         except BadArgument:
@@ -77,7 +75,7 @@ class ApplyPatch(WriteOperation):
             if new is None:
                 return []
             return _created(patch, new)
-        before = self.desk.read(old, context)
+        before = self.workspace.read(old, context)
         text = as_text(before.content, old)
         after = text.encoded(patched(text, patch))
         if new is None:
@@ -100,12 +98,17 @@ class ApplyPatch(WriteOperation):
         return [self._locate(patch, context) for patch in read_patch(require_string(arguments, "patch"))]
 
     def _locate(self, patch: FilePatch, context: CallContext) -> _Located:
-        old, new = (None if path is None else self.desk.place(path, context) for path in (patch.old, patch.new))
-        if old is None or new is None or patch.renames:
-            return _Located(patch, old, new)
-        # Two names without a word about renaming are one file: plain diffs often compare with a copy.
-        one = old if old.path != new.path and _is_there(old) and not _is_there(new) else new
-        return _Located(patch, one, one)
+        stays = patch.old is not None and patch.new is not None and not patch.renames
+        find = self.workspace.place if stays else self.workspace.entry
+        # A name that the patch only compares with is none that the call was allowed to touch.
+        fresh = msgspec.structs.replace(context, access=None)
+        old, new = (None if path is None else find(path, fresh) for path in (patch.old, patch.new))
+        if old is not None and new is not None and stays:
+            # Two names without a word about renaming are one file: plain diffs often compare with a copy.
+            old = new = old if old.path != new.path and _is_there(old) and not _is_there(new) else new
+        for place in filter(None, (old, new)):
+            self.workspace.held(place, context)
+        return _Located(patch, old, new)
 
 
 def _is_there(place: Place) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 import msgspec
 
@@ -50,7 +51,6 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def parent(self) -> Place:
-        """Return the folder that it is in."""
         return Place(self.root, self.parts[:-1], self.inside)
 
     def below(self, *parts: str) -> Place:
@@ -91,8 +91,8 @@ def working_root(working_directory: str | None) -> str:
 def find_place(text: str, working_directory: str | None) -> Place:
     """Return where a path leads.
 
-    What lies in the working directory by its text stays there: links on the way are found, and refused, by the walk.
-    Anything else is resolved once, here, so that the person is shown where it really is.
+    What lies in the working directory by its text stays there: links on the way are for `followed`, or refused by the
+    walk. Anything else is resolved once, here, so that the person is shown where it really is.
     """
     _refuse_forms(text)
     if not text.startswith("/"):
@@ -107,6 +107,42 @@ def find_place(text: str, working_directory: str | None) -> Place:
         if contains(root, real):
             return Place(root, components(real)[len(components(root)) :], True)
     return Place("/", components(resolved(text)), False)
+
+
+def followed(place: Place, *, last: bool = True) -> Place:
+    """Return a place with the links on its way resolved that lead to something in the working directory.
+
+    The others stay as they are, and the walk refuses them. Without `last`, a link at the end stands for itself.
+    """
+    way: tuple[str, ...] = ()
+    for number, part in enumerate(place.parts, 1):
+        here = os.path.join(place.root, *way, part)
+        kind = _kind(here) if last or number < len(place.parts) else None
+        if kind is None:
+            # Behind what is not there, nothing is.
+            return Place(place.root, way + place.parts[number - 1 :], place.inside)
+        way += (part,)
+        if stat.S_ISLNK(kind):
+            real = _existing(here)
+            if real is None or not contains(place.root, real):
+                return place
+            way = components(real)[len(components(place.root)) :]
+    return Place(place.root, way, place.inside)
+
+
+def _kind(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return None
+
+
+def _existing(path: str) -> str | None:
+    try:
+        real = os.path.realpath(path, strict=True)
+    except OSError:
+        return None
+    return real if is_text(real) else None
 
 
 def is_text(name: str) -> bool:

@@ -14,14 +14,13 @@ from pilothouse.tools.arguments import (
     optional_bool,
     optional_int,
     optional_string,
-    require_string,
     success,
 )
 from pilothouse.tools.files.contents import amount, as_text, digest, is_binary, read_up_to
-from pilothouse.tools.files.desk import known_root
 from pilothouse.tools.files.operation import FILE_PATH, ReadOperation
 from pilothouse.tools.files.places import PathRefused, Place
 from pilothouse.tools.files.walk import identity, open_root, parent_of
+from pilothouse.tools.files.workspace import known_root
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
 from pilothouse.types.media import OPAQUE, described, picture_type
@@ -50,10 +49,6 @@ class ReadFile(ReadOperation):
         "lineNumbers": {"type": "boolean", "description": "Put its number before each line."},
     }
 
-    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the file."""
-        return [self.desk.place(require_string(arguments, "filePath"), context)]
-
     def details(self, arguments: Mapping[str, object]) -> list[str]:
         """Return the file and the lines."""
         first, last = arguments.get("startLine"), arguments.get("endLine")
@@ -68,10 +63,10 @@ class ReadFile(ReadOperation):
             descriptor = folder.open(place.last)
         with os.fdopen(descriptor, "rb", buffering=0):
             found = os.fstat(descriptor)
-            self.desk.hold_opened(context, place, "reads", identity(found))
+            self.workspace.hold_opened(context, place, "reads", identity(found))
             if found.st_size <= limits.FILE_EDIT_BYTES:
                 content = read_up_to(descriptor, limits.FILE_EDIT_BYTES)
-                self.desk.readings.saw(context.conversation_id, place.path, digest(content))
+                self.workspace.readings.saw(context.conversation_id, place.path, digest(content))
                 return _picture(content, place) or _shown(content, place, wanted)
             return _shown_part(descriptor, found.st_size, place, wanted)
 
@@ -186,22 +181,19 @@ class ListDir(ReadOperation):
     }
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the folder."""
-        return [self.desk.place(_folder(arguments), context)]
+        return [self.workspace.place(_folder(arguments), context)]
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the folder."""
         return str(arguments.get("path") or arguments.get("filePath") or ".")
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return nothing more."""
         return []
 
     def read(self, arguments: JsonObject, context: CallContext) -> ToolOutput:
         """Return what is in the folder: folders first, sizes of files, where links lead."""
         (place,) = self.places(arguments, context)
         with open_root(place, known_root(context)) as root, root.descend(place.parts) as folder:
-            self.desk.hold_opened(context, place, "reads", folder.identity)
+            self.workspace.hold_opened(context, place, "reads", folder.identity)
             with folder.scan() as entries:
                 found, more = _scanned(entries)
         found.sort()

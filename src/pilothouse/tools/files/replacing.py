@@ -12,7 +12,6 @@ from pilothouse.tools.arguments import BadArgument, optional_bool, require_strin
 from pilothouse.tools.files.contents import Snapshot, Text, as_text
 from pilothouse.tools.files.operation import FILE_PATH, WriteOperation
 from pilothouse.tools.files.places import PathRefused, Place
-from pilothouse.tools.files.showing import counts
 from pilothouse.tools.files.steps import Step, WriteFile
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -37,7 +36,7 @@ class Replacement(msgspec.Struct, frozen=True):
     label: str = ""
 
     def apply(self, text: Text, current: str) -> str:
-        """Return the text with the replacement; raise when it is not there, or more than once without leave."""
+        """Return the text with the replacement; raise when it is not there, or there more often than was said."""
         old, new = self.old, self.new
         if current.count(old) == 0:
             old, new = text.in_its_lines(old), text.in_its_lines(new)
@@ -67,18 +66,10 @@ class ReplaceString(WriteOperation):
         "replaceAll": ALL,
     }
 
-    def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the file."""
-        return [self.desk.place(require_string(arguments, "filePath"), context)]
-
     def plan(self, arguments: JsonObject, context: CallContext) -> list[Step]:
         """Return the file with the new text."""
         (place,) = self.places(arguments, context)
         return _planned(self, [_replacement(arguments, place)], context)
-
-    def told(self, arguments: JsonObject, changes: JsonObject) -> str:
-        """Return what was replaced."""
-        return f"Edited {changes['changes'][0]['path']} ({counts(changes)})."
 
 
 class MultiReplaceString(WriteOperation):
@@ -99,12 +90,10 @@ class MultiReplaceString(WriteOperation):
     }
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the files, each once."""
-        places = (self.desk.place(require_string(each, "filePath"), context) for each in _list(arguments))
+        places = (self.workspace.place(require_string(each, "filePath"), context) for each in _list(arguments))
         return list({place.path: place for place in places}.values())
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the names of the files."""
         given = arguments.get("replacements")
         listed = given if isinstance(given, list) else []
         paths = [str(each.get("filePath") or "") for each in listed if isinstance(each, dict)]
@@ -120,13 +109,9 @@ class MultiReplaceString(WriteOperation):
         given = _list(arguments)
         wanted = []
         for number, each in enumerate(given, 1):
-            place = self.desk.place(require_string(each, "filePath"), context)
+            place = self.workspace.place(require_string(each, "filePath"), context)
             wanted.append(_replacement(each, place, f"Replacement {number} of {len(given)}: "))
         return _planned(self, wanted, context)
-
-    def told(self, arguments: JsonObject, changes: JsonObject) -> str:
-        """Return which files were changed."""
-        return f"Edited {', '.join(change['path'] for change in changes['changes'])} ({counts(changes)})."
 
 
 def _list(arguments: JsonObject) -> list[JsonObject]:
@@ -150,7 +135,7 @@ def _planned(operation: WriteOperation, wanted: Sequence[Replacement], context: 
     files: dict[str, tuple[Place, Snapshot, Text, str]] = {}
     for each in wanted:
         if each.place.path not in files:
-            before = operation.desk.read(each.place, context)
+            before = operation.workspace.read(each.place, context)
             text = as_text(before.content, each.place)
             files[each.place.path] = each.place, before, text, text.text
         place, before, text, current = files[each.place.path]

@@ -1,10 +1,13 @@
-"""The steps that a change of files is made of. Each knows what must be kept before it is taken."""
+"""The steps that a change of files is made of.
+
+Each is taken as a whole or not at all, in the working directory that is known by its identity, and knows what must be
+kept before it is taken so that it can be undone.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from typing import Protocol
 
 import msgspec
 
@@ -23,23 +26,6 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
     mode: int | None = None
     content: bytes | None = None
     moved_from: str = ""
-
-
-class Step(Protocol):
-    """One step of a change; it is taken as a whole or not at all."""
-
-    @property
-    def place(self) -> Place:
-        """Return the file or folder that it changes."""
-        ...
-
-    def kept(self) -> Before:
-        """Return what must be kept so that it can be undone."""
-        ...
-
-    def take(self, known: Identity | None) -> None:
-        """Do it, in the working directory that is known by this identity."""
-        ...
 
 
 class MakeFolder(msgspec.Struct, frozen=True):
@@ -79,7 +65,6 @@ class WriteFile(msgspec.Struct, frozen=True):
         )
 
     def take(self, known: Identity | None) -> None:
-        """Write it."""
         with parent_of(self.place, known) as folder:
             if self.before is None:
                 atomic.write_new(folder, self.place.last, self.after, self.mode)
@@ -132,7 +117,6 @@ class RemoveFolder(msgspec.Struct, frozen=True):
     mode: int
 
     def kept(self) -> Before:
-        """Return that it was a folder."""
         return Before(before=FOLDER, mode=stat.S_IFDIR | self.mode)
 
     def take(self, known: Identity | None) -> None:
@@ -155,8 +139,50 @@ class Move(msgspec.Struct, frozen=True):
         return Before(after=after, moved_from=self.source.path)
 
     def take(self, known: Identity | None) -> None:
-        """Move it."""
         with parent_of(self.source, known) as old, parent_of(self.place, known) as new:
             if self.before is not None and not self.before.is_still(old.stat(self.source.last)):
                 raise atomic.changed_meanwhile(self.source.name)
             atomic.move(old, self.source.last, new, self.place.last)
+
+
+class MakeLink(msgspec.Struct, frozen=True):
+    """A link that was not there. Commands make them; no call of a tool does."""
+
+    place: Place
+    target: str
+
+    def kept(self) -> Before:
+        """Return that there was nothing, and where it leads."""
+        return Before(after=digest(os.fsencode(self.target)))
+
+
+class MakeTree(msgspec.Struct, frozen=True):
+    """A folder with a great deal in it, or a large file, that a command made: taken back as a whole or not at all."""
+
+    place: Place
+    stamp: str
+    is_folder: bool
+
+    def kept(self) -> Before:
+        """Return that there was nothing, and what it is known by."""
+        return Before(after=self.stamp)
+
+
+class ChangeMode(msgspec.Struct, frozen=True):
+    """A file or a folder that a command gave other rights."""
+
+    place: Place
+    before: int
+    after: int
+    # Of a file.
+    content: bytes | None
+
+    def kept(self) -> Before:
+        """Return the rights that it had; its content is the same."""
+        known = FOLDER if self.content is None else digest(self.content)
+        return Before(before=known, after=known, mode=self.before)
+
+
+Step = MakeFolder | WriteFile | RemoveFile | RemoveLink | RemoveFolder | Move
+# What a command did can only be seen afterwards: no step of that is taken by us.
+Change = Step | MakeLink | MakeTree | ChangeMode

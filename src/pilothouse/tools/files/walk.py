@@ -19,6 +19,8 @@ Identity = tuple[int, int]
 _STEP = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Passing through a folder needs no right to list it.
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | _STEP
+# What was followed is no link any more when the way is walked.
+_FOLLOWED = "only links to something in the working directory are followed"
 # A FIFO must not make us wait, nor a terminal become ours.
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
@@ -123,7 +125,7 @@ class Folder:
         except OSError as missing:
             return refusal(path, missing)
         if stat.S_ISLNK(found.st_mode):
-            return PathRefused(f"{path} is a link, and links are not followed{_leads(path)}.", "LINK")
+            return PathRefused(f"{path} is a link{_leads(path)}; {_FOLLOWED}.", "LINK")
         if stat.S_ISDIR(found.st_mode) and wanted == "file":
             return PathRefused(f"{path} is a folder, not a file.", "NOT_A_FILE")
         if wanted == "folder":
@@ -135,7 +137,7 @@ class Folder:
 
 def _leads(path: str) -> str:
     try:
-        return f"; it leads to {resolved(path)}"
+        return f" to {resolved(path)}"
     except PathRefused:
         return ""
 
@@ -211,7 +213,7 @@ _REASONS: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("NOT_FOUND", "does not exist"),
     errno.ENOTDIR: ("NOT_A_FOLDER", "is not a folder"),
     errno.EISDIR: ("NOT_A_FILE", "is a folder, not a file"),
-    errno.ELOOP: ("LINK", "is a link, and links are not followed"),
+    errno.ELOOP: ("LINK", f"is a link; {_FOLLOWED}"),
     errno.EACCES: ("NOT_PERMITTED", "is not yours to use: the system refuses"),
     errno.EPERM: ("NOT_PERMITTED", "is not yours to use: the system refuses"),
     errno.EROFS: ("READ_ONLY", "is on a file system that can only be read"),

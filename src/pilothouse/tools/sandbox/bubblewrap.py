@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.tools.sandbox.caps import Caps
-from pilothouse.tools.sandbox.hidden import EMPTIED, services
-from pilothouse.tools.sandbox.shown import View
-from pilothouse.tools.sandbox.standing import Standing, standing
+from pilothouse.tools.sandbox.hidden import EMPTIED
+from pilothouse.tools.sandbox.resource_limits import Caps
+from pilothouse.tools.sandbox.visible import View
+from pilothouse.tools.sandbox.write_protected import WriteProtected, write_protected
 from pilothouse.types.guarded_places import is_in, outermost
 
 # Runs inside, before the command: takes on its bounds, and makes sure that the folder is the one that was allowed.
-# $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 device and inode of the folder,
-# $5 what stands in it and may not be changed, a name a line, $6 what is known of that.
+# $1 tasks, $2 the largest file in blocks of 512 bytes, $3 memory in KiB, $4 what is known of the folder,
+# $5 what stands in it and may not be changed, a name a line, $6 what is known of that. One program looks at all.
 _WITHIN = """\
 nl='
 '
@@ -24,11 +24,12 @@ ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
 ulimit -f "$2" 2>/dev/null
 ulimit -d "$3" 2>/dev/null
 echo 800 2>/dev/null >/proc/self/oom_score_adj
-if [ -n "$4" ] && [ "$(stat -c %d:%i . 2>/dev/null)" != "$4" ]; then
+now="$(IFS="$nl"; set -f; stat -c '%d:%i %n' -- . $5 2>/dev/null)"
+if [ "${now%%"$nl"*}" != "$4" ]; then
     echo "pilothouse: the folder was replaced by another one" >&2
     exit 125
 fi
-if [ -n "$5" ] && [ "$(IFS="$nl"; set -f; stat -c '%d:%i %n' -- $5 2>/dev/null)" != "$6" ]; then
+if [ -n "$5" ] && [ "${now#*"$nl"}" != "$6" ]; then
     echo "pilothouse: something in the folder was replaced by something else" >&2
     exit 125
 fi
@@ -48,7 +49,7 @@ class Enclosure(msgspec.Struct, frozen=True):
     # The folder as the command sees it, and where it really is.
     folder: str
     source: str
-    identity: tuple[int, int] | None
+    identity: tuple[int, int]
     # A folder that it has as its /tmp, and one for its caches that outlives it, if it has one.
     scratch: str
     cache: str
@@ -62,9 +63,9 @@ class Enclosure(msgspec.Struct, frozen=True):
 
 def bwrap_arguments(program: str, enclosure: Enclosure, caps: Caps, command: Sequence[str]) -> list[str]:
     """Return the whole command line that runs a command enclosed."""
-    known = "" if enclosure.identity is None else "{}:{}".format(*enclosure.identity)
+    known = "{}:{} .".format(*enclosure.identity)
     ours = enclosure.folder != enclosure.source
-    kept = Standing((), (), "") if ours else standing(enclosure.folder, enclosure.view.hidden)
+    kept = WriteProtected((), (), "") if ours else write_protected(enclosure.folder, enclosure.view.hidden)
     largest = (str(caps.tasks), str(caps.file_bytes // 512), str(caps.memory // 1024))
     bounds = (*largest, known, "\n".join(kept.names), kept.facts)
     session = () if enclosure.terminal else ("--new-session",)
@@ -97,7 +98,7 @@ def _showing(view: View) -> list[str]:
 def _hiding(enclosure: Enclosure) -> list[str]:
     said: list[str] = []
     folder = enclosure.folder
-    sockets = (path for path in services() if not is_in(path, folder))
+    sockets = (path for path in enclosure.view.sockets if not is_in(path, folder))
     for path in outermost((*enclosure.view.hidden, *sockets)):
         if any(is_in(path, place) for place in EMPTIED) and not is_in(path, folder):
             # Not there inside anyway.

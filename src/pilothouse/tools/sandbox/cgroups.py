@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from pilothouse.tools.sandbox.caps import Caps
+from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.types.ids import new_id
 
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -21,9 +21,14 @@ class Group:
         self._folder = folder
 
     @property
-    def procs(self) -> str:
-        """Return the file that a process joins by writing to it."""
-        return str(self._folder / "cgroup.procs")
+    def joined_by(self) -> str:
+        """Return the file that a process joins by writing to it.
+
+        The older hierarchy has one for a single thread, as a shell is: the kernel need not halt everybody's forks for
+        that, which takes ten milliseconds.
+        """
+        single = self._folder / "tasks"
+        return str(single if single.exists() else self._folder / "cgroup.procs")
 
     def kill(self) -> None:
         """End every process in it; newer kernels do that at once."""

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pilothouse.types.guarded_places import is_in, of_person, of_system, outermost
+from pilothouse.types.guarded_places import Kind, by_first_name, is_in, of_system, outermost
 from pilothouse.types.identities import names_of, with_other_names
 
 # What the sandbox has for itself: nothing of the machine's own is there.
@@ -20,11 +20,22 @@ _UNIX_SOCKETS = "/proc/net/unix"
 def hidden_places(data_folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return what is hidden from every command and exists now, links resolved, none inside another."""
     home = environ.get("HOME") or os.path.expanduser("~")
-    secret = (path for path, place in (*of_person(home, environ), *of_system()) if place.kind == "secret")
-    there = (os.path.realpath(path) for path in (str(data_folder), *secret) if os.path.lexists(path))
+    systems = (path for path, place in of_system() if place.kind == "secret" and os.path.lexists(path))
+    there = map(os.path.realpath, (str(data_folder), *places_there(home, environ, "secret"), *systems))
     # A link to all of the home folder, or to a device, hides nothing.
     whole = os.path.realpath(home)
     return outermost(path for path in there if not is_the_machines(path) and not is_in(whole, path))
+
+
+def places_there(home: str, environ: Mapping[str, str], kind: Kind) -> Iterator[str]:
+    """Yield the person's places of a kind that exist: most do not, and one look at the home folder tells of which."""
+    try:
+        names = {name.lower() for name in os.listdir(home)}
+    except OSError:
+        names = None
+    for first, paths in by_first_name(home, environ, kind).items():
+        if not first or names is None or first in names:
+            yield from filter(os.path.lexists, paths)
 
 
 def second_names(folder: str, hidden: Sequence[str]) -> Iterator[str]:
@@ -45,10 +56,11 @@ def services() -> tuple[str, ...]:
     """
     try:
         with open(_UNIX_SOCKETS, encoding="utf-8", errors="surrogateescape") as file:
-            names = {os.path.realpath("/" + line.partition(" /")[2].rstrip("\n")) for line in file if " /" in line}
+            names = {"/" + line.partition(" /")[2].rstrip("\n") for line in file if " /" in line}
     except OSError:
         return ()
-    return tuple(sorted(name for name in names if _is_socket(name)))
+    # Most are those of programs that are gone, or of others' namespaces: where they would lead is not looked up.
+    return tuple(sorted({os.path.realpath(name) for name in names if _is_socket(name)}))
 
 
 def open_below(root: str, hidden: Sequence[str]) -> Iterator[str]:
@@ -70,6 +82,6 @@ def open_below(root: str, hidden: Sequence[str]) -> Iterator[str]:
 
 def _is_socket(path: str) -> bool:
     try:
-        return stat.S_ISSOCK(os.lstat(path).st_mode)
+        return stat.S_ISSOCK(os.stat(path).st_mode)
     except OSError:
         return False

@@ -132,7 +132,7 @@ def hold(plan: dict[str, Any], command: list[str]) -> NoReturn:
 
 
 def reap(child: int) -> int | None:
-    """Take leave of everything that ended; return how the command did, once it has."""
+    """Reap everything that ended; return how the command did, once it has."""
     status = None
     while True:
         try:

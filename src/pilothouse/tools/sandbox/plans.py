@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 
-from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.hidden import EMPTIED, open_below
-from pilothouse.tools.sandbox.refused import filter_of
-from pilothouse.tools.sandbox.shown import View
+from pilothouse.tools.sandbox.resource_limits import Caps
+from pilothouse.tools.sandbox.seccomp import filter_of
+from pilothouse.tools.sandbox.visible import View
 from pilothouse.types.guarded_places import is_in, outermost
 from pilothouse.types.json import JsonObject, encode
 

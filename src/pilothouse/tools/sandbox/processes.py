@@ -15,7 +15,8 @@ from pilothouse.tools.sandbox.repositories import put_right
 from pilothouse.tools.sandbox.sandbox import Order, Prepared, Sandbox
 from pilothouse.types import limits
 
-_LOOK = 0.01
+# Whatever was just ended is looked at again this soon, and then less and less often up to this.
+_SOON, _LOOK = 0.0005, 0.01
 
 
 class Child:
@@ -105,9 +106,10 @@ class Child:
             os.killpg(self.pid, number)
 
     def _remove_group(self) -> None:
-        until = time.monotonic() + limits.COMMAND_GONE
+        until, pause = time.monotonic() + limits.COMMAND_GONE, _SOON
         while self._group is not None and not self._group.remove() and time.monotonic() < until:
-            time.sleep(_LOOK)
+            time.sleep(pause)
+            pause = min(2 * pause, _LOOK)
 
 
 def kill_tree(pid: int) -> None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.builds.leads import layout
+from pilothouse.tools.builds.repository_links import layout
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import is_in
 

@@ -1,4 +1,4 @@
-"""Programs that other tools of ours need: git, checkers, tasks. Implements the port `Runner`."""
+"""Programs that other tools of ours need: git, checkers, tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pilothouse.tools.sandbox.processes import Child, start
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
 from pilothouse.types import limits
-from pilothouse.types.terminals import Ran, SandboxKind
+from pilothouse.types.terminals import Ran, SandboxView
 
 _PIECE = 256 * 1024
 
@@ -22,9 +22,9 @@ class SandboxRunner:
         # Whose temporary files the programs share.
         self._owner = owner
 
-    def kind(self) -> SandboxKind:
+    def view(self) -> SandboxView:
         """Return what will hold them."""
-        return self._sandbox.kind()
+        return self._sandbox.view()
 
     async def run(
         self,
@@ -34,10 +34,18 @@ class SandboxRunner:
         network: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> Ran:
-        """Run a program in a folder without input and wait for it; everything it started ends with it."""
+        """Run a program in a folder without input and wait for it; everything it started ends with it.
+
+        `environment` is added to the few variables that every program gets. Cancelling ends the program.
+        """
         order = Order(
             argv=tuple(argv), folder=folder, network=network, environment=environment or {}, owner=self._owner
         )
+        ran = await self._once(order, timeout)
+        # A service's socket that was to be hidden can be gone by then, and the sandbox is not made: nothing ran.
+        return await self._once(order, timeout) if _was_not_made(ran) else ran
+
+    async def _once(self, order: Order, timeout: float) -> Ran:
         began = time.monotonic()
         child = await start(self._sandbox, order, apart=True)
         output, errors = _Taken(), _Taken()
@@ -57,6 +65,12 @@ class SandboxRunner:
             timed_out=timed_out,
             cut=output.cut or errors.cut,
         )
+
+
+def _was_not_made(ran: Ran) -> bool:
+    """Return whether a place that was to be hidden was gone: it cannot be made where nothing can be written."""
+    missing = (b"bwrap: Can't mkdir parents for ", b"bwrap: Can't create file at ")
+    return ran.exit_code == 1 and ran.errors.startswith(missing) and b"Read-only file system" in ran.errors
 
 
 class _Taken:

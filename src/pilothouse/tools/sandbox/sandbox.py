@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -16,17 +19,17 @@ from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
 from pilothouse.tools.sandbox import launch
 from pilothouse.tools.sandbox.bubblewrap import INSIDE, JOINING, OWN_FOLDER, Enclosure, bwrap_arguments
-from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.cgroups import Group, Groups
 from pilothouse.tools.sandbox.environment import command_environment, program_path, system_program
-from pilothouse.tools.sandbox.hidden import hidden_places, is_the_machines, second_names
+from pilothouse.tools.sandbox.hidden import hidden_places, is_the_machines, second_names, services
 from pilothouse.tools.sandbox.plans import caps_plan, held_open, landlock_plan, written
-from pilothouse.tools.sandbox.refused import filter_of, is_known
 from pilothouse.tools.sandbox.repositories import unshared
-from pilothouse.tools.sandbox.scratch import Scratch
-from pilothouse.tools.sandbox.shown import Named, View, shown_places
+from pilothouse.tools.sandbox.resource_limits import Caps
+from pilothouse.tools.sandbox.seccomp import filter_of
+from pilothouse.tools.sandbox.visible import Named, View, shown_places
 from pilothouse.types import limits
 from pilothouse.types.guarded_places import is_in
+from pilothouse.types.ids import new_id
 from pilothouse.types.json import JsonObject
 from pilothouse.types.terminals import SandboxKind, SandboxView, TerminalSettings
 
@@ -41,6 +44,26 @@ _NOTHING = (
 )
 _OFF = "The sandbox is switched off: commands can read and change everything that you can."
 _OPEN = "Landlock on this machine cannot keep commands off the network. Install bubblewrap for that."
+# Fails where anything outside can be reached: by datagrams, which ask for names, too; by TCP; by a nameless socket.
+_REACHING = """\
+import socket, sys
+def reaches(family, kind, address):
+    try:
+        with socket.socket(family, kind) as out:
+            out.settimeout(1)
+            out.connect(address)
+            out.send(b"x")
+    except OSError:
+        return False
+    return True
+there = "127.0.0.1"
+sys.exit(
+    reaches(socket.AF_INET, socket.SOCK_DGRAM, (there, int(sys.argv[1])))
+    or reaches(socket.AF_INET, socket.SOCK_STREAM, (there, int(sys.argv[2])))
+    or reaches(socket.AF_UNIX, socket.SOCK_DGRAM, "\\0" + sys.argv[3])
+)
+"""
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,16 +167,30 @@ class Sandbox:
             return SandboxView(kind="none", warning=_NOTHING)
         self._bwrap = system_program("bwrap")
         if self._bwrap and self._only in (None, "bubblewrap") and self._works("bubblewrap"):
-            return SandboxView(kind="bubblewrap")
+            return SandboxView(kind="bubblewrap", offline=True)
         if self._only in (None, "landlock") and launch.landlock_version() and self._works("landlock"):
-            closed = is_known() or launch.landlock_version() >= 4
-            return SandboxView(kind="landlock", warning="" if closed else _OPEN)
+            closed = self._keeps_off("landlock")
+            return SandboxView(kind="landlock", warning="" if closed else _OPEN, offline=closed)
         return SandboxView(kind="none", warning=_NOTHING)
 
-    def _works(self, kind: SandboxKind) -> bool:
+    def _keeps_off(self, kind: SandboxKind) -> bool:
+        """Try from inside to reach sockets of ours: Landlock by itself holds TCP, and nothing else."""
+        name = f"\0pilothouse-{new_id('p')}"
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            stream = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            nameless = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            datagrams.bind(("127.0.0.1", 0))
+            nameless.bind(name)
+            ports = (str(each.getsockname()[1]) for each in (datagrams, stream))
+            return self._works(kind, (sys.executable, "-I", "-S", "-c", _REACHING, *ports, name[1:]))
+        # Where there is nothing to be reached nobody can tell.
+        return False
+
+    def _works(self, kind: SandboxKind, argv: tuple[str, ...] = ("/bin/sh", "-c", ":")) -> bool:
         """Run a program that does nothing: the only test that counts."""
         try:
-            with self._prepared(Order(argv=("/bin/sh", "-c", ":"), folder="/usr"), kind) as ready:
+            with self._prepared(Order(argv=argv, folder="/usr"), kind) as ready:
                 done = subprocess.run(
                     ready.argv,
                     env=ready.environment,
@@ -208,7 +245,7 @@ class Sandbox:
                 argv = [sys.executable, "-I", "-S", _LAUNCHER, str(told), *argv]
             group = self._group()
             if group is not None:
-                argv = ["/bin/sh", "-c", JOINING, "sh", group.procs, *argv]
+                argv = ["/bin/sh", "-c", JOINING, "sh", group.joined_by, *argv]
             places = INSIDE if kind == "bubblewrap" else (ground.scratch, ground.cache or f"{ground.scratch}/cache")
             given = command_environment(*places, network=order.network, attended=order.terminal)
             given |= order.environment
@@ -231,10 +268,12 @@ class Sandbox:
         cache = os.path.join(order.room, "cache") if order.room else ""
         if cache:
             os.makedirs(cache, mode=0o700, exist_ok=True)
-        shown = shown_places(_also(order.named), order.folder, hidden) if kind != "none" else ()
+        # What listens on a socket does what it is told outside, also where that can only be read.
+        sockets = services() if kind != "none" else ()
+        shown = shown_places(_also(order.named), order.folder, (*hidden, *sockets)) if kind != "none" else ()
         if not in_room:
             hidden = (*hidden, *second_names(order.folder, hidden))
-        return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown), in_room)
+        return _Ground(self.scratch.of(order.owner), cache, View(hidden, shown, sockets), in_room)
 
     def _enclosed(self, order: Order, identity: tuple[int, int], ground: _Ground, filters: Sequence[int]) -> list[str]:
         enclosure = Enclosure(
@@ -277,3 +316,43 @@ def _also(named: Named) -> Named:
     """Return what is named, with what every command needs: the programs on the path, and what we run on."""
     path = program_path(os.environ.get("PATH", "")).split(":")
     return Named((*_OURS, *path, *named.programs), named.places)
+
+
+class Scratch:
+    """Folders that stand for /tmp inside a sandbox; commands of one owner see the same."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._ours = base / str(os.getpid())
+
+    def of(self, owner: str) -> str:
+        """Return an owner's folder; made when it is needed."""
+        folder = self._ours / (_UNFIT.sub("_", owner) or "shared")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.path.realpath(folder)
+
+    def forget(self, owner: str) -> None:
+        """Remove an owner's files."""
+        shutil.rmtree(self._ours / (_UNFIT.sub("_", owner) or "shared"), ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what processes that are gone have left."""
+        for folder in self._base.iterdir() if self._base.is_dir() else ():
+            if folder.name.isdigit() and folder != self._ours and not _is_alive(int(folder.name)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove everything of this process."""
+        shutil.rmtree(self._ours, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self._base.rmdir()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

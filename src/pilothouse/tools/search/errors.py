@@ -12,19 +12,20 @@ import msgspec
 
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.tools.arguments import BadArgument, optional_string, success
-from pilothouse.tools.files.desk import Desk, PathEffect
 from pilothouse.tools.files.operation import FileOperation
 from pilothouse.tools.files.places import PathRefused, Place, components, contains
 from pilothouse.tools.files.walk import open_root
+from pilothouse.tools.files.workspace import PathEffect, Workspace
+from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.search.checkers import CHECKERS, Checker, Setup, find_program
-from pilothouse.tools.search.found import Found, Hit, cut, page_of
-from pilothouse.tools.search.last import LastSearches
+from pilothouse.tools.search.last_search import LastSearches
 from pilothouse.tools.search.problems import Problem
+from pilothouse.tools.search.results import Found, Hit, cut, page_of
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse, Effect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
-from pilothouse.types.terminals import Ran, Runner
+from pilothouse.types.terminals import Ran
 
 
 class _Check(msgspec.Struct, frozen=True):
@@ -59,43 +60,38 @@ class GetErrors(FileOperation):
     }
     _effect: PathEffect = "reads"
 
-    def __init__(self, desk: Desk, runner: Runner, last: LastSearches, helper: Helper) -> None:
-        super().__init__(desk)
+    def __init__(self, workspace: Workspace, runner: SandboxRunner, last: LastSearches, helper: Helper) -> None:
+        super().__init__(workspace)
         self._runner = runner
         self._helper = helper
         self._last = last
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the project's folder and the files that are asked about."""
-        folder = self.desk.place(optional_string(arguments, "path") or ".", context)
-        files = [self.desk.place(path, context) for path in _file_paths(arguments)]
+        folder = self.workspace.place(optional_string(arguments, "path") or ".", context)
+        files = [self.workspace.place(path, context) for path in _file_paths(arguments)]
         outside = next((place for place in (folder, *files) if not place.inside), None)
         if outside is not None:
             raise PathRefused(f"{outside.path} is not in the working directory; only projects in it are checked.")
         return [folder, *files]
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the files, or the folder."""
         files = arguments.get("filePaths")
         if isinstance(files, list) and files:
             return f"{len(files)} files" if len(files) > 1 else str(files[0])
         return str(arguments.get("path") or "")
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return nothing more."""
         return []
 
-    async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the folder, the files, and exactly what would be run."""
         plain = await super().access(arguments, context)
-        if isinstance(plain, ToolOutput):
-            return plain
         plan = await asyncio.to_thread(self._plan, arguments, context)
         return msgspec.structs.replace(plain, command=self._command(plan.checks, self.places(arguments, context)[0]))
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Run what was allowed, one after the other, and gather what it says."""
-        self.desk.hold(context, await asyncio.to_thread(self.uses, arguments, context))
+        self.workspace.hold(context, await asyncio.to_thread(self.uses, arguments, context))
         folder, *files = self.places(arguments, context)
         plan = await asyncio.to_thread(self._plan, arguments, context)
         checks = plan.checks
@@ -130,12 +126,13 @@ class GetErrors(FileOperation):
             return _planned(Setup(opened, self._helper), folder, files)
 
     def _command(self, checks: Sequence[_Check], folder: Place) -> CommandUse:
-        held = self._runner.kind()
+        held = self._runner.view()
         return CommandUse(
             text="; ".join(shlex.join(check.argv) for check in checks) if len(checks) > 1 else "",
             argv=checks[0].argv if len(checks) == 1 else (),
             folder=folder.path,
-            sandbox="" if held == "none" else held,
+            sandbox="" if held.kind == "none" else held.kind,
+            network=held.is_open,
         )
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
-from pilothouse.tools.search.found import Hit, cut
 from pilothouse.tools.search.queries import Location
 from pilothouse.tools.search.reading import Reader
+from pilothouse.tools.search.results import Hit, cut
 from pilothouse.tools.search.tree import Protects
 from pilothouse.tools.search.words import split_identifiers
-from pilothouse.types import limits
 
 # Lines of each passage that are shown.
 _SHOWN = 4
@@ -32,18 +30,12 @@ class Excerpts:
     def lines(self, path: str) -> list[str]:
         """Return the lines of a file; none when it is gone or is not text any more."""
         if path != self._path:
-            prefix, _, name = path.rpartition("/")
-            try:
-                with self._top.descend(tuple(prefix.split("/")) if prefix else ()) as folder:
-                    good = self._reader.read(folder.descriptor, name, limits.INDEX_FILE_BYTES)
-                good = good and not self._protects(path, self._reader.identity)
-            except PathRefused:
-                good = False
-            text = self._reader.buffer[: self._reader.size].decode("utf-8", "replace") if good else ""
+            good = self._reader.read_below(self._top, path) and not self._protects(path, self._reader.identity)
+            text = self._reader.content.decode("utf-8", "replace") if good else ""
             self._path, self._lines = path, text.split("\n")
         return self._lines
 
-    def passage(self, location: Location, words: Iterable[str], label: str = "") -> Hit | None:
+    def passage(self, location: Location, words: Iterable[str]) -> Hit | None:
         """Return the lines of a passage that have most of the words, in their order; None when it is gone."""
         lines = self.lines(location.path)[location.first - 1 : location.last]
         if not any(line.strip() for line in lines):
@@ -51,9 +43,7 @@ class Excerpts:
         wanted = frozenset(words)
         best = sorted(range(len(lines)), key=lambda at: (-_shared(lines[at], wanted), at))[:_SHOWN]
         shown = [cut(lines[at].rstrip()) for at in sorted(best) if lines[at].strip()]
-        return Hit(
-            path=location.path, line=location.first, last=location.last, text="\n    ".join(["", *shown]), label=label
-        )
+        return Hit(path=location.path, line=location.first, last=location.last, text="\n    ".join(["", *shown]))
 
     def line(self, path: str, number: int, label: str) -> Hit:
         """Return one line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Protocol
+from collections.abc import Callable
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.types import limits
@@ -12,14 +12,8 @@ from pilothouse.types import limits
 _WILD = frozenset("*?[{")
 # The usual one: files by the end of their name.
 _ENDING = re.compile(r"\*\*/\*[\w.-]+")
-
-
-class PathTest(Protocol):
-    """Says whether a path from the top is meant."""
-
-    def __call__(self, path: str, /) -> bool:
-        """Return whether it is."""
-        ...
+# Says whether a path from the top is meant.
+PathTest = Callable[[str], bool]
 
 
 def path_test(pattern: str) -> PathTest:

@@ -23,10 +23,10 @@ class Source(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Named(msgspec.Struct, frozen=True, array_like=True):
-    """A name whose roles in a source are asked for."""
+    """A name whose roles in sources are asked for."""
 
     name: str
-    source: Source
+    sources: list[Source]
 
 
 def definitions_in(sources: list[Source]) -> list[list[tuple[str, str, int, int, str]]]:
@@ -35,9 +35,9 @@ def definitions_in(sources: list[Source]) -> list[list[tuple[str, str, int, int,
     return [[(each.name, each.kind, each.line, each.last, each.container) for each in one] for one in found]
 
 
-def roles_in(asked: Named) -> list[str]:
-    """Return what a name is at each of its places."""
-    return roles(asked.source.content, asked.source.language, asked.name)
+def roles_in(asked: Named) -> list[list[str]]:
+    """Return what a name is at each of its places in each source."""
+    return [roles(source.content, source.language, asked.name) for source in asked.sources]
 
 
 class Grammars:
@@ -75,12 +75,12 @@ class Grammars:
             found += self.definitions([source])
         return found
 
-    def roles(self, source: Source, name: str) -> list[str]:
-        """Return what a name is at each of its places; nothing when the file is too much for its grammar."""
+    def roles(self, sources: list[Source], name: str) -> list[list[str]]:
+        """Return what a name is at each of its places, file by file; of what is too much for its grammar nothing."""
         try:
-            return self.helper.ask(roles_in, Named(name, source), limits.GRAMMAR_TIME)
+            return self.helper.ask(roles_in, Named(name, sources), limits.GRAMMAR_TIME) if sources else []
         except Unreadable:
-            return []
+            return [[]] if len(sources) == 1 else [self.roles([source], name)[0] for source in sources]
 
     def close(self) -> None:
         """End the process."""

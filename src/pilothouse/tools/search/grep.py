@@ -9,9 +9,9 @@ import msgspec
 
 from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
-from pilothouse.tools.search.found import Found, Hit, cut
 from pilothouse.tools.search.patterns import Pattern
 from pilothouse.tools.search.reading import Reader
+from pilothouse.tools.search.results import Found, Hit, cut
 from pilothouse.tools.search.tree import Seen, Stopped, Walk, Wanted
 from pilothouse.types import limits
 

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 from pilothouse.tools.arguments import optional_bool, optional_string, require_string
 from pilothouse.tools.files.places import Place
-from pilothouse.tools.search.found import Found, Hit
-from pilothouse.tools.search.globs import path_test, shown_path
+from pilothouse.tools.search.globs import PathTest, path_test, shown_path
 from pilothouse.tools.search.grep import Grep, grep_files, grep_tree, walk_notes
 from pilothouse.tools.search.index import Index
 from pilothouse.tools.search.index_file import reading
 from pilothouse.tools.search.operation import PATH, QUERY, SearchOperation
 from pilothouse.tools.search.patterns import Pattern, literal_pattern, regex_pattern
 from pilothouse.tools.search.queries import files_with
+from pilothouse.tools.search.results import Found, Hit
 from pilothouse.tools.search.tree import Stopped, Walk, Wanted
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -36,7 +36,23 @@ def _where(place: Place) -> str:
     return "" if place.name == "." else f" in {place.name}"
 
 
-class FileSearch(SearchOperation):
+class _InFiles(SearchOperation):
+    """Looks through the files of a folder themselves."""
+
+    def _wanted(
+        self, arguments: JsonObject, place: Place, context: CallContext, stop: Event, include: PathTest | None
+    ) -> Wanted:
+        everything = optional_bool(arguments, "includeIgnored", False)
+        return Wanted(
+            stop=stop,
+            hidden=everything,
+            ignored=everything,
+            include=include,
+            protects=self.protects(place.path, context),
+        )
+
+
+class FileSearch(_InFiles):
     """Finds files by a glob pattern."""
 
     name = "file_search"
@@ -47,14 +63,7 @@ class FileSearch(SearchOperation):
         """Return the files whose path matches."""
         query = require_string(arguments, "query")
         place = self.held(arguments, context)
-        everything = optional_bool(arguments, "includeIgnored", False)
-        wanted = Wanted(
-            stop=stop,
-            hidden=everything,
-            ignored=everything,
-            include=path_test(query),
-            protects=self.protects(place.path, context),
-        )
+        wanted = self._wanted(arguments, place, context, stop, path_test(query))
         walk = Walk(wanted)
         called, until = _called(place), time.monotonic() + limits.SEARCH_TIME
         hits: list[Hit] = []
@@ -75,7 +84,7 @@ class FileSearch(SearchOperation):
         return Found(what=what, unit="file", hits=kept, more=more or late, notes=tuple(notes))
 
 
-class GrepSearch(SearchOperation):
+class GrepSearch(_InFiles):
     """Finds lines by a text or a regular expression."""
 
     name = "grep_search"
@@ -96,21 +105,13 @@ class GrepSearch(SearchOperation):
             self.searching.indexes.get(root)
 
     def find(self, arguments: JsonObject, context: CallContext, stop: Event) -> Found:
-        """Return the lines that match."""
         pattern = self._pattern(arguments)
         include = optional_string(arguments, "includePattern")
         place = self.held(arguments, context)
-        everything = optional_bool(arguments, "includeIgnored", False)
-        wanted = Wanted(
-            stop=stop,
-            hidden=everything,
-            ignored=everything,
-            include=path_test(include) if include else None,
-            protects=self.protects(place.path, context),
-        )
+        wanted = self._wanted(arguments, place, context, stop, path_test(include) if include else None)
         what = f"`{arguments['query']}`{_where(place)}"
         grep = Grep(pattern=pattern, what=what, wanted=wanted, called=_called(place))
-        narrowed = None if everything or not place.inside else self._narrowed(place, pattern)
+        narrowed = None if wanted.ignored or not place.inside else self._narrowed(place, pattern)
         with self.opened(place, context) as folder:
             if narrowed is not None:
                 return grep_files(folder, narrowed, grep)
@@ -129,8 +130,8 @@ class GrepSearch(SearchOperation):
         index = self.searching.indexes.peek(place.root)
         if index is None or not pattern.literals:
             return None
-        standing = index.catch_up(limits.INDEX_NARROW_WAIT)
-        if not standing.fresh or standing.capped:
+        progress = index.catch_up(limits.INDEX_NARROW_WAIT)
+        if not progress.fresh or progress.capped:
             return None
         return _below(_candidates(index, pattern), "/".join((*place.parts, "")) if place.parts else "")
 

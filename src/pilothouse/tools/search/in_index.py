@@ -15,14 +15,11 @@ from pilothouse.tools.arguments import BadArgument, require_string
 from pilothouse.tools.files.places import Place, working_root
 from pilothouse.tools.files.walk import Folder
 from pilothouse.tools.search.excerpts import Excerpts
-from pilothouse.tools.search.found import Found, Hit
-from pilothouse.tools.search.index import Index, Standing
+from pilothouse.tools.search.index import Index, IndexProgress
 from pilothouse.tools.search.index_file import reading
-from pilothouse.tools.search.operation import QUERY, Searching, SearchOperation
+from pilothouse.tools.search.operation import QUERY, SearchOperation
 from pilothouse.tools.search.queries import (
-    RANKINGS,
     Definition,
-    Ranking,
     definitions_of,
     files_with,
     files_with_word,
@@ -32,6 +29,7 @@ from pilothouse.tools.search.queries import (
     question_words,
     symbols_like,
 )
+from pilothouse.tools.search.results import Found, Hit
 from pilothouse.tools.search.usages import Question, usages
 from pilothouse.types import limits
 from pilothouse.types.json import JsonObject
@@ -60,11 +58,9 @@ class IndexOperation(SearchOperation):
     """Asks the index of the working directory."""
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the working directory."""
         return [Place(working_root(context.working_directory), (), True)]
 
     def begin(self, arguments: JsonObject, context: CallContext) -> None:
-        """Begin the index, if there is none."""
         self.searching.indexes.get(working_root(context.working_directory))
 
     @abstractmethod
@@ -78,17 +74,19 @@ class IndexOperation(SearchOperation):
             index = self.searching.indexes.peek(place.root)
             if index is None:
                 raise BadArgument("The index was closed; search again.", "INDEX_CLOSED")
-            standing = index.catch_up(limits.INDEX_WAIT)
-            if standing.problem:
-                raise BadArgument(f"{standing.note} Use grep_search instead.", "INDEX_FAILED")
-            notes = (standing.note,) if standing.note else ()
+            progress = index.catch_up(limits.INDEX_WAIT)
+            if progress.problem:
+                raise BadArgument(f"{progress.note} Use grep_search instead.", "INDEX_FAILED")
+            notes = (progress.note,) if progress.note else ()
             try:
                 with reading(index.file) as connection, self.opened(place, context) as folder:
                     return self.ask(arguments, Asked(connection, index, folder, stop, notes, context))
             except sqlite3.OperationalError:
                 # It has not even begun, or was just thrown away to be made anew.
                 continue
-        return Found(what=f"`{self.about(arguments)}`", unit="passage", hits=(), notes=(Standing(fresh=False).note,))
+        return Found(
+            what=f"`{self.about(arguments)}`", unit="passage", hits=(), notes=(IndexProgress(fresh=False).note,)
+        )
 
     def excerpts(self, asked: Asked) -> Excerpts:
         """Return who reads the lines to show."""
@@ -102,15 +100,11 @@ class SemanticSearch(IndexOperation):
     doing = "Searching by meaning"
     properties: ClassVar[JsonObject] = {"query": QUERY}
 
-    def __init__(self, searching: Searching, rankings: Sequence[Ranking] = RANKINGS) -> None:
-        super().__init__(searching)
-        self._rankings = rankings
-
     def ask(self, arguments: JsonObject, asked: Asked) -> Found:
-        """Return the passages that the rankings together put first."""
+        """Return the passages that several measures together put first."""
         query = require_string(arguments, "query")
         words, excerpts = question_words(query), self.excerpts(asked)
-        places = fused(asked.connection, query, self._rankings, _PASSAGES)
+        places = fused(asked.connection, query, _PASSAGES)
         hits = [hit for place in places if (hit := excerpts.passage(place, words)) is not None]
         return Found(what=f"`{query}`", unit="passage", hits=tuple(hits), notes=asked.notes)
 
@@ -123,7 +117,6 @@ class ListUsages(IndexOperation):
     properties: ClassVar[JsonObject] = {"symbolName": {"type": "string", "description": "The symbol's exact name."}}
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the symbol."""
         return str(arguments.get("symbolName") or "")
 
     def ask(self, arguments: JsonObject, asked: Asked) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import select
@@ -16,8 +17,7 @@ import msgspec
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.files.walk import open_folder
 from pilothouse.tools.search.index_file import IndexFile
-from pilothouse.tools.search.index_locks import forget_old, take_lock
-from pilothouse.tools.search.indexing import Around, Indexing
+from pilothouse.tools.search.indexing import Indexing, IndexParts
 from pilothouse.tools.search.tree import Stopped
 from pilothouse.tools.search.watching import Watch, watch_is_there
 from pilothouse.types import limits
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 _SLOTS = 8
 
 
-class Standing(msgspec.Struct, frozen=True):
+class IndexProgress(msgspec.Struct, frozen=True):
     """How far an index is."""
 
     # Whether everything that happened before the question is in it.
@@ -57,16 +57,16 @@ class Standing(msgspec.Struct, frozen=True):
 class Index:
     """Keeps the index of a folder until it is closed."""
 
-    def __init__(self, root: str, file: Path, around: Around) -> None:
+    def __init__(self, root: str, file: Path, parts: IndexParts) -> None:
         self.root = root
-        self._around = around
+        self._parts = parts
         self._base = file
         self._stop = Event()
         self._changed = Condition()
         self._asked = 0
         self._served = 0
         self._ended = False
-        self._standing = Standing(fresh=False)
+        self._progress = IndexProgress(fresh=False)
         self._unindexed: frozenset[str] = frozenset()
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
@@ -91,10 +91,10 @@ class Index:
             os.close(self._wake_write)
 
     @property
-    def standing(self) -> Standing:
+    def progress(self) -> IndexProgress:
         """Return how far it is now; says nothing about changes that nobody asked to be taken up."""
         with self._changed:
-            return self._standing
+            return self._progress
 
     @property
     def unindexed(self) -> frozenset[str]:
@@ -102,16 +102,16 @@ class Index:
         with self._changed:
             return self._unindexed
 
-    def catch_up(self, wait: float) -> Standing:
+    def catch_up(self, wait: float) -> IndexProgress:
         """Take up everything that happened until now, waiting so long at the most; return how far it came."""
         with self._changed:
             self._asked += 1
             mine = self._asked
             self._wake()
             served = self._changed.wait_for(lambda: self._served >= mine or self._ended, wait)
-            standing = self._standing
+            progress = self._progress
             fresh = served and not self._ended
-        return msgspec.structs.replace(standing, fresh=fresh and not standing.problem)
+        return msgspec.structs.replace(progress, fresh=fresh and not progress.problem)
 
     def _wake(self) -> None:
         if self._closed:
@@ -139,14 +139,14 @@ class Index:
     def _fail(self, problem: str) -> None:
         _log.warning("The index of %s ended: %s", self.root, problem)
         with self._changed:
-            self._standing = Standing(fresh=False, problem=problem)
+            self._progress = IndexProgress(fresh=False, problem=problem)
 
     def _keep(self) -> None:
         lock = self._take_slot()
         try:
             with open_folder(self.root) as top:
                 file = IndexFile(self.file)
-                indexing = Indexing(top, file, self._around, self._stop)
+                indexing = Indexing(top, file, self._parts, self._stop)
                 try:
                     self._follow(indexing)
                 finally:
@@ -192,7 +192,7 @@ class Index:
 
     def _tell(self, indexing: Indexing, *, fresh: bool, served: int | None = None) -> None:
         with self._changed:
-            self._standing = Standing(
+            self._progress = IndexProgress(
                 fresh=fresh,
                 files=indexing.files,
                 done=indexing.done,
@@ -217,3 +217,31 @@ class Index:
             asked.poll(limits.INDEX_GATHER * 1_000)
         with suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
+
+
+def take_lock(file: Path) -> int | None:
+    """Return a descriptor that holds an index as long as it is open; None when another process has it."""
+    lock = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    # When it was used last.
+    os.utime(lock)
+    return lock
+
+
+def forget_old(folder: Path) -> None:
+    """Delete the indexes that nobody has used for long; they can be made again."""
+    before = time.time() - limits.INDEX_DAYS * 86_400
+    for file in folder.glob("*.sqlite"):
+        mark = file.with_suffix(".lock")
+        if mark.exists() and mark.stat().st_mtime > before:
+            continue
+        lock = take_lock(file)
+        if lock is None:
+            continue
+        for each in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm")), mark):
+            each.unlink(missing_ok=True)
+        os.close(lock)

@@ -25,28 +25,25 @@ _READERS_WAIT = 5.0
 Kept = Literal["words", "apart", "nothing"]
 
 
-class Known(msgspec.Struct, frozen=True):
+class _State(msgspec.Struct, frozen=True):
+    size: int
+    changed: int
+    inode: int
+    digest: bytes
+    settled: bool
+    kept: Kept
+
+
+class Known(_State, frozen=True, kw_only=True):
     """A file as it was when it was looked at last."""
 
     id: int
-    size: int
-    changed: int
-    inode: int
-    digest: bytes
-    settled: bool
-    kept: Kept
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(_State, frozen=True, kw_only=True):
     """A file as it is put into the index; its content only if that is kept in words."""
 
     path: str
-    size: int
-    changed: int
-    inode: int
-    digest: bytes
-    settled: bool
-    kept: Kept
     content: bytes = b""
 
 
@@ -65,7 +62,7 @@ class IndexFile:
         """Return what is known of every file."""
         rows = self._connection.execute("SELECT path, id, size, changed, inode, digest, settled, kept FROM files")
         return {
-            path: Known(ident, size, changed, inode, digest, bool(settled), kept)
+            path: Known(size, changed, inode, digest, bool(settled), kept, id=ident)
             for path, ident, size, changed, inode, digest, settled, kept in rows
         }
 
@@ -97,7 +94,7 @@ class IndexFile:
                 [(each.name, each.kind, file, each.line, each.last, each.container) for each in symbols],
             )
             self._put_passages(file, entry.path, passages(text, symbols))
-        return Known(file, entry.size, entry.changed, entry.inode, entry.digest, entry.settled, entry.kept)
+        return Known(entry.size, entry.changed, entry.inode, entry.digest, entry.settled, entry.kept, id=file)
 
     def touch(self, known: Known, entry: Entry) -> Known:
         """Remember new times of a file whose content is the same."""

@@ -10,9 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from pilothouse.tools.search.grammars import Grammars
-from pilothouse.tools.search.index import Index, Standing
+from pilothouse.tools.search.index import Index, IndexProgress
 from pilothouse.tools.search.index_file import reading
-from pilothouse.tools.search.indexing import Around
+from pilothouse.tools.search.indexing import IndexParts
 from pilothouse.tools.search.queries import count_symbols
 from pilothouse.types import limits
 from pilothouse.types.ports import PathGuard
@@ -35,12 +35,16 @@ class Indexes:
     def get(self, root: str) -> Index:
         """Return the index of a folder; it is begun when there is none."""
         index = self._open.get(root)
-        if index is not None and index.standing.problem:
+        if index is not None and index.progress.problem:
             self._close(root)
             index = None
         if index is None:
-            around = Around(_Protects(self._guard, root), self.grammars, self._holds_secret)
-            index = Index(root, self._file(root), around)
+            guard = self._guard
+
+            def protects(path: str, identity: tuple[int, int]) -> str:
+                return guard.protects(os.path.join(root, path), identity, "reads")
+
+            index = Index(root, self._file(root), IndexParts(protects, self.grammars, self._holds_secret))
             index.begin()
             self._open[root] = index
         self._open.move_to_end(root)
@@ -57,17 +61,17 @@ class Indexes:
         index = self._open.get(root)
         if index is None:
             return IndexView(working_directory=root, state="none")
-        standing = index.standing
+        progress = index.progress
         symbols = await asyncio.to_thread(_symbols, index)
         return IndexView(
             working_directory=root,
-            state=_state(standing),
-            files=standing.files,
+            state=_state(progress),
+            files=progress.files,
             symbols=symbols,
-            done=standing.done,
-            total=standing.total,
-            watched=standing.watched,
-            problem=standing.problem,
+            done=progress.done,
+            total=progress.total,
+            watched=progress.watched,
+            problem=progress.problem,
         )
 
     async def close(self) -> None:
@@ -88,19 +92,10 @@ class Indexes:
         return self._folder / f"{sha256(os.fsencode(root)).hexdigest()[:24]}.sqlite"
 
 
-class _Protects:
-    def __init__(self, guard: PathGuard, root: str) -> None:
-        self._guard = guard
-        self._root = root
-
-    def __call__(self, path: str, identity: tuple[int, int]) -> str:
-        return self._guard.protects(os.path.join(self._root, path), identity, "reads")
-
-
-def _state(standing: Standing) -> IndexState:
-    if standing.problem:
+def _state(progress: IndexProgress) -> IndexState:
+    if progress.problem:
         return "failed"
-    return "fresh" if standing.fresh else "building"
+    return "fresh" if progress.fresh else "building"
 
 
 def _symbols(index: Index) -> int:

@@ -26,7 +26,7 @@ from pilothouse.types import limits
 _GROUP = 16
 
 
-class Around(msgspec.Struct, frozen=True):
+class IndexParts(msgspec.Struct, frozen=True):
     """What an index needs of others."""
 
     protects: Protects
@@ -38,10 +38,10 @@ class Around(msgspec.Struct, frozen=True):
 class Indexing:
     """Brings an index in line with its folder. Used by one thread."""
 
-    def __init__(self, top: Folder, file: IndexFile, around: Around, stop: Event) -> None:
+    def __init__(self, top: Folder, file: IndexFile, parts: IndexParts, stop: Event) -> None:
         self._top = top
         self._file = file
-        self._around = around
+        self._parts = parts
         self._stop = stop
         self._reader = Reader()
         self._rules: dict[str, Rules] = {}
@@ -66,7 +66,7 @@ class Indexing:
 
     def sweep(self, prefix: str = "", rules: Rules | None = None) -> None:
         """Look at every file below a folder and note what must be read."""
-        walk = Walk(Wanted(stop=self._stop, protects=self._around.protects, entering=self._entering))
+        walk = Walk(Wanted(stop=self._stop, protects=self._parts.protects, entering=self._entering))
         seen: set[str] = set()
         for below in [each for each in self._rules if each.startswith(prefix)]:
             del self._rules[below]
@@ -94,7 +94,7 @@ class Indexing:
 
     def work(self, until: float) -> None:
         """Read some of what was noted, until a moment at the latest; what was read is in the index then."""
-        with self._file.writing(), self._around.grammars.turn() as grammars:
+        with self._file.writing(), self._parts.grammars.turn() as grammars:
             # While some files are written, the grammars of the next are at work.
             parsing: list[Entry] = []
             group: list[Entry] = []
@@ -169,15 +169,9 @@ class Indexing:
         """Read a file; return it if its content is new."""
         self._todo.pop(path, None)
         self.done += 1
-        prefix, _, name = path.rpartition("/")
-        try:
-            with self._top.descend(tuple(prefix.split("/")) if prefix else ()) as folder:
-                is_text = self._reader.read(folder.descriptor, name, limits.INDEX_FILE_BYTES)
-        except PathRefused:
-            self._drop([path])
-            return None
+        is_text = self._reader.read_below(self._top, path)
         found = self._reader.stat
-        if found is None or self._around.protects(path, self._reader.identity):
+        if found is None or self._parts.protects(path, self._reader.identity):
             self._drop([path])
             return None
         if not _is_name(path):
@@ -193,7 +187,7 @@ class Indexing:
     def _entry(self, path: str, found: os.stat_result, is_text: bool) -> Entry:
         content = self._reader.content if is_text else b""
         kept: Kept = "words" if is_text else "apart" if self._reader.too_large else "nothing"
-        if is_text and self._around.holds_secret(content.decode("utf-8", "replace")):
+        if is_text and self._parts.holds_secret(content.decode("utf-8", "replace")):
             kept = "apart"
         return Entry(
             path=path,

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
+from typing import TypeVar
 
 import msgspec
 
 from pilothouse.tools.arguments import optional_string, success
-from pilothouse.tools.files.desk import Desk, PathEffect, known_root
 from pilothouse.tools.files.operation import FileOperation
 from pilothouse.tools.files.places import Place
 from pilothouse.tools.files.walk import Folder, open_root
-from pilothouse.tools.search.found import Found, page_of
+from pilothouse.tools.files.workspace import PathEffect, Workspace, known_root
 from pilothouse.tools.search.indexes import Indexes
-from pilothouse.tools.search.last import LastSearches, Recall, recall_nothing
-from pilothouse.tools.search.threads import in_thread
+from pilothouse.tools.search.last_search import LastSearches, Recall, recall_nothing
+from pilothouse.tools.search.results import Found, page_of
 from pilothouse.tools.search.tree import Protects
 from pilothouse.types import limits
 from pilothouse.types.access import Access, Effect
@@ -37,12 +38,13 @@ PATH: JsonObject = {"type": "string", "description": "A folder; the working dire
 QUERY: JsonObject = {"type": "string", "description": "What to look for."}
 
 _WITHHELD = "A rule of yours is about it."
+T = TypeVar("T")
 
 
 class Searching(msgspec.Struct, frozen=True):
     """What the search operations share."""
 
-    desk: Desk
+    workspace: Workspace
     guard: PathGuard
     indexes: Indexes
     last: LastSearches
@@ -61,15 +63,13 @@ class SearchOperation(FileOperation):
     _effect: PathEffect = "reads"
 
     def __init__(self, searching: Searching) -> None:
-        super().__init__(searching.desk)
+        super().__init__(searching.workspace)
         self.searching = searching
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the folder."""
-        return [self.desk.place(optional_string(arguments, "path") or ".", context)]
+        return [self.workspace.place(optional_string(arguments, "path") or ".", context)]
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return what is looked for."""
         return str(arguments.get("query") or "")
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
@@ -98,15 +98,14 @@ class SearchOperation(FileOperation):
 
     def held(self, arguments: JsonObject, context: CallContext) -> Place:
         """Return the folder, if it is what the call was allowed to read."""
-        self.desk.hold(context, self.uses(arguments, context))
+        self.workspace.hold(context, self.uses(arguments, context))
         (place,) = self.places(arguments, context)
         return place
 
     @contextmanager
     def opened(self, place: Place, context: CallContext) -> Iterator[Folder]:
-        """Open the folder."""
         with open_root(place, known_root(context)) as root, root.descend(place.parts) as folder:
-            self.desk.hold_opened(context, place, "reads", folder.identity)
+            self.workspace.hold_opened(context, place, "reads", folder.identity)
             yield folder
 
     def protects(self, folder: str, context: CallContext) -> Protects:
@@ -120,3 +119,17 @@ class SearchOperation(FileOperation):
             return guard.protects(whole, identity, "reads") or (_WITHHELD if withheld(whole) else "")
 
         return why
+
+
+async def in_thread(work: Callable[[Event], T]) -> T:
+    """Do work in a thread. When the call is cancelled, the work is told so, and has ended when this returns."""
+    stop = Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, stop))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()
+        raise

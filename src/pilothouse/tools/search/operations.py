@@ -10,19 +10,19 @@ import msgspec
 from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument, optional_int, success
 from pilothouse.tools.consolidated import Operation
-from pilothouse.tools.files.desk import PathEffect
 from pilothouse.tools.files.operation import FileOperation
 from pilothouse.tools.files.places import Place, working_root
+from pilothouse.tools.files.workspace import PathEffect
+from pilothouse.tools.sandbox.runner import SandboxRunner
 from pilothouse.tools.search.errors import GetErrors
-from pilothouse.tools.search.found import Found, page_of
 from pilothouse.tools.search.in_files import FileSearch, GrepSearch
 from pilothouse.tools.search.in_index import ListUsages, SearchIndex, SemanticSearch
 from pilothouse.tools.search.operation import Searching, SearchOperation
+from pilothouse.tools.search.results import Found, page_of
 from pilothouse.types import limits
-from pilothouse.types.access import Access, Effect
+from pilothouse.types.access import Effect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
-from pilothouse.types.terminals import Runner
 
 
 class GetSearchResults(FileOperation):
@@ -39,24 +39,20 @@ class GetSearchResults(FileOperation):
     _effect: PathEffect = "reads"
 
     def __init__(self, searching: Searching, searches: Sequence[SearchOperation]) -> None:
-        super().__init__(searching.desk)
+        super().__init__(searching.workspace)
         self._searching = searching
         self._searches = {search.name: search for search in searches}
 
     def places(self, arguments: JsonObject, context: CallContext) -> Sequence[Place]:
-        """Return the working directory."""
         return [Place(working_root(context.working_directory), (), True)] if context.working_directory else []
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the page."""
         return f"page {arguments['page']}" if arguments.get("page") else ""
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return nothing more."""
         return []
 
     async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        """Return a page."""
         number = optional_int(arguments, "page", 1)
         found = self._searching.last.get(context.conversation_id) or await self._again(context)
         text, data = page_of(found, number)
@@ -68,13 +64,13 @@ class GetSearchResults(FileOperation):
         search = self._searches.get(str(arguments.get("operation"))) if arguments is not None else None
         if arguments is None or search is None:
             raise BadArgument("There was no search in this conversation yet.", "NO_SEARCH")
-        access = await search.access(arguments, context)
-        if not isinstance(access, Access) or any(not use.inside or use.protected for use in access.paths):
+        access = await search.access(arguments, msgspec.structs.replace(context, access=None))
+        if any(not use.inside or use.protected for use in access.paths):
             raise BadArgument("The results of the last search are not kept any more; search again.", "NO_SEARCH")
         return await search.found(arguments, msgspec.structs.replace(context, access=access))
 
 
-def search_operations(searching: Searching, runner: Runner, helper: Helper) -> tuple[Operation, ...]:
+def search_operations(searching: Searching, runner: SandboxRunner, helper: Helper) -> tuple[Operation, ...]:
     """Return the operations in their order."""
     searches: tuple[SearchOperation, ...] = (
         FileSearch(searching),
@@ -83,5 +79,5 @@ def search_operations(searching: Searching, runner: Runner, helper: Helper) -> t
         ListUsages(searching),
         SearchIndex(searching),
     )
-    errors = GetErrors(searching.desk, runner, searching.last, helper)
+    errors = GetErrors(searching.workspace, runner, searching.last, helper)
     return (errors, GetSearchResults(searching, searches), *searches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Callable
 
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.types import limits
@@ -29,14 +29,8 @@ _REASONS = {
     "trailing \\": "it ends in a backslash",
     "pattern too large - compile failed": "it is too large",
 }
-
-
-class Finder(Protocol):
-    """Finds the next match in a buffer."""
-
-    def __call__(self, text: bytearray, start: int, end: int, /) -> tuple[int, int] | None:
-        """Return where the first match between two places begins and ends."""
-        ...
+# Returns where the first match in a buffer, between two places, begins and ends.
+Finder = Callable[[bytearray, int, int], tuple[int, int] | None]
 
 
 class Pattern:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from sqlite3 import Connection
 
 import msgspec
@@ -16,9 +16,8 @@ _GRAMS = 24
 _FUSION = 60
 _RANKED = 100
 _QUOTED = re.compile(r'"([^"]*)"|(\S+)')
-
-# Passages by one measure, the best first. Another measure is another function of this form.
-Ranking = Callable[[Connection, str], list[int]]
+# Passages are ranked by the words in them, by the names that they define, and by where they are.
+_MEASURES = ("body", "names", "path")
 
 
 class Location(msgspec.Struct, frozen=True):
@@ -62,29 +61,11 @@ def files_with_word(connection: Connection, word: str) -> list[str]:
     return [path for (path,) in rows]
 
 
-def by_body(connection: Connection, question: str) -> list[int]:
-    """Rank passages by the words in them."""
-    return _ranked(connection, "body", question)
-
-
-def by_names(connection: Connection, question: str) -> list[int]:
-    """Rank passages by the names that they define."""
-    return _ranked(connection, "names", question)
-
-
-def by_path(connection: Connection, question: str) -> list[int]:
-    """Rank passages by where they are."""
-    return _ranked(connection, "path", question)
-
-
-RANKINGS: tuple[Ranking, ...] = (by_body, by_names, by_path)
-
-
-def fused(connection: Connection, question: str, rankings: Sequence[Ranking], most: int) -> list[Location]:
+def fused(connection: Connection, question: str, most: int) -> list[Location]:
     """Return the passages that several measures together put first."""
     scores: dict[int, float] = {}
-    for ranking in rankings:
-        for place, passage in enumerate(ranking(connection, question)):
+    for column in _MEASURES:
+        for place, passage in enumerate(_ranked(connection, column, question)):
             scores[passage] = scores.get(passage, 0.0) + 1 / (_FUSION + place)
     best = sorted(scores, key=lambda passage: (-scores[passage], passage))[:most]
     found = {ident: Location(path, first, last) for ident, path, first, last in _located(connection, best)}

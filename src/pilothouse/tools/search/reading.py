@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from pilothouse.tools.files.places import PathRefused
+from pilothouse.tools.files.walk import Folder
 from pilothouse.types import limits
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -42,6 +44,16 @@ class Reader:
         finally:
             os.close(descriptor)
         return self.buffer.find(0, 0, self.size) < 0
+
+    def read_below(self, top: Folder, path: str) -> bool:
+        """Read a file of an index, by its way from the top; return whether there is text in it."""
+        prefix, _, name = path.rpartition("/")
+        try:
+            with top.descend(tuple(prefix.split("/")) if prefix else ()) as folder:
+                return self.read(folder.descriptor, name, limits.INDEX_FILE_BYTES)
+        except PathRefused:
+            self.size, self.stat = 0, None
+            return False
 
     @property
     def content(self) -> bytes:

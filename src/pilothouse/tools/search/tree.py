@@ -124,7 +124,7 @@ class Walk:
             if self._wanted.include is not None:
                 files = [name for name in files if self._wanted.include(prefix + name)]
             if not self._wanted.ignored:
-                files = [name for name in files if not rules.ignores(prefix + name)]
+                files = rules.left(prefix, files)
             return Level(descriptor, prefix, sorted(files), rules), self._entered(folders, prefix, rules)
         except BaseException:
             os.close(descriptor)
@@ -132,10 +132,8 @@ class Walk:
 
     def _entered(self, folders: list[str], prefix: str, rules: Rules) -> list[str]:
         """Return the folders that are gone into."""
-        everything = self._wanted.ignored
-        return sorted(
-            name for name in folders if self._shown(name) and (everything or not rules.ignores(f"{prefix}{name}/"))
-        )
+        shown = [name for name in folders if self._shown(name)]
+        return sorted(shown if self._wanted.ignored else rules.left(prefix, shown, "/"))
 
     def _shown(self, name: str) -> bool:
         return name not in ALWAYS_SKIPPED and (self._wanted.hidden or not name.startswith("."))

@@ -7,12 +7,11 @@ from threading import Event
 
 import msgspec
 
-from pilothouse.tools.files.places import PathRefused
 from pilothouse.tools.files.walk import Folder
-from pilothouse.tools.search.found import Found, Hit, cut
 from pilothouse.tools.search.grammars import Grammars, Source
 from pilothouse.tools.search.queries import Definition
 from pilothouse.tools.search.reading import Reader
+from pilothouse.tools.search.results import Found, Hit, cut
 from pilothouse.tools.search.symbols import language_of, places_of
 from pilothouse.tools.search.tree import Protects, Stopped
 from pilothouse.types import limits
@@ -40,11 +39,15 @@ class _Uses:
         # In comments and texts, and in files without a grammar.
         self.mentions = 0
 
-    def take(self, path: str, source: bytes) -> None:
-        """Keep the uses in one file."""
-        language = language_of(path) if len(source) <= limits.SYMBOL_FILE_BYTES else ""
+    def take(self, files: Sequence[tuple[str, bytes]]) -> None:
+        """Keep the uses in some files, for all of which the grammars are asked at once."""
+        known = {path: Source(language, source) for path, source in files if (language := _language(path, source))}
+        roles = dict(zip(known, self._grammars.roles(list(known.values()), self._name), strict=True))
+        for path, source in files:
+            self._keep(path, source, roles.get(path, []))
+
+    def _keep(self, path: str, source: bytes, roles: Sequence[str]) -> None:
         places = list(places_of(source, self._name))
-        roles = self._grammars.roles(Source(language, source), self._name) if language and places else []
         shown: set[int] = set()
         for start, role in zip(places, roles or [""] * len(places), strict=True):
             line = source.count(b"\n", 0, start) + 1
@@ -59,12 +62,16 @@ class _Uses:
 def usages(top: Folder, question: Question, grammars: Grammars) -> Found:
     """Return the definitions and uses of a name: files that define it first."""
     reader, uses = Reader(), _Uses(question, grammars)
+    group: list[tuple[str, bytes]] = []
     for path in question.paths[: limits.USAGE_FILES]:
         if question.stop.is_set():
             raise Stopped
-        source = _source(top, path, reader)
-        if source is not None and not question.protects(path, reader.identity):
-            uses.take(path, source)
+        if reader.read_below(top, path) and not question.protects(path, reader.identity):
+            group.append((path, reader.content))
+        if sum(len(each) for _, each in group) >= limits.USAGE_GROUP_BYTES:
+            uses.take(group)
+            group = []
+    uses.take(group)
     defining = {each.path for each in question.defined}
     hits = sorted(uses.hits, key=lambda hit: (hit.path not in defining, hit.path, _ORDER.get(hit.label, 1), hit.line))
     notes = list(question.notes)
@@ -83,15 +90,8 @@ def usages(top: Folder, question: Question, grammars: Grammars) -> Found:
     )
 
 
-def _source(top: Folder, path: str, reader: Reader) -> bytes | None:
-    prefix, _, name = path.rpartition("/")
-    try:
-        with top.descend(tuple(prefix.split("/")) if prefix else ()) as folder:
-            if not reader.read(folder.descriptor, name, limits.INDEX_FILE_BYTES):
-                return None
-    except PathRefused:
-        return None
-    return bytes(memoryview(reader.buffer)[: reader.size])
+def _language(path: str, source: bytes) -> str:
+    return language_of(path) if len(source) <= limits.SYMBOL_FILE_BYTES else ""
 
 
 def _line(source: bytes, at: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import errno
 import os
 import struct
@@ -34,7 +33,8 @@ class Watch:
     """Watches folders through inotify. Its descriptor is readable when something happened."""
 
     def __init__(self) -> None:
-        library = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
+        # The one that is there already: to look for it by name is to start a program.
+        library = ctypes.CDLL(None, use_errno=True)
         self._add = library.inotify_add_watch
         self._remove = library.inotify_rm_watch
         self.descriptor: int = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -58,6 +58,10 @@ class Watch:
             self._numbers.pop(before, None)
         self._prefixes[number] = prefix
         self._numbers[prefix] = number
+
+    def is_watching(self, prefix: str) -> bool:
+        """Return whether a folder is watched still: one that was deleted is not, whatever has its name now."""
+        return prefix in self._numbers
 
     def keep_only(self, wanted: Container[str], prefix: str) -> None:
         """Stop watching folders at or below a place that are not wanted: they are gone, or ignored now."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 
-from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.processes import Child, start
+from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
-from pilothouse.tools.terminal.commands import read_all, watched
-from pilothouse.tools.terminal.covering import covered_piece, held_back
-from pilothouse.tools.terminal.kept import Ring
+from pilothouse.tools.terminal.commands import finish, read_all, watched
+from pilothouse.tools.terminal.masking import covered_piece, held_back
+from pilothouse.tools.terminal.output_buffer import Ring
 from pilothouse.tools.terminal.text import decode, plain
-from pilothouse.types import limits
 from pilothouse.types.ids import new_id
 from pilothouse.types.ports import Cover
 from pilothouse.types.terminals import ProcessOutput, ProcessView
@@ -48,10 +47,7 @@ class Background:
             await asyncio.shield(self._finish(reading))
 
     async def _finish(self, reading: asyncio.Task[None]) -> None:
-        await self._child.end()
-        await asyncio.wait([reading], timeout=limits.COMMAND_GRACE)
-        reading.cancel()
-        await asyncio.wait([reading])
+        await finish(self._child, reading)
         self._ended_at = time.time()
 
     @property

@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.tools.sandbox.caps import Caps
 from pilothouse.tools.sandbox.processes import Child, start
+from pilothouse.tools.sandbox.resource_limits import Caps
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
-from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.tools.terminal.output_buffer import HeadTail
 from pilothouse.types import limits
 
 _PIECE = 256 * 1024
@@ -47,7 +47,7 @@ async def run_command(
     try:
         ending = await watched(child, order.folder, sandbox.caps, timeout)
     finally:
-        await asyncio.shield(_finish(child, reading))
+        await asyncio.shield(finish(child, reading))
     return Outcome(child.exit_code or 0, kept, time.monotonic() - began, ending)
 
 
@@ -64,7 +64,8 @@ async def watched(child: Child, folder: str, caps: Caps, timeout: float | None) 
     return "ended" if waiting in done else "disk" if filling in done else "timeout"
 
 
-async def _finish(child: Child, reading: asyncio.Task[None]) -> None:
+async def finish(child: Child, reading: asyncio.Task[None]) -> None:
+    """End a command and everything that it started, and read what it wrote last."""
     await child.end()
     # Everything that could write is gone; what it wrote last is on its way.
     await asyncio.wait([reading], timeout=limits.COMMAND_GRACE)

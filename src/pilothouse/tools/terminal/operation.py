@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import ClassVar
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument
-from pilothouse.tools.files.desk import folder_identity
+from pilothouse.tools.consolidated import Operation
 from pilothouse.tools.files.places import contains, working_root
+from pilothouse.tools.files.workspace import folder_identity
 from pilothouse.tools.sandbox.sandbox import Order
+from pilothouse.tools.snapshots.covering import Covered
 from pilothouse.tools.terminal.terminals import Terminals
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse, Effect, Shown, Taint
-from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolOutput
+from pilothouse.types.ports import CallContext, CallTimes
 
 TOOL = "terminal_operations"
 SOURCE = "terminal"
@@ -29,14 +28,11 @@ _AT_HOME = "It can change your home folder, and with it what your programs start
 _UNHELD = "Nothing holds commands on this machine, so this one can reach your secrets."
 
 
-class TerminalOperation(ABC):
+class TerminalOperation(Operation):
     """An operation on terminals and commands."""
 
-    name: str
+    icon = "terminal"
     effects: frozenset[Effect] = frozenset({"reads"})
-    properties: ClassVar[JsonObject] = {}
-    # What people call it while it happens.
-    doing: str
 
     def __init__(self, terminals: Terminals) -> None:
         self._terminals = terminals
@@ -47,46 +43,18 @@ class TerminalOperation(ABC):
         time = limits.TERMINAL_READ_TIME if self.effects <= {"reads"} else limits.TOOL_TIME
         return CallTimes(time)
 
-    async def access(self, arguments: JsonObject, context: CallContext) -> Access | ToolOutput:
-        """Return what a call would touch."""
-        with _in_words():
-            return await self.look(arguments, context)
-
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return what a call would touch: by default it looks at what the terminal says."""
         held = await asyncio.to_thread(self._terminals.sandbox.kind)
         brings = self._brings(held, network=False)
         return Access(operation=f"{TOOL}.{self.name}", effects=self.effects, brings=brings, source=SOURCE)
 
     def shown(self, arguments: Mapping[str, object]) -> Shown:
-        """Return a call in words and with a picture."""
+        """Return a call in words; of a long command, its beginning."""
         about = " ".join(self.about(arguments).split())
         short = f"{about[:_LINE_CHARS]}{'…' if len(about) > _LINE_CHARS else ''}"
         summary = f"{self.doing}: {short}" if about else self.doing
-        return Shown(
-            action=self.name,
-            action_display_name=self.doing,
-            summary=summary,
-            details=tuple(self.details(arguments)),
-            icon="terminal",
-        )
-
-    def about(self, arguments: Mapping[str, object]) -> str:
-        """Return what a call is about, in a few words."""
-        return ""
-
-    def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return what else there is to say about a call, line by line."""
-        return []
-
-    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        """Do it."""
-        with _in_words():
-            return await self.perform(arguments, context, feedback)
-
-    @abstractmethod
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
-        """Do it."""
+        return msgspec.structs.replace(super().shown(arguments), summary=summary)
 
     def _brings(self, held: str, *, network: bool) -> frozenset[Taint]:
         """Return what output brings along: it may say anything about this machine, or about the whole world.
@@ -111,17 +79,43 @@ class TerminalOperation(ABC):
             dangerous=await asyncio.to_thread(_danger, command, context),
         )
 
-    async def use(self, context: CallContext, text: str, argv: tuple[str, ...], network: bool) -> CommandUse:
-        """Return a command as a decision sees it."""
+    async def use(
+        self, context: CallContext, text: str, argv: tuple[str, ...], network: bool, *, ends: bool = False
+    ) -> CommandUse:
+        """Return a command as a decision sees it; what it changes is covered if it ends with its call."""
         folder = await asyncio.to_thread(working_root, context.working_directory)
-        kind = await asyncio.to_thread(self._terminals.sandbox.kind)
-        return CommandUse(text=text, argv=argv, folder=folder, sandbox="" if kind == "none" else kind, network=network)
+        view = await asyncio.to_thread(self._terminals.sandbox.view)
+        held = ends and view.offline and not network
+        covered, uncovered = await self._coverage(context, folder) if held else (False, "")
+        return CommandUse(
+            text=text,
+            argv=argv,
+            folder=folder,
+            sandbox="" if view.kind == "none" else view.kind,
+            # What cannot be kept off the network has it.
+            network=network or view.is_open,
+            covered=covered,
+            uncovered=uncovered,
+        )
+
+    async def _coverage(self, context: CallContext, folder: str) -> tuple[bool, str]:
+        """Return whether undo covers what a command changes, or why not; where nothing depends on it nobody looks."""
+        snapshots = self._terminals.snapshots
+        if snapshots is None or context.mode != "sandboxed":
+            return snapshots is not None, ""
+        why = await snapshots.uncovered(folder, context.conversation_id)
+        return not why, why
 
     def hold(self, context: CallContext, now: CommandUse) -> None:
         """Refuse a command that is not exactly the one that was allowed, or would be held differently."""
         allowed = context.access.command if context.access is not None else None
-        if allowed is not None and allowed != now:
+        if allowed is not None and allowed != msgspec.structs.replace(now, uncovered=allowed.uncovered):
             raise BadArgument(_difference(allowed, now), "CONFLICT")
+
+    def covering(self, context: CallContext, now: CommandUse) -> AbstractAsyncContextManager[Covered]:
+        """Keep what a command changes in its folder, from here to its end."""
+        snapshots = self._terminals.snapshots
+        return nullcontext(Covered()) if snapshots is None else snapshots.covering(context, now.folder)
 
     def order(self, context: CallContext, now: CommandUse, argv: tuple[str, ...]) -> Order:
         """Return a command to be started, in the very folder that was looked at."""
@@ -136,15 +130,6 @@ def _danger(command: CommandUse, context: CallContext) -> str:
     if not command.sandbox and context.mode == "auto_approve":
         return _UNHELD
     return _AT_HOME if contains(command.folder, os.path.realpath(os.path.expanduser("~"))) else ""
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Tell what a terminal refuses in its own sentence."""
-    try:
-        yield
-    except PilothouseError as error:
-        raise BadArgument(str(error), error.code.upper()) from None
 
 
 def _difference(allowed: CommandUse, now: CommandUse) -> str:

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.tools.terminal.covering import Bare
+from pilothouse.tools.terminal.masking import Bare
 from pilothouse.types import limits
 from pilothouse.types.json import Frozen, encode
 from pilothouse.types.ports import Cover
-from pilothouse.types.terminals import SandboxKind
+from pilothouse.types.terminals import SandboxKind, TerminalView
 
 _log = logging.getLogger(__name__)
 _LOOK = 0.01
@@ -43,6 +43,26 @@ class Began(Frozen, frozen=True):
     index: int
     network: bool = False
 
+    def view(
+        self, conversation_id: str, end_index: int, exit_code: int | None, *, running: bool = False
+    ) -> TerminalView:
+        """Return the session as people see it."""
+        return TerminalView(
+            session_id=conversation_id,
+            conversation_id=conversation_id,
+            tty_name="",
+            working_directory=self.folder,
+            shell=self.shell,
+            pid=0,
+            columns=self.columns,
+            rows=self.rows,
+            started_at=self.at,
+            end_index=end_index,
+            running=running,
+            exit_code=exit_code,
+            sandbox=self.sandbox,
+        )
+
 
 class Recording:
     """Writes down what a terminal says, a moment later and beside the event loop."""
@@ -57,13 +77,14 @@ class Recording:
         self._lines: list[bytes] = []
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
-        # Called when something was written, for a terminal that waits.
-        self.room: Callable[[], None] = lambda: None
+        # Terminals that wait until something was written.
+        self._waiting: list[Callable[[], None]] = []
         # Why no more is written down; empty while all is well.
         self.stopped = ""
         self.last: Began | None = None
         self.exit_code: int | None = None
-        self._base = 0
+        # The index of the oldest byte that is kept.
+        self.start = 0
         self._look()
         # The index after the newest byte, kept or not.
         self.index = self.end
@@ -74,7 +95,7 @@ class Recording:
         self._written, noted = size, 0
         for _, kind, *rest in events(self._times):
             if kind == "b":
-                self._base = int(str(rest[0]))
+                self.start = int(str(rest[0]))
             elif kind == "o":
                 noted += int(str(rest[0]))
             elif kind == "s":
@@ -90,26 +111,25 @@ class Recording:
         return self.last is not None
 
     @property
-    def start(self) -> int:
-        """Return the index of the oldest byte that is kept."""
-        return self._base
-
-    @property
     def end(self) -> int:
         """Return the index after the newest byte that is kept."""
-        return self._base + self._written + len(self._pending)
+        return self.start + self._written + len(self._pending)
 
     @property
     def is_behind(self) -> bool:
         """Return whether the disk is slower than the terminal."""
         return len(self._pending) > limits.RECORDING_BEHIND
 
+    def when_written(self, go_on: Callable[[], None]) -> None:
+        """Call this once, as soon as some of what was taken is on the disk or given up."""
+        self._waiting.append(go_on)
+
     def begin(self, began: Began) -> None:
         """Start a session's part; a recording that is half full begins anew."""
         if self._written > limits.RECORDING_BYTES // 2 or began.index != self.end:
             self._bytes.unlink(missing_ok=True)
             self._times.unlink(missing_ok=True)
-            self._base, self._written = began.index, 0
+            self.start, self._written = began.index, 0
             self._note("b", began.index)
         self.last, self.exit_code, self.stopped = began, None, ""
         self._note("s", msgspec.to_builtins(began))
@@ -158,11 +178,17 @@ class Recording:
                 self.stopped = f"The recording cannot be written: {error.strerror}."
                 _log.warning("a terminal's recording cannot be written: %s", error.strerror)
                 self._pending.clear()
+                self._go_on()
                 return
             # Taken out only once it is written: readers find it in one place or the other.
             self._written += len(data)
             del self._pending[: len(data)]
-            self.room()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for go_on in waiting:
+            go_on()
 
     def _ready(self) -> bytes:
         """Return what can be written: what may be the beginning of a secret waits for the rest of it."""
@@ -172,7 +198,7 @@ class Recording:
     async def flush(self) -> None:
         """Wait until what was taken so far is written down."""
         wanted = self.end
-        while self._writing is not None and not self._writing.done() and self._base + self._written < wanted:
+        while self._writing is not None and not self._writing.done() and self.start + self._written < wanted:
             self._hurry.set()
             await asyncio.wait([self._writing], timeout=_LOOK)
 
@@ -188,7 +214,7 @@ class Recording:
 
     async def read(self, index: int, most: int) -> bytes:
         """Return bytes from an index on; nothing when they are not kept."""
-        at = index - self._base
+        at = index - self.start
         if at < 0:
             return b""
         if at >= self._written:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -14,8 +15,7 @@ from pilothouse.tools.arguments import (
     success,
 )
 from pilothouse.tools.terminal.commands import Outcome, run_command
-from pilothouse.tools.terminal.covering import Ends, covered_ends, held_back
-from pilothouse.tools.terminal.hints import hint
+from pilothouse.tools.terminal.masking import Ends, covered_ends, held_back
 from pilothouse.tools.terminal.operation import TerminalOperation
 from pilothouse.tools.terminal.shells import text_command
 from pilothouse.tools.terminal.text import decode, for_model, last_line, plain, shortened
@@ -24,6 +24,47 @@ from pilothouse.types.access import Access, CommandUse, Effect
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Part, ToolError, ToolOutput
 from pilothouse.types.terminals import ProcessOutput
+
+_NETWORK = "The command had no network. If it needs one, ask for it with `network`: true."
+_HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), sentence)
+    for pattern, sentence in (
+        (
+            r"\bsudo:|no new privileges|must be setuid root|Permission denied.{0,200}\bsu\b|su: ",
+            "Commands have no administrator's rights and cannot get them.",
+        ),
+        (
+            r"problem with the editor|editor '?false|Aborting commit due to empty commit message",
+            "There is no editor here: give the text as an option, such as -m.",
+        ),
+        (
+            r"EOFError|EOF when reading|terminal is required|not a (?:tty|terminal)|/dev/tty|terminal prompts disabled"
+            r"|Inappropriate ioctl for device|could not read (?:Username|Password)|no askpass",
+            "Nobody can type here: the command has neither input nor a terminal. "
+            "Give what it asks for as an argument, or use create_session and send_input.",
+        ),
+        (
+            r"Read-only file system|Device or resource busy",
+            "Only the working directory and /tmp can be written to; and in them not what makes other programs run "
+            "something by themselves, such as hooks and settings of build servers, editors and agents. "
+            "Change such a file with file_operations.",
+        ),
+        (r"Disk quota exceeded|No space left on device", "The disk is full."),
+        (r"Resource temporarily unavailable|Cannot fork|can't start new thread", "It started too many processes."),
+    )
+)
+_UNREACHED = re.compile(
+    r"Network is unreachable|Could not resolve|name resolution|EAI_AGAIN|Name or service not known|ENETUNREACH"
+    r"|nodename nor servname|Unknown host|getaddrinfo",
+    re.IGNORECASE,
+)
+# How the kernel ends what goes beyond its bounds: 128 and the number of the signal.
+_SIGNALS = {
+    137: "It was killed; most often that means too much memory.",
+    152: "It used up its processor time.",
+    153: "It wrote a file that is larger than a command may write.",
+}
+_LAST_WORDS = 4_000
 
 
 class RunCommand(TerminalOperation):
@@ -51,21 +92,19 @@ class RunCommand(TerminalOperation):
         return CallTimes(most)
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return the command."""
         argv = arguments.get("argv")
         return str(arguments.get("command") or (" ".join(map(str, argv)) if isinstance(argv, list) else ""))
 
     def details(self, arguments: Mapping[str, object]) -> list[str]:
-        """Return how it is run."""
-        said = {"network": "With the network", "is_background": "In the background"}
+        said = {"network": "With the network", "is_background": "In the background, where undo does not cover it"}
         return [sentence for key, sentence in said.items() if arguments.get(key)]
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the command and what holds it."""
         self._timeout(arguments)
         return await self.command_access(await self._meant(arguments, context), context)
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Run exactly what was allowed."""
         now = await self._meant(arguments, context)
         self.hold(context, now)
@@ -80,14 +119,17 @@ class RunCommand(TerminalOperation):
                 {"processId": process.id},
             )
         feedback.progress(None, None, "Started")
-        outcome = await run_command(
-            self._terminals.sandbox,
-            order,
-            self._timeout(arguments),
-            lambda recent: feedback.progress(None, None, self._now(recent)),
-        )
+        async with self.covering(context, now) as covered:
+            outcome = await run_command(
+                self._terminals.sandbox,
+                order,
+                self._timeout(arguments),
+                lambda recent: feedback.progress(None, None, self._now(recent)),
+            )
         self._terminals.remember(context.conversation_id, said, outcome.exit_code)
-        return _told(outcome, covered_ends(outcome.output, self._terminals.cover), now, self._timeout(arguments))
+        ends = covered_ends(outcome.output, self._terminals.cover)
+        output = _told(outcome, ends, now, self._timeout(arguments))
+        return covered.added_to(output)
 
     def _now(self, recent: bytes) -> str:
         """Return the newest line."""
@@ -100,7 +142,8 @@ class RunCommand(TerminalOperation):
             raise BadArgument("Give either `command`, a text, or `argv`, a list of words.")
         _check_text(" ".join((text, *argv)))
         network = optional_bool(arguments, "network", False) or self._terminals.sandbox.settings.network
-        return await self.use(context, text, argv, network)
+        ends = not optional_bool(arguments, "is_background", False)
+        return await self.use(context, text, argv, network, ends=ends)
 
     def _timeout(self, arguments: JsonObject) -> float:
         set_by_person = self._terminals.sandbox.settings.timeout
@@ -168,10 +211,9 @@ class GetTerminalOutput(TerminalOperation):
     }
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return which command."""
         return str(arguments.get("process_id") or "")
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return its output and whether it runs."""
         process_id = optional_string(arguments, "process_id")
         found = await self._terminals.terminals(context.conversation_id)
@@ -203,10 +245,21 @@ class GetLastCommand(TerminalOperation):
     name = "get_last_command"
     doing = "Looking up the last command"
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return it, with its exit code where that is known."""
         last = self._terminals.last_command(context.conversation_id)
         if last is None:
             return success("No command was run in this conversation yet.")
         code = "" if last.exit_code is None else f"\nExit code {last.exit_code}."
         return success(f"{last.text}{code}", {"command": last.text, "exitCode": last.exit_code})
+
+
+def hint(exit_code: int, output: str, network: bool) -> str:
+    """Return what helps with a command that failed; nothing where its own words say it all."""
+    if exit_code == 0:
+        return ""
+    last = output[-_LAST_WORDS:]
+    if not network and _UNREACHED.search(last):
+        return _NETWORK
+    found = (sentence for pattern, sentence in _HINTS if pattern.search(last))
+    return next(found, _SIGNALS.get(exit_code, ""))

@@ -18,7 +18,7 @@ import msgspec
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.processes import Child, start_at
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
-from pilothouse.tools.terminal.kept import Ring
+from pilothouse.tools.terminal.output_buffer import Ring
 from pilothouse.tools.terminal.recording import Began, Recording
 from pilothouse.tools.terminal.text import TypedLine
 from pilothouse.types import limits
@@ -59,10 +59,8 @@ class Session:
         self.line = TypedLine()
         self.exit_code: int | None = None
         self._input = bytearray()
-        self._paused = False
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        recording.room = self._resume
         self._loop.add_reader(master, self._readable)
         self._watching = asyncio.create_task(self._watch(), name="terminal session")
 
@@ -75,21 +73,9 @@ class Session:
 
     def view(self, conversation_id: str) -> TerminalView:
         """Return it as people see it."""
-        return TerminalView(
-            session_id=conversation_id,
-            conversation_id=conversation_id,
-            tty_name=self._tty_name,
-            working_directory=self.began.folder,
-            shell=self.began.shell,
-            pid=self._child.pid,
-            columns=self.window.columns,
-            rows=self.window.rows,
-            started_at=self.began.at,
-            end_index=self.ring.end,
-            running=self.running,
-            exit_code=self.exit_code,
-            sandbox=self.began.sandbox,
-        )
+        view = self.began.view(conversation_id, self.ring.end, self.exit_code, running=self.running)
+        size = {"columns": self.window.columns, "rows": self.window.rows}
+        return msgspec.structs.replace(view, tty_name=self._tty_name, pid=self._child.pid, **size)
 
     # --- output ---
 
@@ -102,8 +88,8 @@ class Session:
             pieces.append(piece)
         self._take(b"".join(pieces))
         if self.recording.is_behind:
-            self._paused = True
             self._loop.remove_reader(self._master)
+            self.recording.when_written(self._resume)
         self._wake()
 
     def _read(self) -> bytes | None:
@@ -127,17 +113,12 @@ class Session:
         self._take(_AFRESH)
 
     def _resume(self) -> None:
-        if self._paused and self.running:
-            self._paused = False
+        if self.running:
             self._loop.add_reader(self._master, self._readable)
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-    async def changed(self) -> None:
-        """Wait for the next output, or for the end."""
-        await self._changed.wait()
 
     async def output(self, from_index: int) -> AsyncGenerator[tuple[int, bytes], None]:
         """Yield (index, bytes) from an index on until the session has ended."""
@@ -190,14 +171,14 @@ class Session:
         else:
             self._loop.remove_writer(self._master)
 
-    async def settle(self) -> None:
+    async def wait_quiet(self) -> None:
         """Wait for the answer to input: until output pauses, and never long."""
         until = self._loop.time() + limits.TERMINAL_ANSWER
         quiet = limits.TERMINAL_ANSWER
         while self.running and (left := until - self._loop.time()) > 0:
             try:
                 async with asyncio.timeout(min(left, quiet)):
-                    await self.changed()
+                    await self._changed.wait()
             except TimeoutError:
                 return
             quiet = limits.TERMINAL_QUIET

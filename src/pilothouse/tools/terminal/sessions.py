@@ -8,9 +8,9 @@ from typing import ClassVar
 import msgspec
 
 from pilothouse.tools.arguments import BadArgument, optional_int, optional_string, success
-from pilothouse.tools.terminal.covering import covered_ends, held_back
-from pilothouse.tools.terminal.kept import HeadTail
+from pilothouse.tools.terminal.masking import covered_ends, held_back
 from pilothouse.tools.terminal.operation import TerminalOperation
+from pilothouse.tools.terminal.output_buffer import HeadTail
 from pilothouse.tools.terminal.screen import screen_of
 from pilothouse.tools.terminal.session import Session
 from pilothouse.tools.terminal.shells import session_command
@@ -36,9 +36,9 @@ class _OfSession(TerminalOperation):
         self.check_session(arguments, context)
         return self._terminals.session(context.conversation_id)
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return that it looks at what the session says, which may be the world's if it began with the network."""
-        access = await super().look(arguments, context)
+        access = await super().access(arguments, context)
         began = self.session(arguments, context).began
         return msgspec.structs.replace(access, brings=self._brings(began.sandbox, network=began.network))
 
@@ -72,7 +72,7 @@ class CreateSession(_OfSession):
         "working_directory": {"type": "string", "description": "Not needed: it is the conversation's."},
     }
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return the shell that would be started; one that runs in this folder needs nobody's word."""
         self.check_session(arguments, context)
         argv = session_command(self._terminals.sandbox.settings.shell)
@@ -82,10 +82,10 @@ class CreateSession(_OfSession):
             raise BadArgument(f"A session works in the conversation's folder, {use.folder}; use cd to go elsewhere.")
         view = self._terminals.last_session(context.conversation_id)
         if view is not None and view.running and view.working_directory == use.folder:
-            return await super().look(arguments, context)
+            return await super().access(arguments, context)
         return await self.command_access(use, context)
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Start it and return its first words."""
         argv = session_command(self._terminals.sandbox.settings.shell)
         now = await self.use(context, "", argv, self._terminals.sandbox.settings.network)
@@ -94,7 +94,7 @@ class CreateSession(_OfSession):
         size = (before.columns, before.rows) if before is not None else (limits.TERMINAL_COLUMNS, limits.TERMINAL_ROWS)
         identity = context.access.folder_identity if context.access is not None else None
         view = await self._terminals.open_terminal(context.conversation_id, now.folder, *size, identity)
-        await self._terminals.session(context.conversation_id).settle()
+        await self._terminals.session(context.conversation_id).wait_quiet()
         return success(
             f"session_id: {view.session_id}, tty_name: {view.tty_name}, {view.shell} in {view.working_directory}.",
             {"sessionId": view.session_id, "ttyName": view.tty_name},
@@ -113,26 +113,28 @@ class SendInput(_OfSession):
     }
 
     def about(self, arguments: Mapping[str, object]) -> str:
-        """Return what is typed."""
         return str(arguments.get("input") or "").strip()
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
-        """Return what is typed, as a command: a shell reads it."""
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         return await self.command_access(self._typed(arguments, context), context)
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Type it, wait a moment, and return what came."""
-        self.hold(context, self._typed(arguments, context))
+        now = self._typed(arguments, context)
+        self.hold(context, now)
         session = self.session(arguments, context)
-        before = session.ring.end
-        await self._terminals.type(context.conversation_id, _input(arguments).encode())
-        await session.settle()
-        return await self.said(session, before, context)
+        async with self.covering(context, now) as covered:
+            before = session.ring.end
+            await self._terminals.type(context.conversation_id, _input(arguments).encode())
+            await session.wait_quiet()
+        output = await self.said(session, before, context)
+        return covered.added_to(output)
 
     def _typed(self, arguments: JsonObject, context: CallContext) -> CommandUse:
         began = self.session(arguments, context).began
         held = "" if began.sandbox == "none" else began.sandbox
-        return CommandUse(text=_input(arguments), folder=began.folder, sandbox=held, network=began.network, typed=True)
+        network = began.network or self._terminals.sandbox.view().is_open
+        return CommandUse(text=_input(arguments), folder=began.folder, sandbox=held, network=network, typed=True)
 
 
 class GetOutput(_OfSession):
@@ -145,7 +147,7 @@ class GetOutput(_OfSession):
         "from_index": {"type": "integer", "description": "Only output from this byte on; end_index of the last look."},
     }
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the output and its end_index."""
         session = self.session(arguments, context)
         index = optional_int(arguments, "from_index", session.began.index)
@@ -161,7 +163,7 @@ class GetHistory(_OfSession):
     doing = "Reading the terminal's history"
     properties: ClassVar[JsonObject] = {"session_id": SESSION_ID}
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the whole of it, its middle left out where it is long."""
         session = self.session(arguments, context)
         return await self.said(session, session.began.index, context)
@@ -174,7 +176,7 @@ class GetTerminalBuffer(_OfSession):
     doing = "Looking at the screen"
     properties: ClassVar[JsonObject] = {"session_id": SESSION_ID}
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the visible lines."""
         session = self.session(arguments, context)
         return success(
@@ -189,14 +191,14 @@ class GetTerminalSelection(TerminalOperation):
     name = "get_terminal_selection"
     doing = "Looking at the selection"
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return that it looks at a piece of what the session says, or said before it was closed."""
-        access, began = await super().look(arguments, context), self._terminals.began(context.conversation_id)
+        access, began = await super().access(arguments, context), self._terminals.began(context.conversation_id)
         if began is None:
             return access
         return msgspec.structs.replace(access, brings=self._brings(began.sandbox, network=began.network))
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """Return the marked text."""
         text = self._terminals.selected(context.conversation_id)
         return success(text or "Nothing is selected in the terminal.", {"selection": text})
@@ -210,12 +212,12 @@ class CloseSession(_OfSession):
     effects: frozenset[Effect] = frozenset({"runs"})
     properties: ClassVar[JsonObject] = {"session_id": SESSION_ID}
 
-    async def look(self, arguments: JsonObject, context: CallContext) -> Access:
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
         """Return that it ends programs; there must be a session."""
         self.session(arguments, context)
-        return await super().look(arguments, context)
+        return await super().access(arguments, context)
 
-    async def perform(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
         """End the shell and everything in it."""
         self.session(arguments, context)
         await self._terminals.close_terminal(context.conversation_id)

@@ -12,8 +12,9 @@ import msgspec
 from pilothouse.helper.client import Helper
 from pilothouse.tools.arguments import BadArgument
 from pilothouse.tools.sandbox.sandbox import Order, Sandbox
+from pilothouse.tools.snapshots.covering import Snapshots
 from pilothouse.tools.terminal.background import Background, start_background
-from pilothouse.tools.terminal.covering import Bare
+from pilothouse.tools.terminal.masking import Bare
 from pilothouse.tools.terminal.recording import Began, Recording, sweep
 from pilothouse.tools.terminal.session import Session, Window, open_session
 from pilothouse.tools.terminal.shells import session_command, session_environment
@@ -33,12 +34,23 @@ class LastCommand(msgspec.Struct, frozen=True):
 
 
 class Terminals:
-    """Sessions by conversation, background commands, what was selected, and recordings that outlive us."""
+    """Sessions by conversation, background commands, what was selected, and recordings that outlive us.
+
+    Implements the port `TerminalHost`.
+    """
 
     def __init__(
-        self, sandbox: Sandbox, recordings: Path, cover: Cover | None = None, helper: Helper | None = None
+        self,
+        sandbox: Sandbox,
+        recordings: Path,
+        cover: Cover | None = None,
+        helper: Helper | None = None,
+        snapshots: Snapshots | None = None,
     ) -> None:
-        self._sandbox = sandbox
+        # What holds commands.
+        self.sandbox = sandbox
+        # Keeps what commands change; without it nothing of that can be undone.
+        self.snapshots = snapshots
         # Takes the secrets that we know out of whatever is written down or goes to a model.
         self.cover = cover or Bare()
         # Draws screens; it is started anew where others need it after our end.
@@ -53,18 +65,13 @@ class Terminals:
         sandbox.scratch.sweep()
         sweep(recordings)
 
-    @property
-    def sandbox(self) -> Sandbox:
-        """Return what holds commands."""
-        return self._sandbox
-
     # --- sessions ---
 
     async def terminals(self, conversation_id: str) -> TerminalList:
         """Return what runs in a conversation, and the session that ran there last."""
         view = self.last_session(conversation_id)
         processes = tuple(each.view() for each in self._background.get(conversation_id, {}).values())
-        return TerminalList(sessions=() if view is None else (view,), processes=processes, sandbox=self._sandbox.view())
+        return TerminalList(sessions=() if view is None else (view,), processes=processes, sandbox=self.sandbox.view())
 
     def last_session(self, conversation_id: str) -> TerminalView | None:
         """Return the conversation's session, or the one that ended with an earlier process of ours."""
@@ -74,21 +81,7 @@ class Terminals:
         recording = self._recording(conversation_id)
         if recording.last is None:
             return None
-        return TerminalView(
-            session_id=conversation_id,
-            conversation_id=conversation_id,
-            tty_name="",
-            working_directory=recording.last.folder,
-            shell=recording.last.shell,
-            pid=0,
-            columns=recording.last.columns,
-            rows=recording.last.rows,
-            started_at=recording.last.at,
-            end_index=recording.index,
-            running=False,
-            exit_code=recording.exit_code,
-            sandbox=recording.last.sandbox,
-        )
+        return recording.last.view(conversation_id, recording.index, recording.exit_code)
 
     def began(self, conversation_id: str) -> Began | None:
         """Return how the conversation's session began, or the last one that it had."""
@@ -103,7 +96,6 @@ class Terminals:
         rows: int = limits.TERMINAL_ROWS,
         identity: tuple[int, int] | None = None,
     ) -> TerminalView:
-        """Return the conversation's session; started if there is none or the folder is another."""
         window = Window.held(columns, rows)
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             session = self._sessions.get(conversation_id)
@@ -120,7 +112,7 @@ class Terminals:
                 )
             order = self._order(conversation_id, working_directory, identity)
             try:
-                session = await open_session(self._sandbox, order, window, self._recording(conversation_id))
+                session = await open_session(self.sandbox, order, window, self._recording(conversation_id))
             except BadArgument as error:
                 raise PilothouseError("bad_request", error.message) from None
             except OSError as error:
@@ -129,7 +121,7 @@ class Terminals:
             return session.view(conversation_id)
 
     def _order(self, conversation_id: str, folder: str, identity: tuple[int, int] | None) -> Order:
-        settings = self._sandbox.settings
+        settings = self.sandbox.settings
         return Order(
             argv=session_command(settings.shell),
             folder=folder,
@@ -150,7 +142,6 @@ class Terminals:
         return session
 
     async def output(self, conversation_id: str, from_index: int) -> AsyncGenerator[tuple[int, bytes], None]:
-        """Yield (index, bytes) from an index on, as they come, until the session ends."""
         session = self._sessions.get(conversation_id)
         if session is not None:
             async for piece in session.output(from_index):
@@ -163,7 +154,6 @@ class Terminals:
             index += len(data)
 
     async def type(self, conversation_id: str, data: bytes) -> None:
-        """Give input to the session, as it is."""
         if len(data) > limits.TERMINAL_INPUT_BYTES:
             raise PilothouseError("too_large", "That is too much input at once.", fix="Put it into a file.")
         session = self.session(conversation_id)
@@ -175,11 +165,9 @@ class Terminals:
             self.remember(conversation_id, session.line.entered)
 
     async def resize(self, conversation_id: str, columns: int, rows: int) -> None:
-        """Tell the session how large its window is."""
         self.session(conversation_id).resize(Window.held(columns, rows))
 
     async def close_terminal(self, conversation_id: str) -> None:
-        """End the session and everything in it."""
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             await self._close(conversation_id)
 
@@ -192,7 +180,6 @@ class Terminals:
     # --- what people and the agent remember ---
 
     async def select(self, conversation_id: str, text: str) -> None:
-        """Remember what the person has selected in the terminal."""
         self._selected[conversation_id] = text[: limits.SELECTION_CHARS]
 
     def selected(self, conversation_id: str) -> str:
@@ -200,11 +187,9 @@ class Terminals:
         return self._selected.get(conversation_id, "")
 
     def remember(self, conversation_id: str, text: str, exit_code: int | None = None) -> None:
-        """Remember the last command."""
         self._last[conversation_id] = LastCommand(text, time.time(), exit_code)
 
     def last_command(self, conversation_id: str) -> LastCommand | None:
-        """Return the last command of a conversation."""
         return self._last.get(conversation_id)
 
     # --- background commands ---
@@ -218,7 +203,7 @@ class Terminals:
                 "TOO_MANY",
             )
         self._drop_ended()
-        started = await start_background(self._sandbox, order, item_id, text, self.cover)
+        started = await start_background(self.sandbox, order, item_id, text, self.cover)
         ours[started.id] = started
         return started.view()
 
@@ -237,11 +222,9 @@ class Terminals:
         return found
 
     async def process_output(self, conversation_id: str, process_id: str, from_index: int) -> ProcessOutput:
-        """Return what a background command wrote."""
         return self.background(conversation_id, process_id).output(from_index)
 
     async def stop_process(self, conversation_id: str, process_id: str) -> ProcessView:
-        """End a background command and everything it started."""
         found = self.background(conversation_id, process_id)
         await found.stop()
         return found.view()
@@ -255,7 +238,6 @@ class Terminals:
         return found
 
     async def recording(self, conversation_id: str) -> RecordingFile:
-        """Return the recording of the conversation's session."""
         found = self._recording(conversation_id)
         if not found.exists:
             raise PilothouseError("not_found", "This conversation has no recording of a terminal.")
@@ -270,7 +252,7 @@ class Terminals:
         self._opening.pop(conversation_id, None)
         recording = self._recordings.pop(conversation_id, None) or Recording(self._folder, conversation_id)
         recording.mark(deleted=True)
-        await asyncio.to_thread(self._sandbox.scratch.forget, conversation_id)
+        await asyncio.to_thread(self.sandbox.scratch.forget, conversation_id)
 
     async def restored(self, conversation_id: str) -> None:
         """Keep the recording of a conversation that was brought back."""
@@ -282,4 +264,4 @@ class Terminals:
         ending = [self.close_terminal(conversation_id) for conversation_id in list(self._sessions)]
         ending_too = [each.stop() for ours in self._background.values() for each in ours.values()]
         await asyncio.gather(*ending, *ending_too)
-        await asyncio.to_thread(self._sandbox.close)
+        await asyncio.to_thread(self.sandbox.close)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import deque
 
-from pilothouse.tools.terminal.covering import Ends
+from pilothouse.tools.terminal.masking import Ends
 from pilothouse.types import limits
 from pilothouse.types.invisible import ESCAPES, without_escapes
 

@@ -14,10 +14,10 @@ from pilothouse.tools.todos.wording import statistics
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated
-from pilothouse.types.ids import new_id
-from pilothouse.types.items import Item
-from pilothouse.types.json import plain
-from pilothouse.types.todos import Todo, TodoKeeper, TodoList
+from pilothouse.types.item_data import NoticeData
+from pilothouse.types.items import new_item, patch
+from pilothouse.types.records import Records
+from pilothouse.types.todos import Todo, TodoList
 
 # From the todos as they are to what they shall be.
 Change = Callable[[Sequence[Todo]], Sequence[Todo]]
@@ -26,9 +26,9 @@ _INSTANT = 0.001
 
 
 class TodoLists:
-    """All lists; implements the port `TodoDesk`. Of changes at the same time, each is made to what the other left."""
+    """All lists; implements the port `TodoLists`. Of changes at the same time, each is made to what the other left."""
 
-    def __init__(self, keeper: TodoKeeper) -> None:
+    def __init__(self, keeper: Records) -> None:
         self._keeper = keeper
         self._known: OrderedDict[str, TodoList] = OrderedDict()
         # How often others wrote: what was read before that is not remembered after it.
@@ -110,16 +110,6 @@ def _stamp(todo: Todo, was: Todo | None, now: float) -> Todo:
 def _recorded(conversation_id: str, todos: TodoList) -> Event:
     about = statistics(todos.todos)
     said = f"{about.completed} of {about.total} completed" if about.total else "the list is empty"
-    item = Item(
-        id=new_id("i"),
-        conversation_id=conversation_id,
-        run_id=None,
-        kind="notice",
-        status="completed",
-        position=0,
-        text=f"You changed the todos: {said}.",
-        data={"level": "info", "code": "todos", "todos": plain(todos)},
-        created_at=0.0,
-        updated_at=0.0,
-    )
+    data = patch(NoticeData, level="info", code="todos", todos=todos)
+    item = new_item(conversation_id, "notice", text=f"You changed the todos: {said}.", data=data)
     return ItemCreated(item=item)

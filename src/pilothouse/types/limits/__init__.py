@@ -1,7 +1,6 @@
 """Every cap and timeout, named, with its reason. Times are in seconds unless the name says otherwise."""
 
-from pilothouse.types.limits.database import *
-from pilothouse.types.limits.hands import *
 from pilothouse.types.limits.host import *
 from pilothouse.types.limits.models import *
 from pilothouse.types.limits.servers import *
+from pilothouse.types.limits.tools import *

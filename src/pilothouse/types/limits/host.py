@@ -5,6 +5,12 @@ MAX_ITERATIONS = 50
 RUN_TOKEN_BUDGET = 2_000_000
 # The same call with the same arguments this often in a row is a loop, not progress.
 REPEATED_CALLS = 4
+# How often in a row an answer goes on by itself that its provider paused; each is a round of the run, too.
+PAUSES = 10
+# How often in a row one goes on by itself that filled the window, after older turns were summed up.
+WINDOW_GO_ONS = 3
+# How often a call is asked for again that the provider itself could not read.
+MALFORMED_ATTEMPTS = 3
 CALLS_PER_TURN = 32
 # After cancelling a call its tool gets this long to clean up before it is left behind.
 CANCEL_GRACE = 1.5
@@ -13,10 +19,23 @@ ARGUMENT_BYTES = 1024 * 1024
 ARGUMENT_STRUCTURE_BYTES = 512 * 1024
 # A model that has written so many is not going to stop; up to here it is told that they were too long.
 ARGUMENT_BYTES_MOST = 4 * ARGUMENT_BYTES
-# Arguments up to this size are checked on the spot; larger ones must not hold up the others.
-CHECKED_AT_ONCE = 64 * 1024
-# How long arguments are checked against their schema before the call is refused.
+# A check against a schema that takes no more steps is made on the spot; others must not be held up by a longer one.
+CHECKED_STEPS = 1_000_000
+# What is wrong is told on the spot if that takes no more: 12 µs each.
+EXPLAINED_STEPS = 5_000
+# A longer check is made in a process of its own; so much of a processor, and the call is refused.
 CHECKING_SECONDS = 2.0
+# Schemas with more than this are compiled there, too.
+SCHEMA_PARTS_AT_ONCE = 10_000
+SCHEMA_LEVELS_AT_ONCE = 120
+PATTERNS_AT_ONCE = 20
+# What a pattern comes to when it is compiled; one for 128 letters and digits has a third of it.
+PATTERN_BYTES_AT_ONCE = 64 * 1024
+PATTERN_BYTES = 256 * 1024 * 1024
+# How often a pattern that looks around may try again; an honest one does so a few times for each character.
+PATTERN_BACKTRACKS = 1_000_000
+# Compiled schemas that are kept: more than the tools of a conversation.
+SCHEMAS_KEPT = 512
 # What a paused call may ask at once, and what it may give us to keep until the answers are there.
 ASKS_PER_PAUSE = 16
 PAUSED_STATE_BYTES = 256 * 1024
@@ -42,6 +61,43 @@ RESULT_INLINE_CHARS = 2_048
 RESULT_LABEL_CHARS = 2_048
 # Results up to this are masked at once; handing more to a thread costs less than it would hold others up.
 RESULT_AT_ONCE = 64 * 1024
+# What is looked for in a long text is looked for in pieces: a search of 50 MB in one go holds everyone up for 0.2 s.
+TEXT_PIECE = 256 * 1024
+# What a model gets of a result that is too large for it, where it can read the rest: enough to see what it is. Twenty
+# results of a megabyte, each sent again with every round, are 0.4 MB so and were 7 MB.
+RESULT_EXCERPT_CHARS = 800
+# Results of servers' tools above so many tokens, as estimated, do not enter a conversation whole.
+SUMMARISED_TOKENS = 5_000
+# What a person may set instead: below it everything would be large, above it nothing.
+LARGE_LEAST = 500
+LARGE_MOST = 1_000_000
+# A summary, as estimated; and what a person may set.
+SUMMARY_TOKENS = 1_000
+SUMMARY_LEAST = 100
+SUMMARY_MOST = 8_000
+# What is read for one: a model with a larger window would read for a minute, and be paid for it.
+SUMMARY_INPUT_TOKENS = 100_000
+# What our own words take of the window, and the least that is read.
+SUMMARY_OVERHEAD = 1_000
+# Models with less do not sum up by themselves: theirs leave out what matters.
+SUMMARISING_WINDOW = 32_000
+# A run waits no longer for one; the beginning and the end are there at once.
+SUMMARY_TIME = 180.0
+# A page of a kept result: below what is summed up, so that a page is never a large result itself.
+RESULT_PAGE_CHARS = 12_000
+# What a page leaves of the model's room for the line that says how to go on.
+RESULT_PAGE_NOTE = 300
+# A line beyond this is shown only around what matches in it.
+RESULT_LINE_CHARS = 400
+# Rows from which the names of columns are taken.
+RESULT_SHAPE_ROWS = 100
+# The processor time for reading a kept result: 16 MB of JSON are unfolded in half a second.
+RESULT_READ_TIME = 5.0
+# Entries of an archived conversation that are looked through at a time, and for how long one call does so.
+RECALL_BATCH = 200
+RECALL_TIME = 5.0
+# What is shown of one in a list of them.
+RECALL_ENTRY_CHARS = 400
 # A process renews its lease this often and is taken for dead after LEASE_DEAD.
 LEASE_RENEW = 1.5
 LEASE_DEAD = 6.0
@@ -88,6 +144,9 @@ CATCH_UP_PAUSE = 0.05
 # unpacks all.
 PACKED_EVENTS = 1_000
 PACKED_BYTES = 256 * 1024
+# Conversations that are packed at once, as long as they have no more than PACKED_BYTES together: between two such steps
+# is a pause, and an upgrade may leave tens of thousands of short ones.
+PACKED_TOGETHER = 50
 # The most that such a record may unpack to: twice what is ever put in, for the numbers between the texts.
 UNPACKED_BYTES = 2 * PACKED_BYTES
 # Rows of packed events that are read at once: each may unpack to PACKED_BYTES.
@@ -230,6 +289,8 @@ SETTINGS_FILE_BYTES = 4 * 1024 * 1024
 KEYRING_TIMEOUT = 10.0
 LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
+# The steps of calls are logged together when all have ended; of one that works for longer they are there after this.
+CALL_LOGGED = 1.0
 # A shorter "secret" stands for none; hiding it would only garble text.
 REDACT_MIN_CHARS = 8
 # Fewer bytes of a secret's beginning may be anything; a reader need not wait for what follows.
@@ -238,6 +299,8 @@ SECRET_BEGINNING = 4
 MODEL_LIST_BYTES = 8 * 1024 * 1024
 # Asking a remote provider for its list; the person waits for it.
 MODEL_LIST_TIMEOUT = 10.0
+# Asking a server on this machine or network about a model that is being added; the person waits.
+TOLD_TIMEOUT = 5.0
 
 # --- plugins ------------------------------------------------------------------------------------
 # The longest text that a masker is taken to look for when it does not say.
@@ -257,6 +320,8 @@ SERVER_RETRY = 0.25
 # A process that is just taking the folder, or leaving it, is waited for this long; where many start at once, each
 # of them gets little of the processor.
 FOLDER_PATIENCE = 30.0
+# Who waits longer than that is told for whom.
+FOLDER_QUIET = 1.0
 FOLDER_RETRY = 0.05
 FOLDER_RETRY_MOST = 0.2
 # A command that is done lets others finish what they began through it; after this they go on by themselves.
@@ -265,5 +330,35 @@ VISITORS_PATIENCE = 60.0
 # --- in a terminal ------------------------------------------------------------------------------
 # How often the line about tool calls at work moves: it looks alive, and costs nothing.
 TERMINAL_TICK = 0.2
+# A key that was pressed before a question can have been read answers nothing, as in the page.
+ASKING_ARMED = 0.7
 # Lines of differences that are shown before the person decides; more than that nobody reads there.
 PREVIEW_LINES = 200
+# Whoever answers a connection does it at once; a machine that is gone does not answer at all.
+DATABASE_CONNECT = 5
+# Whoever holds a conversation's row needs milliseconds. A process that stopped in between loses it after this.
+DATABASE_IDLE = 5.0
+# Longer than that: whoever waits for the row then gets it, instead of failing a moment before.
+DATABASE_LOCK = 10.0
+# The longest statement of the daily work is a page of a long conversation over a slow line. Searching has a limit of
+# its own, and is stopped sooner.
+DATABASE_STATEMENT = 30.0
+# Changing the schema, and waiting for another process that does: a large database takes minutes.
+DATABASE_UPGRADE = 3600.0
+# Dropping what was deleted long ago.
+DATABASE_TIDYING = 300.0
+# A line without traffic is tried after this, this often and so many times; what was sent is given up after as long.
+DATABASE_KEEPALIVE = 10
+DATABASE_KEEPALIVE_EVERY = 3
+DATABASE_KEEPALIVE_TRIES = 3
+# A connection that was used this long ago is tried before it is used again: the database may have been restarted.
+DATABASE_RESTED = 1.0
+# The database is asked this often whether it is there.
+PULSE_EVERY = 2.0
+# It answers within milliseconds. After this on an old connection, and again on a new one, it is taken to hang.
+PULSE_PATIENCE = 4.0
+# When a program ends, its threads have this long to finish; then their connections are cut.
+DATABASE_CLOSE = 3.0
+# A balancer's own patience is a few seconds; who asks more often than READY_FRESH gets the same answer.
+READY_PATIENCE = 4.0
+READY_FRESH = 1.0

@@ -129,7 +129,7 @@ SERVER_LOG_PACE = 256 * 1024
 SERVER_CALLS_KEPT = 500
 SERVER_STATES_KEPT = 200
 SERVER_ERRORS_KEPT = 50
-# Lines of a dead server's own words that go into the log.
+# Lines of a dead server's own words that go into the log; as many of its first are looked at as well.
 LAST_WORDS = 20
 # The traffic panel: messages, and characters of each and of all.
 TRAFFIC_MESSAGES = 2_000
@@ -170,6 +170,18 @@ IMPORT_SERVERS = 200
 IMPORT_PIECES = 10_000
 # A file of variables that such an entry names.
 ENV_FILE_BYTES = 64 * 1024
+# A file that holds one key; the longest in use, of a service account, have some thousand characters.
+KEY_FILE_BYTES = 64 * 1024
+# Of what a server says it lacks: characters of a line that are looked at and shown, of a call's answer, keys in all.
+LACK_LINE_CHARS = 1_000
+LACK_ABOUT_CHARS = 300
+LACK_CALL_CHARS = 10_000
+LACKS_MOST = 12
+# What a person calls a key.
+KEY_LABEL_CHARS = 60
+# Checks that run side by side: each starts a program or reaches a server. Of the tools found so many are shown.
+CHECKS = 4
+CHECKED_TOOLS = 200
 # A person waits for a server's test at most this long.
 TRY_TIMEOUT = 120.0
 # A server that says all the time that its tools changed is asked this often at most.
@@ -198,6 +210,15 @@ SERVERS_GATHER = 0.1
 # --- signing in to servers ----------------------------------------------------------------------
 # A person who went to sign in comes back within this, or begins anew.
 SIGN_IN_SECONDS = 120.0
+# A browser that comes back to the command line sends its request at once, and an address is not longer than this.
+SIGN_IN_REQUEST = 10.0
+SIGN_IN_REQUEST_BYTES = 64 * 1024
+# The longest address of a client document: it stands in every address that people are sent to.
+CLIENT_DOCUMENT_CHARS = 1000
+# Nobody waits longer until an issuer took note that tokens are not needed any more: they are deleted here already.
+REVOKE_TIMEOUT = 5.0
+# A refresh token is good once: who is cancelled while it is used waits this long for what comes of it.
+TOKEN_GRACE = 5.0
 # A token is renewed this long before it ends: a request takes a while to arrive, and clocks differ.
 TOKEN_LEEWAY = 30.0
 # What a key signs about us is used at once; no one can use it later.

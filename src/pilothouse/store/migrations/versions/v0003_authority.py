@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from pilothouse.store import chain
+from pilothouse.store import hash_chain
 
 revision = "0003"
 down_revision = "0002"
@@ -72,11 +72,11 @@ def _seal(connection: sa.Connection, conversation_id: str) -> None:
         "ORDER BY seq LIMIT :limit"
     )
     write = sa.text("UPDATE events SET chain = :chain WHERE conversation_id = :id AND seq = :seq")
-    seal, after = chain.beginning(conversation_id), 0
+    seal, after = hash_chain.beginning(conversation_id), 0
     while found := connection.execute(read, {"id": conversation_id, "after": after, "limit": _BATCH}).all():
         sealed = []
         for seq, kind, item_id, body in found:
-            seal = chain.link(seal, (seq, kind, item_id, bytes(body)))
+            seal = hash_chain.link(seal, (seq, kind, item_id, bytes(body)))
             sealed.append({"id": conversation_id, "seq": seq, "chain": seal})
         connection.execute(write, sealed)
         after = found[-1].seq

@@ -1,0 +1,44 @@
+"""What people may change beside conversations, together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
+
+from pilothouse.types.admin import AuthorityAdmin, OwnTools
+from pilothouse.types.changes import Undo
+from pilothouse.types.host import Models, Settings
+from pilothouse.types.host_servers import Servers
+from pilothouse.types.lazy import Lazy
+from pilothouse.types.models import ProviderView
+from pilothouse.types.ports import ModelSource
+from pilothouse.types.records import QueueLimits
+from pilothouse.types.searching import IndexView
+from pilothouse.types.selection import ServerName
+from pilothouse.types.terminals import TerminalHost
+from pilothouse.types.todos import TodoLists
+
+
+class Dependencies(msgspec.Struct, frozen=True):
+    """Who answers for the models, the settings and the servers."""
+
+    models: Models
+    model_source: ModelSource
+    # The providers that can be chosen by name.
+    providers: Callable[[], tuple[ProviderView, ...]]
+    settings: Settings
+    # How many messages may wait for their answer.
+    queue_limits: Callable[[], QueueLimits]
+    servers: Lazy[Servers]
+    # What each server is called, by the short name that stands before its tools; nothing is looked at for that.
+    server_names: Callable[[], Mapping[str, ServerName]]
+    # Gives up calls that were paused for an answer, because their run was cancelled.
+    release: Callable[[Sequence[str]], Awaitable[None]]
+    todos: TodoLists
+    permissions: AuthorityAdmin
+    undo: Undo
+    terminals: Lazy[TerminalHost]
+    # How the index of a folder stands; it is not begun for that.
+    index: Callable[[str], Awaitable[IndexView]]
+    tools: OwnTools

@@ -1,0 +1,121 @@
+"""A message on its way in: what is accepted, and what is kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+
+import msgspec
+
+from pilothouse.host import titles
+from pilothouse.types import limits
+from pilothouse.types.api import ImageInput, NewMessage
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.ids import new_id
+from pilothouse.types.invisible import whole
+from pilothouse.types.item_data import MessageData
+from pilothouse.types.items import new_item, patch
+from pilothouse.types.json import JsonObject, encode
+from pilothouse.types.media import picture_type
+from pilothouse.types.parts import content
+from pilothouse.types.pictures import UNKNOWN, picture_size
+from pilothouse.types.ports import Part
+from pilothouse.types.records import Posting
+from pilothouse.types.runs import Run, RunOptions
+
+
+def check(body: NewMessage) -> None:
+    """Raise one sentence if the message cannot be taken."""
+    if not body.text.strip() and not body.images:
+        raise PilothouseError("bad_request", "The message is empty.", fix="Write something or attach an image.")
+    if len(body.text) > limits.MESSAGE_CHARS:
+        raise PilothouseError(
+            "too_large",
+            f"The message has {len(body.text):,} characters; at most {limits.MESSAGE_CHARS:,} can be sent.",
+            fix="Shorten it, or send it in parts.",
+        )
+    check_text(body.text)
+    if len(body.images) > limits.IMAGES_PER_MESSAGE:
+        raise PilothouseError("too_large", f"At most {limits.IMAGES_PER_MESSAGE} images fit in one message.")
+    if body.idempotency_key is not None and not 1 <= len(body.idempotency_key) <= 200:
+        raise PilothouseError("bad_request", "An idempotency key has 1 to 200 characters.")
+    for image in body.images:
+        check_text(image.name)
+        if len(image.name) > limits.RESULT_LABEL_CHARS:
+            raise PilothouseError("too_large", f"The name of an image has {len(image.name):,} characters.")
+
+
+def check_text(text: str) -> None:
+    """Raise one sentence if a text has something in it that cannot be kept."""
+    if whole(text) != text:
+        raise PilothouseError("bad_request", "The text has half of a character in it.", fix="Send it as UTF-8 text.")
+
+
+async def attached(body: NewMessage) -> tuple[Part, ...]:
+    """Return what comes with a message, or raise one sentence if it is not what it says it is."""
+    # Megabytes would hold the others up.
+    return await asyncio.to_thread(lambda: tuple(map(_image, body.images))) if body.images else ()
+
+
+def _image(image: ImageInput) -> Part:
+    if len(image.data) > limits.IMAGE_BYTES * 4 // 3 + 4:
+        raise PilothouseError(
+            "too_large", f"An image is larger than {limits.IMAGE_BYTES // 1024 // 1024} MB.", fix="Make it smaller."
+        )
+    try:
+        data = base64.b64decode(image.data, validate=True)
+    except (binascii.Error, ValueError):
+        raise PilothouseError("bad_request", "An image is not valid base64.") from None
+    if picture_type(data) != image.media_type:
+        raise PilothouseError("bad_request", f"An image is not what it says it is ({image.media_type}).")
+    if picture_size(image.media_type, data) == UNKNOWN:
+        fix = "Is the file complete?"
+        raise PilothouseError("bad_request", f"An image is not whole ({image.media_type}).", fix=fix)
+    return Part(kind="image", data=data, media_type=image.media_type, name=image.name)
+
+
+async def posting(owner: str, conversation_id: str, body: NewMessage) -> Posting:
+    """Return the message, what is attached to it and its run, ready to be kept together."""
+    parts = await attached(body)
+    if not parts:
+        return _posting(owner, conversation_id, body, parts)
+    return await asyncio.to_thread(_posting, owner, conversation_id, body, parts)
+
+
+def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Part, ...]) -> Posting:
+    data: JsonObject = {"content": content(parts, are_apart=True)} if parts else {}
+    if body.typed_chars is not None:
+        data |= patch(MessageData, typed_chars=max(0, body.typed_chars))
+    run_id = new_id("r")
+    item = new_item(conversation_id, "user_message", run_id=run_id, text=body.text, data=data)
+    run = Run(
+        id=run_id,
+        conversation_id=conversation_id,
+        owner=owner,
+        status="queued",
+        message_item_id=item.id,
+        options=RunOptions(
+            model_id=body.model_id,
+            unattended=body.unattended,
+            selection=body.selection,
+            allow=body.allow,
+            thinking=body.thinking,
+        ),
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    return Posting(
+        item=item,
+        run=run,
+        first_words=titles.first_words(body.text),
+        idempotency_key=body.idempotency_key,
+        digest=_digest(body) if body.idempotency_key is not None else "",
+        parts=parts,
+    )
+
+
+def _digest(body: NewMessage) -> str:
+    """Return a short mark of everything that was sent, save the key."""
+    return hashlib.sha256(encode(msgspec.structs.replace(body, idempotency_key=None))).hexdigest()

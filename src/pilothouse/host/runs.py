@@ -1,0 +1,189 @@
+"""Messages, and the runs that answer them: begun, stopped, resumed, and what came of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from pilothouse.agent import closing, questions, stop_reasons
+from pilothouse.host import messages, results, selection
+from pilothouse.host.dependencies import Dependencies
+from pilothouse.host.engine import Engine
+from pilothouse.types.api import FullResult, MessageAccepted, NewMessage, PartData
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.events import Event, ItemUpdated
+from pilothouse.types.host import Runs
+from pilothouse.types.item_data import CallData, ResponseData
+from pilothouse.types.items import Item, patch
+from pilothouse.types.records import Records
+from pilothouse.types.runs import ENDED, Run
+
+# Why a run cannot be resumed, by what it is.
+_NO_RESUME = {
+    "completed": "This answer is complete; there is nothing to go on with.",
+    "queued": "This answer is being worked on already.",
+    "running": "This answer is being worked on already.",
+    "waiting": "This answer waits for you: answer its question.",
+}
+
+
+class RunService(Runs):
+    """Runs, as the engine carries them out."""
+
+    def __init__(self, records: Records, engine: Engine, dependencies: Dependencies) -> None:
+        self._records = records
+        self._engine = engine
+        self._dependencies = dependencies
+
+    async def check_message(self, owner: str, body: NewMessage) -> None:
+        messages.check(body)
+        await messages.attached(body)
+        await self._check_wishes(body)
+
+    async def _check_wishes(self, body: NewMessage) -> None:
+        """Raise for a server, a tool or a model that is not there."""
+        await selection.check(body.selection, self._dependencies.servers)
+        selection.check_allowed(body.allow, self._dependencies.server_names, self._dependencies.tools)
+        if body.model_id is not None:
+            await self._dependencies.model_source.open(body.model_id)
+
+    async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
+        messages.check(body)
+        posting = await messages.posting(owner, conversation_id, body)
+        posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
+        known = await self._records.receipt(posting) if body.idempotency_key is not None else None
+        if known is not None:
+            # The first try may have been kept and never started; a run that was is not started twice.
+            await self._engine.start(known.conversation_id)
+            return known
+        # Before anything is done for it: of a message that is not taken nothing stays.
+        waiting = await self._records.admit(posting)
+        await self._check_wishes(body)
+        for run in waiting:
+            # What waits for an answer, or to be resumed, is given up: a new message is the person's answer.
+            if run.owner == owner and not run.is_given_up:
+                await self.cancel(owner, run.id)
+        accepted = await self._records.post_message(posting)
+        await self._engine.start(accepted.conversation_id)
+        return accepted
+
+    async def get(self, owner: str, run_id: str) -> Run:
+        return await self._records.run(owner, run_id)
+
+    async def cancel(self, owner: str, run_id: str) -> Run:
+        run = await self._records.run(owner, run_id)
+        given_up: list[str] = []
+
+        def stop(now: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
+            given_up[:] = questions.paused(left) if now.status in ("waiting", "interrupted") else []
+            return _cancelled(now, left)
+
+        changed = await self._records.settle_run(run_id, stop)
+        if given_up:
+            await self._dependencies.release(given_up)
+        # What it was a moment ago may be another thing than what it was when it was stopped.
+        if changed is not None and changed.status in ENDED:
+            # Nobody executes it any more, and nobody else begins what was queued behind it.
+            await self._engine.start(run.conversation_id)
+        return changed or run
+
+    async def resume(self, owner: str, run_id: str) -> Run:
+        run = await self._records.run(owner, run_id)
+        if run.status == "queued":
+            # Perhaps whoever was to begin it, or began it and gave it back, never comes.
+            await self._engine.start(run.conversation_id)
+            return run
+        items = await self._records.history(run.conversation_id) if _is_unfinished(run) else []
+        mine = [item for item in items if item.run_id == run_id]
+        if _is_unfinished(run) and await self._has_gone_on(run, items):
+            _check_can_follow(run, mine)
+        answers = stop_reasons.standing(mine)
+        queued = await self._records.settle_run(run_id, lambda now, _left: _queued_again(now, answers))
+        if queued is None:
+            # Asked anew: another page, or another process, may have resumed it a moment ago.
+            now = await self._records.run(owner, run_id)
+            raise PilothouseError("conflict", _NO_RESUME.get(now.status, "This answer cannot go on from here."))
+        await self._engine.start(run.conversation_id)
+        return queued
+
+    async def _has_gone_on(self, run: Run, items: Sequence[Item]) -> bool:
+        """Return whether a message after the run's own was begun; those that wait are answered after it."""
+        sent = [item for item in items if item.kind == "user_message"]
+        own = next((item.position for item in sent if item.run_id == run.id), 0)
+        waiting = {other.id for other in await self._records.runs_in(("queued",), run.conversation_id)}
+        return any(item.position > own and item.run_id not in waiting for item in sent)
+
+    async def cancel_call(self, owner: str, item_id: str) -> None:
+        item = await self._records.item(owner, item_id)
+        if item.kind not in ("tool_call", "tool_summary"):
+            raise PilothouseError("bad_request", "That is neither a tool call nor a summary.")
+        given_up: list[str] = []
+
+        def stop(now: Run, left: Sequence[Item]) -> tuple[Run, list[Event]]:
+            given_up[:] = [call_id for call_id in questions.paused(left) if call_id == item_id]
+            return questions.call_cancelled(now, left, item_id)
+
+        run = await self._records.settle_run(item.run_id or "", stop)
+        if given_up:
+            await self._dependencies.release(given_up)
+        if run is not None and run.status == "queued":
+            await self._engine.start(run.conversation_id)
+
+    async def keep_waiting(self, owner: str, item_id: str) -> None:
+        await self._call(owner, item_id)
+        # The time makes each wish a new one; whoever executes the call sees it, on whatever process.
+        await self._records.mark_item(owner, item_id, patch(CallData, keep_waiting_at=time.time()))
+
+    async def result(self, owner: str, item_id: str) -> FullResult:
+        return await results.full_result(self._records, owner, item_id)
+
+    async def part(self, owner: str, item_id: str, index: int) -> PartData:
+        return await results.part(self._records, owner, item_id, index)
+
+    async def _call(self, owner: str, item_id: str) -> Item:
+        item = await self._records.item(owner, item_id)
+        if item.kind != "tool_call":
+            raise PilothouseError("bad_request", "That is not a tool call.")
+        return item
+
+
+def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None:
+    # What was interrupted waits for the person's word, and this is one.
+    if run.status in ENDED and run.status != "interrupted":
+        return None
+    if run.status == "running":
+        # Whoever executes it sees this, on whatever process, and ends it.
+        return msgspec.structs.replace(run, cancel_requested=True), []
+    return msgspec.structs.replace(run, status="cancelled", cancel_requested=True), closing.cancelled(left)
+
+
+def _is_unfinished(run: Run) -> bool:
+    """Return whether a run has ended and its answer has not."""
+    return run.status in ("interrupted", "failed", "cancelled") or run.cut is not None
+
+
+def _check_can_follow(run: Run, mine: Sequence[Item]) -> None:
+    """Raise for a run that cannot go on after others were answered."""
+    if run.cut is not None or stop_reasons.continued(mine) is not None:
+        raise PilothouseError(
+            "conflict",
+            "The conversation has gone on since this answer was cut, and its rest would stand apart from it.",
+            fix="Ask for the rest in a new message.",
+        )
+    if not any(item.kind == "user_message" for item in mine):
+        raise PilothouseError(
+            "conflict",
+            "Older messages were summed up since then, and this one with them.",
+            fix="Send the message again to have it answered.",
+        )
+
+
+def _queued_again(run: Run, answers: Sequence[Item]) -> tuple[Run, list[Event]] | None:
+    was_cut = run.status == "completed" and run.cut is not None and answers
+    if not was_cut and run.status not in ("interrupted", "failed", "cancelled"):
+        return None
+    queued = msgspec.structs.replace(run, status="queued", cancel_requested=False, error=None, cut=None, recoveries=0)
+    # The model is told to go on where it was cut.
+    return queued, [ItemUpdated(item_id=answers[-1].id, data=patch(ResponseData, go_on=True))] if was_cut else []

@@ -1,0 +1,130 @@
+"""The host: everything that its interfaces can ask for, a service for each noun."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from pilothouse.host.active_run import Parts
+from pilothouse.host.changes import ChangeService
+from pilothouse.host.conversations import ConversationService
+from pilothouse.host.dependencies import Dependencies
+from pilothouse.host.engine import Engine
+from pilothouse.host.exchange import ExchangeService
+from pilothouse.host.indexes import IndexService
+from pilothouse.host.notifications import Notifier
+from pilothouse.host.permissions import PermissionService
+from pilothouse.host.questions import QuestionService
+from pilothouse.host.readiness import Readiness
+from pilothouse.host.runs import RunService
+from pilothouse.host.servers import ServerNews
+from pilothouse.host.sessions import Sessions
+from pilothouse.host.terminals import TerminalService
+from pilothouse.host.todos import TodoService
+from pilothouse.types.api import InputFrame, ListFrame, ModelsFrame
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.feed import FeedEvent
+from pilothouse.types.host import LOCAL_OWNER, ClientApi, ListChange
+from pilothouse.types.host_servers import Servers
+from pilothouse.types.notifications import Notification
+from pilothouse.types.verbs import realised
+
+_log = logging.getLogger(__name__)
+# What changes a row of the list.
+_LISTED = ("conversation.updated", "run.updated")
+
+
+class HostService(ClientApi):
+    """The host as its interfaces see it, and what only the web server of its own process asks for."""
+
+    def __init__(self, parts: Parts, engine: Engine, dependencies: Dependencies) -> None:
+        records, feed = parts.records, parts.feed
+        self.models = dependencies.models
+        self.settings = dependencies.settings
+        self.server_news = ServerNews(dependencies.servers, feed)
+        self.servers = realised(Servers, self.server_news.method_of)
+        self.runs: RunService = RunService(records, engine, dependencies)
+        self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
+        self.conversations = ConversationService(records, feed, dependencies, parts.modes, self.runs)
+        self.permissions: PermissionService = PermissionService(
+            records, dependencies.permissions, feed, dependencies.server_names, parts.settings
+        )
+        self.terminals: TerminalService = TerminalService(records, dependencies.terminals)
+        self.todos = TodoService(records, dependencies.todos)
+        self.changes = ChangeService(records, dependencies.undo)
+        self.indexes = IndexService(records, dependencies.index)
+        self.exchange = ExchangeService(records)
+        self.sessions = Sessions(records)
+        self.notifications = Notifier()
+        self._records = records
+        self._feed = feed
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._readiness = Readiness(records, feed)
+        self.notifications.subscribe(self._notified)
+        feed.subscribe(self.notifications.heard)
+        feed.subscribe(self._heard)
+
+    def list_changes(self, owner: str) -> AsyncGenerator[ListChange, None]:
+        """Yield changes of the list of conversations, of the models, and notices about the server.
+
+        Whoever owns nothing (an empty name) gets what concerns everyone.
+        """
+        return self._feed.list_changes(owner)
+
+    async def models_changed(self) -> None:
+        """Tell every page what the models are now."""
+        self._feed.tell(ModelsFrame(models=await self.models.list(LOCAL_OWNER)))
+
+    def _heard(self, conversation_id: str, events: Sequence[FeedEvent]) -> None:
+        for event in events:
+            if event.kind in _LISTED:
+                self.list_changed(conversation_id)
+
+    def list_changed(self, conversation_id: str) -> None:
+        """Tell whoever watches the list that a conversation's row in it may be another."""
+        self._tell_later(conversation_id, lambda conversation: ListFrame(conversation=conversation))
+
+    def _notified(self, news: Notification) -> None:
+        """Let every page of the owner know that something is asked, whichever conversation it shows."""
+        if news.kind in ("input_required", "response_received"):
+            is_open = news.kind == "input_required"
+            frame = InputFrame(
+                conversation_id=news.conversation_id,
+                item_id=news.item_id,
+                tool_call_id=news.tool_call_id,
+                prompt=news.prompt if is_open else "",
+                context=news.context,
+                open=is_open,
+            )
+            self._tell_later(news.conversation_id, lambda _conversation: frame)
+
+    def _tell_later(self, conversation_id: str, change: Callable[[Conversation], ListChange]) -> None:
+        owners = self._feed.list_owners()
+        if owners:
+            task = asyncio.create_task(self._tell_list(conversation_id, owners, change))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _tell_list(
+        self, conversation_id: str, owners: set[str], change: Callable[[Conversation], ListChange]
+    ) -> None:
+        for owner in owners:
+            try:
+                conversation = await self._records.conversation(owner, conversation_id, deleted=True)
+            except PilothouseError as error:
+                _log.debug("the list of %s was not updated: %s", owner, error.message)
+            else:
+                self._feed.tell(change(conversation), owner)
+
+    async def ready(self) -> None:
+        """Return if something could be kept right now; raise why not."""
+        await self._readiness.check()
+
+    async def close(self) -> None:
+        """Wait for what is on its way to the pages."""
+        await self.server_news.stop()
+        await self._readiness.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks)

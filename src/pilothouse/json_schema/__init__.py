@@ -1,0 +1,1 @@
+"""JSON schemas that others wrote, and what models, people and servers give for them."""

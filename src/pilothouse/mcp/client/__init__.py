@@ -1,0 +1,1 @@
+"""The MCP client: transports, JSON-RPC, and one session with one server."""

@@ -1,0 +1,1 @@
+"""The configured MCP servers: their entries, consent, connections and tools."""

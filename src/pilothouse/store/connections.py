@@ -1,0 +1,61 @@
+"""The connections to a database elsewhere: which there are, and how they are cut when it does not answer.
+
+A thread that waits in the driver cannot be told to stop. But it wakes up when its connection ends, so that is what
+we end: from outside, while the driver still waits on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from pilothouse.types.errors import PilothouseError
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+
+
+class Connections:
+    """All connections of a process to its database, and whether anyone answers on them."""
+
+    def __init__(self) -> None:
+        self._open: WeakSet[Connection[Any] | AsyncConnection[Any]] = WeakSet()
+        self._lock = threading.Lock()
+        # Set while the database is known to hang: nobody begins to wait for it then.
+        self.silent = False
+
+    def add(self, connection: Connection[Any] | AsyncConnection[Any], _record: object = None) -> None:
+        """Know of a connection from now on."""
+        with self._lock:
+            self._open.add(connection)
+
+    def cut(self) -> None:
+        """End all connections under those who wait on them."""
+        with self._lock:
+            for connection in list(self._open):
+                hang_up(connection)
+
+    def check(self) -> None:
+        """Raise what a person is told while the database hangs."""
+        if self.silent:
+            raise hanging()
+
+
+def hang_up(connection: Connection[Any] | AsyncConnection[Any]) -> None:
+    """End a connection, whoever waits on it."""
+    # Closed meanwhile, or broken: nobody waits there. The driver's own errors differ, and importing it takes long.
+    with contextlib.suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as own:
+        own.shutdown(socket.SHUT_RDWR)
+
+
+def hanging() -> PilothouseError:
+    """Return what a person is told."""
+    return PilothouseError(
+        "database",
+        "The database does not answer.",
+        fix="Check that PostgreSQL runs and can be reached; work then goes on by itself.",
+    )

@@ -1,0 +1,182 @@
+CREATE TABLE conversations (
+	id VARCHAR(40) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	title TEXT NOT NULL, 
+	title_source VARCHAR(16) NOT NULL, 
+	settings TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	deleted_at DOUBLE, 
+	activity VARCHAR(16), 
+	last_seq BIGINT NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE events (
+	conversation_id VARCHAR(40) NOT NULL, 
+	seq BIGINT NOT NULL, 
+	kind VARCHAR(24) NOT NULL, 
+	item_id VARCHAR(40), 
+	body BLOB NOT NULL, 
+	chain BLOB, 
+	PRIMARY KEY (conversation_id, seq)
+);
+
+CREATE TABLE file_changes (
+	id VARCHAR(40) NOT NULL, 
+	conversation_id VARCHAR(40) NOT NULL, 
+	run_id VARCHAR(40) NOT NULL, 
+	item_id VARCHAR(40) NOT NULL, 
+	path TEXT NOT NULL, 
+	"before" VARCHAR(64), 
+	"after" VARCHAR(64), 
+	mode INTEGER, 
+	at DOUBLE NOT NULL, 
+	undone_at DOUBLE, 
+	moved_from TEXT NOT NULL, 
+	content BLOB, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE grants (
+	id VARCHAR(40) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	conversation_id VARCHAR(40) NOT NULL, 
+	pattern TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	expires_at DOUBLE, 
+	single_use BOOLEAN NOT NULL, 
+	uses INTEGER NOT NULL, 
+	last_used_at DOUBLE, 
+	revoked_at DOUBLE, 
+	question_id VARCHAR(40) NOT NULL, 
+	run_id VARCHAR(40) DEFAULT '' NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE items (
+	id VARCHAR(40) NOT NULL, 
+	conversation_id VARCHAR(40) NOT NULL, 
+	position BIGINT NOT NULL, 
+	run_id VARCHAR(40), 
+	kind VARCHAR(16) NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE packing_backlog (
+	conversation_id VARCHAR(40) NOT NULL, 
+	seq BIGINT, 
+	PRIMARY KEY (conversation_id)
+);
+
+CREATE TABLE parts (
+	item_id VARCHAR(40) NOT NULL, 
+	"index" INTEGER NOT NULL, 
+	conversation_id VARCHAR(40) NOT NULL, 
+	kind VARCHAR(16) NOT NULL, 
+	media_type TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	uri TEXT NOT NULL, 
+	is_text BOOLEAN NOT NULL, 
+	size BIGINT NOT NULL, 
+	cut BOOLEAN NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (item_id, "index")
+);
+
+CREATE TABLE processes (
+	id VARCHAR(80) NOT NULL, 
+	seen_at DOUBLE NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE receipts (
+	owner VARCHAR(80) NOT NULL, 
+	"key" VARCHAR(200) NOT NULL, 
+	body BLOB NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	PRIMARY KEY (owner, "key")
+);
+
+CREATE TABLE runs (
+	id VARCHAR(40) NOT NULL, 
+	conversation_id VARCHAR(40) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	epoch INTEGER NOT NULL, 
+	process VARCHAR(80), 
+	created_at DOUBLE NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE search_backlog (
+	conversation_id VARCHAR(40) NOT NULL, 
+	position BIGINT NOT NULL, 
+	PRIMARY KEY (conversation_id)
+);
+
+CREATE TABLE search_texts (
+	id INTEGER NOT NULL, 
+	conversation_id VARCHAR(40) NOT NULL, 
+	item_id VARCHAR(40), 
+	at DOUBLE NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE sessions (
+	token_hash VARCHAR(64) NOT NULL, 
+	owner VARCHAR(80) NOT NULL, 
+	expires_at DOUBLE NOT NULL, 
+	PRIMARY KEY (token_hash)
+);
+
+CREATE TABLE texts_backlog (
+	"before" INTEGER NOT NULL, 
+	PRIMARY KEY ("before")
+);
+
+CREATE TABLE todos (
+	conversation_id VARCHAR(40) NOT NULL, 
+	body BLOB NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	PRIMARY KEY (conversation_id)
+);
+
+CREATE INDEX conversations_listed ON conversations (owner, updated_at, id) WHERE deleted_at IS NULL;
+
+CREATE INDEX deltas_of_item ON events (item_id, seq) WHERE kind = 'item.delta';
+
+CREATE INDEX file_changes_of_conversation ON file_changes (conversation_id);
+
+CREATE INDEX file_changes_of_item ON file_changes (item_id, at);
+
+CREATE INDEX file_changes_of_run ON file_changes (run_id, at);
+
+CREATE INDEX grants_of_conversation ON grants (conversation_id, expires_at);
+
+CREATE INDEX items_in_order ON items (conversation_id, position);
+
+CREATE INDEX items_of_run ON items (run_id, status);
+
+CREATE INDEX parts_of_conversation ON parts (conversation_id);
+
+CREATE INDEX runs_by_status ON runs (status);
+
+CREATE INDEX runs_of_conversation ON runs (conversation_id, created_at);
+
+CREATE INDEX search_texts_of_conversation ON search_texts (conversation_id, item_id);
+
+CREATE VIRTUAL TABLE search_words USING fts5(body, content='search_texts', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
+
+CREATE VIRTUAL TABLE search_parts USING fts5(body, content='', columnsize=0, detail=none, tokenize='trigram');
+
+CREATE TRIGGER search_added AFTER INSERT ON search_texts BEGIN INSERT INTO search_words(rowid, body) VALUES (new.id, plain_text(new.body)); INSERT INTO search_parts(rowid, body) VALUES (new.id, plain_text(new.body)); END;
+
+CREATE TRIGGER search_removed AFTER DELETE ON search_texts BEGIN INSERT INTO search_words(search_words, rowid, body) VALUES ('delete', old.id, plain_text(old.body)); INSERT INTO search_parts(search_parts, rowid, body) SELECT 'delete', old.id, plain_text(old.body) WHERE typeof(old.body) = 'blob'; END;
+
+CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
+

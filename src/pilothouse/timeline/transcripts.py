@@ -1,0 +1,98 @@
+"""A conversation in Markdown, for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.item_data import CallData, NoticeData, ResponseData, ResultPart
+from pilothouse.types.items import Call, Item, Response, is_a, parts_of, patch
+from pilothouse.types.media import described
+
+_HEADS = {"user_message": "You", "response": "Answer", "question": "Question", "compaction": "Summary so far"}
+
+
+def heading(conversation: Conversation) -> str:
+    """Return what stands above everything."""
+    title = " ".join((conversation.title or "A conversation").split())
+    return f"# {title}\n\n{_when(conversation.created_at)}, {conversation.id}\n"
+
+
+def as_read(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items with each answer that was cut and went on as one, without the word that it was cut."""
+    held: list[Response] = []
+    for item in items:
+        if is_a(item, ResponseData):
+            if held and item.data.continues == held[0].id:
+                # An attempt to go on that broke off counts for as long as no other takes its place.
+                held = [held[0], item] if item.data.cut_off else [_joined(held[0], item)]
+            else:
+                yield from held
+                held = [item]
+        elif held and item.kind == "user_message":
+            yield from (*held, item)
+            held = []
+        elif not (held and held[0].data.go_on and is_a(item, NoticeData) and item.data.code == "cut_short"):
+            yield item
+        if held and not _goes_on(held[0]):
+            yield from held
+            held = []
+    yield from held
+
+
+def _goes_on(item: Response) -> bool:
+    return item.data.go_on or item.data.stop == "pause"
+
+
+def _joined(first: Response, second: Response) -> Response:
+    content, sources = first.data.content + second.data.content, first.data.sources + second.data.sources
+    both = (patch(ResponseData, content=content) if content else {}) | (
+        patch(ResponseData, sources=sources) if sources else {}
+    )
+    return msgspec.structs.replace(second, text=first.text + second.text, raw=second.raw | both)
+
+
+def told(items: Iterable[Item]) -> Iterator[str]:
+    """Yield each item that people read, in order."""
+    for item in as_read(items):
+        if is_a(item, CallData):
+            yield f"\n{_call(item)}\n"
+        elif item.kind == "notice" and item.text:
+            yield f"\n*{_flat(item.text)}*\n"
+        elif item.kind in _HEADS and (item.text or parts_of(item)):
+            paragraphs = [item.text.strip("\n"), *map(_picture, parts_of(item))]
+            yield f"\n## {_HEADS[item.kind]}\n\n" + "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def _picture(part: ResultPart) -> str:
+    """Return a picture in words: the file of words has no place for it."""
+    return f"*[{_flat(described(part.media_type, part.bytes, part.name))}]*"
+
+
+def _call(item: Call) -> str:
+    """Return a call with its result below it, in a fence that nothing in the result can end."""
+    name = item.data.server_tool or item.data.tool or "tool"
+    head = f"**{_flat(name)}**: {item.status}"
+    if not item.text:
+        return head
+    fence = "`" * max(3, 1 + _longest_row(item.text))
+    return f"{head}\n\n{fence}text\n{item.text.strip(chr(10))}\n{fence}"
+
+
+def _longest_row(text: str) -> int:
+    longest = run = 0
+    for char in text:
+        run = run + 1 if char == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

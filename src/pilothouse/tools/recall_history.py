@@ -1,0 +1,165 @@
+"""The tool `recall_history`: what was said and done before the place from which a summary stands for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from pilothouse.tools.arguments import BadArgument, failed, optional_int, optional_string, success
+from pilothouse.tools.harmless import Harmless, spec_of
+from pilothouse.tools.making import ToolParts
+from pilothouse.tools.search.patterns import Pattern, regex_pattern
+from pilothouse.types import limits
+from pilothouse.types.access import Access, Shown
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.item_data import CallData, CompactionData, MessageData, ResponseData
+from pilothouse.types.items import CLOSED, Item, is_a, is_cut_off
+from pilothouse.types.json import JsonObject, encode_text
+from pilothouse.types.ports import CallContext, CallFeedback, ToolOutput
+from pilothouse.types.records import Records
+from pilothouse.types.tool_names import RECALL
+
+
+def make(parts: ToolParts) -> RecallHistory:
+    """Make the tool."""
+    return RecallHistory(parts.records)
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    """What is looked for: entries from one number on and before another, that match if there is a pattern."""
+
+    context: CallContext
+    start: int
+    end: int
+    pattern: Pattern | None
+    room: int
+
+
+class RecallHistory(Harmless):
+    """Reads the archived part of a conversation; all that it brings along the conversation has brought before."""
+
+    spec = spec_of(
+        RECALL,
+        (),
+        {
+            "pattern": {"type": "string"},
+            "start": {"type": "integer"},
+            "item": {"type": "integer"},
+            "offset": {"type": "integer"},
+        },
+    )
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def shown(self, arguments: Mapping[str, object]) -> Shown:
+        """Return what is looked for."""
+        wanted = arguments.get("pattern") or arguments.get("item") or ""
+        summary = f"Looking back: {wanted}" if wanted else "Looking back"
+        return Shown(action="recall", action_display_name="Looking back", summary=summary, icon="search")
+
+    async def access(self, arguments: JsonObject, context: CallContext) -> Access:
+        """Return that strangers may have written it; whose private data it is, the summary has kept."""
+        return Access(operation=RECALL, brings=frozenset({"untrusted"}))
+
+    async def execute(self, arguments: JsonObject, context: CallContext, feedback: CallFeedback) -> ToolOutput:
+        """Read a page."""
+        try:
+            end = await self._archived(context)
+            least = limits.RESULT_PAGE_NOTE
+            room = min(limits.RESULT_PAGE_CHARS, max(context.result_room - least, least))
+            if arguments.get("item") is not None:
+                return success(await self._whole(optional_int(arguments, "item", 0), arguments, context, (end, room)))
+            written = optional_string(arguments, "pattern")
+            pattern = regex_pattern(written, case_sensitive=True) if written else None
+            start = max(0, optional_int(arguments, "start", 0))
+            return success(await self._entries(_Wanted(context, start, end, pattern, room)))
+        except (BadArgument, PilothouseError) as error:
+            return failed(str(error), error.code.upper())
+
+    async def _archived(self, context: CallContext) -> int:
+        """Return the place before which the newest summary stands for everything."""
+        items = await self._records.history(context.conversation_id)
+        done = [item.data.keep_from for item in items if is_a(item, CompactionData) and item.status == "completed"]
+        if not done:
+            raise BadArgument("Nothing of this conversation was replaced by a summary: all of it is here.", "ALL_HERE")
+        return max(done)
+
+    async def _whole(self, number: int, arguments: JsonObject, context: CallContext, bounds: tuple[int, int]) -> str:
+        end, room = bounds
+        page = await self._records.items(context.owner, context.conversation_id, number + 1, 1)
+        found = next((item for item in page.items if item.position == number < end and _speaks(item)), None)
+        if found is None:
+            raise BadArgument(f"There is no entry {number} before the summary.", "NO_ENTRY")
+        text, begin = _said(found), max(0, optional_int(arguments, "offset", 0))
+        upto = min(len(text), begin + room)
+        more = f" Go on with item {number} and offset {upto}." if upto < len(text) else ""
+        return f"{text[begin:upto]}\n[Entry {number}, characters {begin:,} to {upto:,} of {len(text):,}.{more}]"
+
+    async def _entries(self, wanted: _Wanted) -> str:
+        """Return the entries that there is room for, and where the next page begins."""
+        shown: list[str] = []
+        room, after, until = wanted.room, wanted.start - 1, time.monotonic() + limits.RECALL_TIME
+        while True:
+            context = wanted.context
+            batch = await self._records.items_after(context.owner, context.conversation_id, after, limits.RECALL_BATCH)
+            there = [item for item in batch if item.position < wanted.end]
+            for item, line in await asyncio.to_thread(_lines, there, wanted.pattern):
+                room -= len(line) + 1
+                if room < 0 and shown:
+                    return _page(shown, f"Go on with start {item.position}.")
+                shown.append(line)
+            if len(there) < limits.RECALL_BATCH:
+                return _page(shown, "That is all before the summary.")
+            after = there[-1].position
+            if time.monotonic() > until:
+                return _page(shown, f"There is more to look through. Go on with start {after + 1}.")
+
+
+def _page(shown: Sequence[str], how: str) -> str:
+    entries = "1 entry" if len(shown) == 1 else f"{len(shown):,} entries"
+    return "\n".join([*shown, f"[{entries}. {how}]"])
+
+
+def _lines(items: Sequence[Item], pattern: Pattern | None) -> list[tuple[Item, str]]:
+    lines = []
+    for item in items:
+        if not _speaks(item):
+            continue
+        text = _said(item)
+        data = bytearray(text.encode()) if pattern is not None else bytearray()
+        found = pattern.find(data, 0, len(data)) if pattern is not None else (0, 0)
+        if found is not None:
+            lines.append((item, f"{item.position} {_cut(text, len(data[: found[0]].decode(errors='replace')))}"))
+    return lines
+
+
+def _cut(text: str, at: int) -> str:
+    """Return an entry on one line: its beginning, and of a long one what stands around a place in it."""
+    most = limits.RECALL_ENTRY_CHARS
+    first = " ".join(text[:most].split())
+    if len(text) <= most:
+        return first
+    around = "" if at < most else f" … {' '.join(text[max(0, at - most // 4) : at + most // 2].split())}"
+    return f"{first}{around} … ({len(text):,} characters)"
+
+
+def _speaks(item: Item) -> bool:
+    """Return whether an item is something that was said or done."""
+    if is_a(item, MessageData):
+        return True
+    if item.status not in CLOSED or is_cut_off(item):
+        return False
+    return (is_a(item, ResponseData) and bool(item.text)) or is_a(item, CallData)
+
+
+def _said(item: Item) -> str:
+    if is_a(item, CallData):
+        data = item.data
+        given = encode_text(data.arguments or {})
+        text = item.text or (data.error.message if data.error is not None else "")
+        return f"[call r{item.position} of {data.server_tool or data.tool} with {given}] {text}"
+    return f"{'Person' if item.kind == 'user_message' else 'Assistant'}: {item.text}"

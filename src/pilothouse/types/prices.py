@@ -1,0 +1,32 @@
+"""What tokens cost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pilothouse.types.stream import Usage
+
+_MILLION = 1_000_000
+
+
+class Prices(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """What a model's tokens cost, in dollars for a million of them."""
+
+    input: float
+    output: float
+    # None is the price of other input.
+    cache_read: float | None = None
+    cache_write: float | None = None
+    # A request with more input than this costs `beyond`, from its first token on; 0 where it makes no difference.
+    above: int = 0
+    beyond: Prices | None = None
+
+    def cost(self, usage: Usage) -> float:
+        """Return about what a request cost, in dollars; what was cached is at its own price."""
+        if self.beyond is not None and usage.input > self.above:
+            return self.beyond.cost(usage)
+        read = self.input if self.cache_read is None else self.cache_read
+        write = self.input if self.cache_write is None else self.cache_write
+        fresh = max(0, usage.input - usage.cache_read - usage.cache_write)
+        total = fresh * self.input + usage.cache_read * read + usage.cache_write * write + usage.output * self.output
+        return total / _MILLION

@@ -1,0 +1,80 @@
+"""What commands do without a host, beside whoever has the database: export, and show and set what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import BinaryIO
+
+from pilothouse.settings.config import ConfigService
+from pilothouse.settings.home import open_home
+from pilothouse.store import exchange, reading, retention
+from pilothouse.store.database import Database
+from pilothouse.timeline import transcripts
+from pilothouse.types import limits
+from pilothouse.types.api import ConfigPatch
+from pilothouse.types.conversations import Conversation
+from pilothouse.types.exchange import ExportFormat
+from pilothouse.types.retention import Retention, RetentionView
+from pilothouse.wiring.backups import database_url, opened_to_read
+
+
+def export(owner: str, conversation_id: str | None, form: ExportFormat, sink: BinaryIO) -> int:
+    """Write one conversation, or all of them; return how many."""
+    with opened_to_read() as database:
+        database.check()
+        if form == "json":
+            return database.read_now(lambda connection: exchange.write(connection, owner, conversation_id, sink))
+        chosen = [conversation_id] if conversation_id is not None else _all(database, owner)
+        for index, each in enumerate(chosen):
+            sink.write(b"\n---\n\n" if index else b"")
+            _tell(database, owner, each, sink)
+        return len(chosen)
+
+
+def _all(database: Database, owner: str) -> list[str]:
+    found: list[Conversation] = []
+    cursor: str | None = None
+    while True:
+        now = cursor
+        page = database.read_now(lambda c: reading.conversations(c, owner, limits.PAGE_ITEMS, now))  # noqa: B023
+        found += page.conversations
+        cursor = page.next
+        if cursor is None:
+            return [one.id for one in found]
+
+
+def _tell(database: Database, owner: str, conversation_id: str, sink: BinaryIO) -> None:
+    snapshot = database.read_now(lambda c: reading.snapshot(c, owner, conversation_id, 1))
+    sink.write(transcripts.heading(snapshot.conversation).encode(errors="replace"))
+    after = -1
+    while True:
+        here = after
+        items = database.read_now(
+            lambda c: exchange.items_after(c, owner, conversation_id, here, limits.SNAPSHOT_ITEMS)  # noqa: B023
+        )
+        if not items:
+            return
+        sink.write("".join(transcripts.told(items)).encode(errors="replace"))
+        after = items[-1].position
+
+
+def retained() -> RetentionView:
+    """Return the setting, and what it would remove now; nothing is removed."""
+    wanted = _config().config.retention
+    with opened_to_read() as database:
+        database.check()
+        return database.read_now(lambda connection: retention.look(connection, wanted))
+
+
+def change_retention(wanted: Retention) -> None:
+    """Keep another setting; a running server takes it over at once, and acts on it once a day."""
+    asyncio.run(_config().patch(ConfigPatch(retention=wanted)))
+
+
+def retention_now() -> Retention:
+    """Return the setting."""
+    return _config().config.retention
+
+
+def _config() -> ConfigService:
+    return ConfigService(open_home().path, "postgresql" if database_url() else "sqlite")

@@ -1,0 +1,73 @@
+"""The form of a model says what is known of it, and what a person says counts instead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from pilothouse.models.known_models import source
+from tests.support.listener import listening
+from tests.support.live_server import LiveServer, live_server
+
+CLAUDE = {"name": "Claude", "provider": "anthropic-compatible", "model": "claude-sonnet-4-5", "contextWindow": 5000}
+
+
+@pytest.fixture
+def server(home: Path) -> Iterator[LiveServer]:
+    """A server with one model, of whose window a person said something."""
+    with live_server(home, models={"defaultModelId": "claude", "models": {"claude": CLAUDE}}) as running:
+        yield running
+
+
+def field(form: Locator, name: str) -> Locator:
+    """Return a field of a form, one with suggestions too."""
+    return form.get_by_role("textbox", name=name, exact=True).or_(form.get_by_role("combobox", name=name, exact=True))
+
+
+async def test_a_form_tells_what_is_known_of_a_model_and_its_card_says_from_where(
+    server: LiveServer, page: Page
+) -> None:
+    lists = {"data": [{"id": "qwen3-8b", "max_model_len": 24_576}]}
+    async with listening({"/v1/models": (200, json.dumps(lists).encode())}) as near:
+        await server.open(page, "/settings/models")
+        await page.get_by_role("button", name="Add Model").click()
+        form = page.get_by_role("dialog", name="Add a model")
+        await form.get_by_role("textbox", name="Name").fill("Near one")
+        await field(form, "Model").fill("claude-sonnet-4-5")
+        await expect(
+            form.get_by_text(
+                f"Known: 200K context, thinks, takes images, $3 in, $15 out per 1M tokens, from {source()}."
+            )
+        ).to_be_visible()
+        await expect(form.get_by_role("checkbox", name="Supports thinking")).to_be_checked()
+        await form.get_by_label("Key", exact=True).fill("sk-mine")
+        await field(form, "Provider").click()
+        await page.get_by_role("option", name="Another, OpenAI compatible").click()
+        await form.get_by_label("Base URL").fill(f"{near.url}/v1")
+        await field(form, "Model").fill("qwen3-8b")
+        await expect(form.get_by_text("Known: 24K context, from 127.0.0.1:")).to_be_visible()
+        await expect(form.get_by_role("checkbox", name="Supports thinking")).not_to_be_checked()
+        await form.get_by_role("button", name="Add", exact=True).click()
+        added = page.get_by_role("listitem", name="Near one", exact=True)
+        await expect(added).to_contain_text("24K context")
+        await expect(added).to_contain_text("As known from 127.0.0.1:")
+    kept = server.read("models.json")["models"]["near-one"]
+    assert (kept["contextWindow"], kept["known"]["contextWindow"]) == (None, 24_576)
+
+
+async def test_a_window_that_a_person_takes_back_is_filled_in_again(server: LiveServer, page: Page) -> None:
+    await server.open(page, "/settings/models")
+    mine = page.get_by_role("listitem", name="Claude", exact=True)
+    await expect(mine).to_contain_text("5K context")
+    await page.get_by_role("button", name="Edit Claude").click()
+    form = page.get_by_role("dialog", name="Edit Claude")
+    await expect(form.get_by_label("Context window")).to_have_value("5,000")
+    await form.get_by_label("Context window").fill("")
+    await form.get_by_role("button", name="Save").click()
+    await expect(mine).to_contain_text("200K context • Thinking ✓ • Images ✓")
+    await expect(mine).to_contain_text(f"As known from {source()}")
+    assert server.read("models.json")["models"]["claude"]["contextWindow"] is None

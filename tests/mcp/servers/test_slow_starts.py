@@ -1,0 +1,32 @@
+"""Servers that are asked before they can hear: the era they speak is found all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from pilothouse.mcp.client.channel import ChannelError
+from tests.support.mcp_sessions import talking
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.case("PRC-07")
+@pytest.mark.parametrize(("options", "era"), [(("--era", "modern"), "modern"), ((), "handshake")])
+async def test_a_server_that_starts_slowly_is_understood_in_its_own_era(options: tuple[str, ...], era: str) -> None:
+    async with talking(*options, "--delay", 1, probe_timeout=0.1) as talked:
+        assert talked.session.facts.era == era
+        assert await talked.say("awake") == "awake"
+
+
+async def test_a_server_that_is_said_to_be_modern_has_time_to_start() -> None:
+    async with talking("--era", "modern", "--delay", 1, probe_timeout=0.1, era="modern") as talked:
+        assert await talked.say("awake") == "awake"
+    with pytest.raises(ChannelError, match="newest protocol"):
+        async with talking(era="modern"):
+            raise AssertionError("it was let in")
+
+
+async def test_a_server_that_refuses_both_eras_says_why() -> None:
+    with pytest.raises(ChannelError, match="speaks version"):
+        async with talking("--version", "1999-01-01", "--delay", 0.3, probe_timeout=0.1):
+            raise AssertionError("it was let in")

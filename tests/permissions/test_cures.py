@@ -1,0 +1,102 @@
+"""What a question says about how it could have been spared is true."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from pilothouse.types.access import Access
+from pilothouse.types.authority import Mode, Pattern, Seen
+from pilothouse.types.ports import PermitNeeded
+from tests.support.deciding import (
+    FILES,
+    ROOT,
+    SERVER,
+    TERMINAL,
+    HeldRules,
+    a_rule,
+    an_authorizer,
+    calling,
+    decide,
+    running,
+    touching,
+    verdict,
+)
+from tests.support.tools import ToolOf
+
+READ = Seen(frozenset({"files"}))
+
+
+def covered(access: Access) -> Access:
+    """A command that undo covers, too."""
+    assert access.command is not None
+    return msgspec.structs.replace(access, command=msgspec.structs.replace(access.command, covered=True))
+
+
+@pytest.mark.parametrize(
+    ("tool", "access", "seen", "allow", "modes"),
+    [
+        (FILES, touching(f"{ROOT}/a"), Seen(), ["file_operations.create_file"], ["sandboxed", "auto_edit"]),
+        (FILES, touching("/srv/other/a"), Seen(), ["file_operations.create_file:/srv/other/a"], []),
+        (
+            FILES,
+            touching(f"{ROOT}/a", "/srv/other/b"),
+            Seen(),
+            ["file_operations.create_file:**", "file_operations.create_file:/srv/other/b"],
+            [],
+        ),
+        (TERMINAL, running("make"), Seen(), ["terminal_operations.run_command"], []),
+        (TERMINAL, covered(running("make")), Seen(), ["terminal_operations.run_command"], ["sandboxed"]),
+        (TERMINAL, running("make", network=True), Seen(), ["terminal_operations.run_command", "net:*"], []),
+        (SERVER, calling(), Seen(), ["files.read"], ["sandboxed"]),
+        (SERVER, calling("api.example.com"), READ, ["net:api.example.com"], []),
+        (SERVER, calling("My files"), READ, ["files.read"], []),
+        # What always asks is spared by nothing that is said beforehand; what the sandbox holds, by its mode.
+        (FILES, touching(f"{ROOT}/.git/hooks/pre-commit"), Seen(), [], []),
+        (TERMINAL, running("rm -rf build"), Seen(), [], []),
+        (TERMINAL, covered(running("rm -rf build")), Seen(), [], ["sandboxed"]),
+    ],
+)
+async def test_the_cure_that_a_question_names_spares_it(
+    tool: ToolOf, access: Access, seen: Seen, allow: list[str], modes: list[Mode]
+) -> None:
+    found = await decide(access, tool=tool, seen=seen)
+    assert isinstance(found, PermitNeeded)
+    assert found.data["cure"] == {"allow": allow, "modes": modes}
+    if allow:
+        assert verdict(await decide(access, tool=tool, seen=seen, allow=tuple(allow)))[:2] == ("allow", "run")
+    for mode in modes:
+        assert verdict(await decide(access, mode, tool=tool, seen=seen))[:2] == ("allow", "mode")
+
+
+@pytest.mark.parametrize(
+    ("allow", "path", "found"),
+    [
+        ("file_operations.create_file", "/srv/other/a", "ask"),
+        ("file_operations.*", "/srv/other/a", "ask"),
+        ("file_operations", "/srv/other/a", "ask"),
+        ("file_operations.create_file:/srv/other/a", "/srv/other/b", "ask"),
+        ("file_operations.create_file:/srv/other/a", "/srv/other/a/b", "ask"),
+        ("file_operations.create_file:/srv/other/**", "/srv/others/b", "ask"),
+        ("file_operations.delete_file:/srv/other/**", "/srv/other/a", "ask"),
+        ("file_operations.create_file:/**", "/srv/other/.git/hooks/pre-commit", "ask"),
+        ("file_operations.create_file:src/**", f"{ROOT}/docs/a", "ask"),
+        ("file_operations.create_file:/srv/other/**", "/srv/other/deep/a", "allow"),
+        ("file_operations.edits:/srv/other/**", "/srv/other/deep/a", "allow"),
+        ("file_operations.*:/srv/other/*", "/srv/other/a", "allow"),
+        ("file_operations.create_file:src/**", f"{ROOT}/src/a", "allow"),
+        ("file_operations.create_file", f"{ROOT}/a", "allow"),
+        ("file_operations.edits", f"{ROOT}/a", "allow"),
+    ],
+)
+async def test_what_is_allowed_with_a_message_is_for_the_folder_or_for_the_paths_it_names(
+    allow: str, path: str, found: str
+) -> None:
+    assert verdict(await decide(touching(path), allow=(allow,)))[0] == found
+
+
+async def test_a_rule_of_the_persons_own_that_asks_has_no_cure() -> None:
+    by = an_authorizer(rules=HeldRules(a_rule("ask", Pattern(tool="file_operations.*"))))
+    found = await decide(touching(f"{ROOT}/a"), by=by)
+    assert isinstance(found, PermitNeeded)
+    assert found.data["cure"] == {"allow": [], "modes": []}

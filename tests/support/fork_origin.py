@@ -1,0 +1,133 @@
+"""`python -m tests.support.fork_origin LISTENER`: has imported the product, and forks a process for each who asks.
+
+Ends when its standard input does. An order is its length in four bytes, with the three streams beside it, and then
+JSON; the answer is the process's id, and later how it ended, as `os.waitpid` has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any, TextIO
+
+from tests.support.forked import own_terminal
+
+# What the product imports only when it needs it.
+LATER = ("encodings.idna", "prompt_toolkit.shortcuts", "typer._adapters", "uvloop", "websockets.server")
+# What does its work when it is imported.
+NOT_ALONE = ("__main__", "migrations.env")
+
+
+def load() -> None:
+    """Import everything of the product, and what it imports later."""
+    import pilothouse
+
+    names = [found.name for found in pkgutil.walk_packages(pilothouse.__path__, "pilothouse.")]
+    for name in (*names, *LATER):
+        if not name.endswith(NOT_ALONE):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+class Origin:
+    """The socket where orders come in, and who waits for the end of which process."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._waiting: dict[int, socket.socket] = {}
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+        signal.set_wakeup_fd(self._wake_writer)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def serve(self) -> dict[str, Any] | None:
+        """Fork for each order. In a new process return the order; in this one return None at the end."""
+        while True:
+            ready, _, _ = select.select([self._listener.fileno(), self._wake_reader, 0], [], [])
+            if self._wake_reader in ready:
+                os.read(self._wake_reader, 4096)
+                self._tell()
+            if self._listener.fileno() in ready and (order := self._fork()) is not None:
+                return order
+            if 0 in ready:
+                return None
+
+    def _fork(self) -> dict[str, Any] | None:
+        asker, _ = self._listener.accept()
+        size, streams, _, _ = socket.recv_fds(asker, 4, 3)
+        with asker.makefile("rb") as coming:
+            order: dict[str, Any] = json.loads(coming.read(int.from_bytes(size)))
+        if (pid := os.fork()) == 0:
+            self._forget()
+            asker.close()
+            for usual, number in enumerate(streams):
+                os.dup2(number, usual)
+                os.close(number)
+            return order
+        for number in streams:
+            os.close(number)
+        self._waiting[pid] = asker
+        asker.sendall(str(pid).encode())
+        return None
+
+    def _tell(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                with self._waiting.pop(ended[0]) as asker, contextlib.suppress(OSError):
+                    asker.sendall(str(ended[1]).encode())
+
+    def _forget(self) -> None:
+        """Let go of what belongs to the origin alone."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for each in (self._listener, *self._waiting.values()):
+            each.close()
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)
+
+
+def become(order: dict[str, Any]) -> None:
+    """Be the process that was ordered: its place, variables, streams and arguments."""
+    if order["terminal"]:
+        os.setsid()
+        own_terminal()
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    time.tzset()
+    sys.path[0] = order["cwd"]
+    # As the interpreter opened them, for the new streams.
+    sys.stdin = _text(0, "rb", sys.stdin)
+    sys.stdout = _text(1, "wb", sys.stdout)
+    sys.stderr = _text(2, "wb", sys.stderr)
+    module, *arguments = order["module"]
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _text(number: int, mode: str, before: TextIO) -> io.TextIOWrapper:
+    lines = number == 2 or os.isatty(number)
+    return io.TextIOWrapper(open(number, mode), before.encoding, before.errors, line_buffering=lines)
+
+
+def main() -> None:
+    load()
+    order = Origin(socket.socket(fileno=int(sys.argv[1]))).serve()
+    if order is not None:
+        become(order)
+
+
+if __name__ == "__main__":
+    main()

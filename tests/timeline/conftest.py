@@ -1,0 +1,7 @@
+"""A run on a real store, for each test that asks for one."""
+
+from __future__ import annotations
+
+from tests.support.run_bench import bench
+
+__all__ = ["bench"]

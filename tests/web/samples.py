@@ -1,0 +1,84 @@
+"""A well-formed request for every route of the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pilothouse.types.api import (
+    Answer,
+    Answers,
+    ConfigPatch,
+    ConversationPatch,
+    ModelInput,
+    NewConversation,
+    NewMessage,
+    SessionRequest,
+)
+from pilothouse.types.authority import NewGrant, PolicyInput
+from pilothouse.types.server_checks import ServerCheck
+from pilothouse.types.server_traffic import TrafficSwitch
+from pilothouse.types.servers import (
+    AboutDecided,
+    ConsentGiven,
+    ImportRequest,
+    ServerInput,
+    ServerPatch,
+    ServersSwitch,
+    ToolConfirmed,
+    ToolTry,
+)
+from pilothouse.types.sign_ins import SignInAnswer, SignInStart
+from pilothouse.types.terminals import TerminalSelection, TerminalSize
+from pilothouse.types.todos import TodoInput
+from pilothouse.web.routing import AnyRoute
+
+BODIES: dict[type, dict[str, Any]] = {
+    SessionRequest: {"code": "not-a-code"},
+    NewConversation: {"title": "Hello"},
+    ConversationPatch: {"title": "Renamed"},
+    NewMessage: {"text": "Hello"},
+    Answer: {"choice": "yes"},
+    Answers: {"itemIds": ["i_none"], "answer": {"choice": "yes"}},
+    PolicyInput: {"rules": [{"id": "no-push", "verdict": "deny", "pattern": {"command": ["git", "push"]}}]},
+    NewGrant: {"conversationId": "c_none", "pattern": {"tool": "file_operations.create_file"}},
+    ModelInput: {"name": "Scripted", "provider": "scripted", "model": "script.json"},
+    ConfigPatch: {"resumeAfterRestart": "ask"},
+    ServerInput: {"name": "Echo", "commandLine": "echo-server --stdio"},
+    ServerCheck: {"server": {"name": "Echo", "commandLine": "echo-server --stdio"}},
+    ServerPatch: {"enabled": False},
+    ServersSwitch: {"ids": ["s_none"], "enabled": True},
+    ConsentGiven: {"fingerprint": "0"},
+    AboutDecided: {"fingerprint": "0", "accept": True},
+    ToolConfirmed: {"name": "echo", "fingerprint": "0"},
+    ToolTry: {"serverId": "s_1", "tool": "echo"},
+    ImportRequest: {"text": '{"mcpServers": {"far": {"url": "https://mcp.example/mcp"}}}'},
+    SignInStart: {"redirectUri": "http://127.0.0.1/oauth/callback"},
+    SignInAnswer: {"address": "?state=none&code=none"},
+    TrafficSwitch: {"recording": True},
+    TodoInput: {"todos": [{"id": 1, "title": "Write it down"}]},
+    TerminalSize: {"columns": 80, "rows": 24},
+    TerminalSelection: {"text": "an error"},
+}
+QUERIES = {"/api/search": {"q": "hello"}, "/api/policy/check": {"tool": "think"}}
+
+
+def request_for(route: AnyRoute, item_id: str = "c_unknown") -> dict[str, Any]:
+    """Return the arguments of a client's `request` for a route."""
+    request: dict[str, Any] = {
+        "method": route.method,
+        "url": route.path.replace("{id}", item_id).replace("{index}", "0").replace("{process}", "p_none"),
+    }
+    if route.body is not type(None):
+        request["json"] = BODIES[route.body]
+    if route.path in QUERIES:
+        request["params"] = QUERIES[route.path]
+    return request
+
+
+def nothing_there(route: AnyRoute) -> int:
+    """Return the status of a request that is well-formed, and about nothing that there is."""
+    if route.path == "/api/servers/sign-in":
+        # No sign-in waits; the address itself is known.
+        return 409
+    # Nothing was sent along, and a file cannot be nothing.
+    return 400 if route.upload else 404
