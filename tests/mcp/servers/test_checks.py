@@ -95,6 +95,26 @@ async def test_what_a_checked_server_lacks_becomes_a_field_and_the_key_needs_no_
     assert kept.consent.fingerprint == checked.fingerprint != fingerprint
 
 
+@pytest.mark.case("AUT-10")
+async def test_a_key_that_a_kept_server_asked_for_needs_no_second_consent_to_be_checked_and_any_other_does(
+    home: Path, hosted: Hosted, scripted: Scripted
+) -> None:
+    line = ("--wants", "GITHUB_TOKEN")
+    view = await hosted.add(scripted(*line, name="GitHub"))
+    assert (await hosted.until("GitHub", "error")).last_error == "“GitHub” needs its GitHub token."
+
+    async def checked(*options: str, **keys: str) -> ServerChecked:
+        given = {f"env:{name}": KeyInput(value=value) for name, value in keys.items()}
+        body = scripted(*line, *options, name="GitHub", keys=given)
+        return await hosted.admin.check(ME, ServerCheck(server=body, id=view.id))
+
+    assert (await checked(GITHUB_TOKEN=KEY)).ok
+    another = await checked(GITHUB_TOKEN=KEY, NODE_OPTIONS="--require=./mine.js")
+    assert another.consent is not None
+    assert another.consent.changes == ("Environment: GITHUB_TOKEN is new.", "Environment: NODE_OPTIONS is new.")
+    assert (await checked("--spawn", GITHUB_TOKEN=KEY)).consent is not None, "it is another command"
+
+
 async def test_the_way_back_from_a_check_names_no_server_that_is_not_kept(hosted: Hosted, tmp_path: Path) -> None:
     open_to_all = tmp_path / "my key"
     open_to_all.write_text(KEY)

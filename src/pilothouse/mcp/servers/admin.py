@@ -26,8 +26,7 @@ from pilothouse.mcp.servers.entries import (
     written,
 )
 from pilothouse.mcp.servers.forms import Draft, drafted
-from pilothouse.mcp.servers.given_keys import given_ids
-from pilothouse.mcp.servers.keys import keys_of
+from pilothouse.mcp.servers.given_keys import given_ids, lines_changed
 from pilothouse.mcp.servers.names import slug
 from pilothouse.mcp.servers.server import SHARED, Server
 from pilothouse.mcp.servers.supervisor import Supervisor, signed_in_to, with_entry
@@ -111,8 +110,7 @@ class McpAdmin(Servers):
         self._check_name(draft.entry)
         given, lacks = given_ids(body, draft.secrets, draft.entry), server.lacks.known()
         if owner == LOCAL_OWNER:
-            known, after = ({each.id for each in keys_of(one, lacks)} for one in (before, draft.entry))
-            await server.agree_to_keys(draft.entry, known & given | known - after)
+            await server.agree_to_keys(draft.entry, lines_changed(before, draft.entry, given, lacks))
         await self._keep(draft, self._raw(before.id))
         await self._forget_sign_in(before)
         if draft.secrets and self._supervisor.servers.get(before.id) is server:

@@ -19,6 +19,7 @@ from pilothouse.mcp.servers.consent import Agreed, Consents
 from pilothouse.mcp.servers.entries import parse_entry, secret_origin, written
 from pilothouse.mcp.servers.folders import ServerFolders
 from pilothouse.mcp.servers.forms import Draft, drafted
+from pilothouse.mcp.servers.given_keys import given_ids, lines_changed
 from pilothouse.mcp.servers.history import History
 from pilothouse.mcp.servers.keys import keys_of, line_of
 from pilothouse.mcp.servers.names import slug
@@ -67,11 +68,13 @@ class TypedSecrets:
 class OneConsent(Consents):
     """What the person agreed to for one check; nothing of it is kept."""
 
-    def __init__(self, kept: Consents, fingerprint: str, given: frozenset[str]) -> None:
+    def __init__(self, kept: Consents, fingerprint: str, given: frozenset[str], asked: frozenset[str]) -> None:
         self._kept_ones = kept
         self._fingerprint = fingerprint
         # Lines about keys that this very check gives: who types a key agrees that the program gets it.
         self._given = given
+        # Those among them that the server asked for, which its kept consent is not asked again for.
+        self._asked = asked
         self.now: Agreed | None = None
 
     def look(self, entry: ServerEntry, known: Agreed | None = None) -> Agreed:
@@ -84,8 +87,10 @@ class OneConsent(Consents):
     def agreed(self, server_id: str) -> Agreed | None:
         return self._kept_ones.agreed(server_id)
 
-    def allows(self, now: Agreed) -> bool:
+    def allows(self, now: Agreed, before: Agreed | None) -> bool:
         """Return whether the person agreed to what would be started, but for the keys that they gave with it."""
+        if before is not None and before.allows_but_for(self._asked, now):
+            return True
         return self._fingerprint in (now.fingerprint(), now.without(self._given).fingerprint())
 
     def give(self, server_id: str, agreed: Agreed) -> None:
@@ -98,13 +103,11 @@ class OneConsent(Consents):
 class CheckedServer(Server):
     """A server that is in no list."""
 
-    async def check_consent(self) -> Agreed | None:
+    def _look(self) -> tuple[Agreed | None, Agreed]:
+        agreed, now = super()._look()
         consents = self.parts.consents()
-        if self.local and isinstance(consents, OneConsent):
-            now = await asyncio.to_thread(consents.look, self.entry)
-            if consents.allows(now):
-                return now
-        return await super().check_consent()
+        is_agreed = isinstance(consents, OneConsent) and consents.allows(now, agreed)
+        return now if is_agreed else agreed, now
 
     def gave_up(self, error: ChannelError) -> None:
         """Tell nobody: whoever checks is told."""
@@ -120,8 +123,8 @@ class Checks:
 
     async def check(self, body: ServerCheck) -> ServerChecked:
         """Return how a server does with what was typed; whatever happens, nothing of it stays."""
-        before = self._supervisor.find(body.id).entry if body.id else None
-        draft = drafted(body.server, before.id if before else str(uuid.uuid4()), before)
+        before = self._supervisor.find(body.id) if body.id else None
+        draft = drafted(body.server, before.id if before else str(uuid.uuid4()), before.entry if before else None)
         try:
             parse_entry(written(draft.entry))
         except BadField as error:
@@ -130,11 +133,17 @@ class Checks:
             # Before it is used: it must be masked wherever it turns up.
             self._parts.learn(value)
         async with self._turns:
-            return await self._supervisor.trying(self._tried(body, draft))
+            return await self._supervisor.trying(self._tried(draft, self._consent(body, draft, before)))
 
-    async def _tried(self, body: ServerCheck, draft: Draft) -> ServerChecked:
+    def _consent(self, body: ServerCheck, draft: Draft, before: Server | None) -> OneConsent:
+        asked: frozenset[str] = frozenset()
+        if before is not None:
+            given = given_ids(body.server, draft.secrets, draft.entry)
+            asked = lines_changed(before.entry, draft.entry, given, before.lacks.known())
+        return OneConsent(self._parts.consents(), body.fingerprint, _key_lines(body, draft.entry), asked)
+
+    async def _tried(self, draft: Draft, consent: OneConsent) -> ServerChecked:
         began, folders = time.monotonic(), self._parts.folders.aside()
-        consent = OneConsent(self._parts.consents(), body.fingerprint, _key_lines(body, draft.entry))
         server = self._server(draft, folders, consent)
         try:
             told = await self._outcome(server)

@@ -68,6 +68,10 @@ class Agreed(msgspec.Struct, frozen=True, omit_defaults=True):
         # Earlier ones were kept with the keys in them.
         return now.fingerprint() in (self.fingerprint(), _readable(self).fingerprint())
 
+    def allows_but_for(self, lines: Set[str], now: Agreed) -> bool:
+        """Return whether this was agreed to, if some lines of the environment do not count."""
+        return self.without(lines).allows(now.without(lines))
+
     def without(self, lines: Set[str]) -> Agreed:
         """Return this without some lines of its environment."""
         kept = tuple(line for line in self.environment if line not in lines)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
 from pilothouse.mcp.client.key_labels import AUTHORIZATION, spoken
+from pilothouse.mcp.client.missing_keys import Lack
 from pilothouse.mcp.servers.entries import key_refs, secret_origin
-from pilothouse.mcp.servers.keys import ENV, HEADER, IN_TEXT, key_places, same_id, split_id
+from pilothouse.mcp.servers.keys import ENV, HEADER, IN_TEXT, key_places, keys_of, line_of, same_id, split_id
 from pilothouse.mcp.servers.values import bearer
 from pilothouse.types.errors import BadField
 from pilothouse.types.server_keys import KeyInput, KeyPlace
@@ -136,3 +137,10 @@ def given_ids(body: ServerInput, secrets: Mapping[str, str], entry: ServerEntry)
     """Return the ids of the keys that a form gives anew, in whatever way."""
     named = [key_id for key_id, key in body.keys.items() if key is not None]
     return frozenset((*named, *(key_id for key_id, name in key_refs(entry).items() if name in secrets)))
+
+
+def lines_changed(before: ServerEntry, now: ServerEntry, given: Set[str], lacks: Sequence[Lack]) -> frozenset[str]:
+    """Return the lines of a consent about keys that a server asked for and now gets, or that were taken from it."""
+    known, after = ({each.id for each in keys_of(one, lacks)} for one in (before, now))
+    changed = known & given | known - after
+    return frozenset(line_of(each, one.config.keys.get(each)) for each in changed for one in (before, now))

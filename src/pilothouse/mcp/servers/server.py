@@ -24,7 +24,6 @@ from pilothouse.mcp.servers.connection import Connection
 from pilothouse.mcp.servers.entries import address_of, connecting
 from pilothouse.mcp.servers.folders import ServerFolders
 from pilothouse.mcp.servers.history import History
-from pilothouse.mcp.servers.keys import line_of
 from pilothouse.mcp.servers.lacks import Lacks
 from pilothouse.mcp.servers.logbook import Logbook
 from pilothouse.mcp.servers.roots import roots_of
@@ -339,18 +338,16 @@ class Server:
         self.state_changed(self.state, None)
         return True
 
-    async def agree_to_keys(self, entry: ServerEntry, changed: Set[str]) -> None:
+    async def agree_to_keys(self, entry: ServerEntry, lines: Set[str]) -> None:
         """Keep that the person agreed to the same command with keys that it asked for, or that they took from it."""
-        if not self.local or not changed:
+        if not self.local or not lines:
             return
-        before, now = self.entry.config.keys, entry.config.keys
-        lines = {line_of(each, keys.get(each)) for each in changed for keys in (before, now)}
 
         def look() -> None:
             consents = self.parts.consents()
             agreed = consents.agreed(self.id)
             wanted = consents.look(entry, agreed) if agreed is not None else None
-            if agreed is not None and wanted is not None and agreed.without(lines).allows(wanted.without(lines)):
+            if agreed is not None and wanted is not None and agreed.allows_but_for(lines, wanted):
                 consents.give(self.id, wanted)
 
         # What cannot be looked at is told when it is started.
