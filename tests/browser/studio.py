@@ -154,17 +154,20 @@ class Chat:
     async def ask(self, text: str) -> Locator:
         """Send a message, wait until all is said, and return the last answer."""
         await self.send(text)
-        await eventually(self.has_ended, "the end of the run")
         await self.finished()
         return self.answers.last
 
     async def has_ended(self) -> bool:
         """Tell whether the server has nothing to do: a page that has yet to hear of a run looks the same."""
+        if not self.conversation:
+            return True
         path = f"/api/conversations/{self.conversation}?limit=20"
         found = await asyncio.to_thread(self.studio.server.get, path)
         return all(run["status"] in ENDED for run in found["runs"])
 
     async def finished(self) -> None:
+        """Wait until all is said and done, as the server says and as the page shows it."""
+        await eventually(self.has_ended, "the end of the run")
         await expect(self.send_button).to_be_visible()
 
     def rows(self, kind: str) -> Locator:

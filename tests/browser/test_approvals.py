@@ -11,6 +11,7 @@ from playwright.async_api import BrowserContext, Locator, Route, expect
 
 from tests.browser.answering import agree, allow_for_longer, button, create, files, run, terminal
 from tests.browser.approving import Reviewer, open_reviewer
+from tests.browser.resting import stop_clock
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
@@ -157,8 +158,7 @@ async def test_a_group_can_be_decided_one_by_one(reviewer: Reviewer, ship: Path)
 @pytest.mark.case("AUTHZ-12", "WEB-09")
 async def test_a_card_that_just_came_cannot_be_agreed_to_and_has_not_the_focus(reviewer: Reviewer, ship: Path) -> None:
     page = reviewer.page
-    await page.clock.install()
-    await page.clock.pause_at(await page.evaluate("Date.now() + 1000"))
+    await stop_clock(page)
     await reviewer.say("Quick", [create("src/quick.py")], "Done.")
     allow = button(reviewer.approval, "Allow")
     await expect(allow).to_be_visible()
@@ -192,8 +192,7 @@ async def test_a_card_that_moved_under_the_pointer_waits_again(reviewer: Reviewe
     page, allow = reviewer.page, button(reviewer.approval, "Allow")
     await reviewer.say("One", [run("echo one")], "Done.")
     await expect(allow).to_be_enabled()
-    await page.clock.install()
-    await page.clock.pause_at(await page.evaluate("Date.now() + 1000"))
+    await stop_clock(page)
     # The message box grows, and the card goes up with what agrees to it.
     before = await where(allow)
     await reviewer.chat.box.fill("one\ntwo\nthree")

@@ -81,14 +81,16 @@ async def test_questions_calls_and_cards_outlive_the_page_and_the_program(
     wait_until_connected(own, "Scripted", "Modern")
     first = await open_reviewer(own, browser_context, "Outlived")
     place = f"/c/{first.chat.conversation}"
-    run = await first.say("Go on without me", [call("sleep", seconds=1.5)], "Done.")
-    await expect(first.card("scripted.sleep")).to_contain_text("Executing...")
+    go_on = tmp_path / "go-on"
+    run = await first.say("Go on without me", [call("progress", steps=2, until=str(go_on))], "Done.")
+    await expect(first.card("scripted.progress")).to_contain_text("Executing...")
     await first.page.close()
+    go_on.touch()
     own.server.wait_for_run(run, "completed")
     assert heard(record, "notifications/cancelled") == []
     reviewer = await open_reviewer(own, browser_context)
     await reviewer.chat.go(place)
-    await expect(reviewer.card("scripted.sleep")).to_contain_text("Completed")
+    await expect(reviewer.card("scripted.progress")).to_contain_text("Completed")
     await reviewer.say("Ask", [call("ask", "modern", schema=WHO)], "Thank you.")
     await expect(reviewer.question).to_be_visible()
     console.expect_restart()

@@ -26,7 +26,7 @@ from tests.browser.rooms import server_of
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, until
 
 PHONE = {"width": 360, "height": 740}
 # The time that calls of the quick server are given: the last half of it is told, and can be put off.
@@ -243,7 +243,7 @@ async def test_calls_run_side_by_side_each_with_its_time_its_progress_and_its_ow
     go_on.touch()
     await expect(progress).to_contain_text("Completed")
     await reviewer.chat.finished()
-    assert len(heard(record, "notifications/cancelled")) == cancelled + 1
+    until(lambda: len(heard(record, "notifications/cancelled")) == cancelled + 1, "the server to hear of the one")
 
 
 @pytest.mark.case("TCL-15", "TCL-09", "TCL-11", "TMO-11")
@@ -293,8 +293,9 @@ async def test_a_call_of_which_nothing_is_heard_says_so_and_goes_on(reviewer: Re
     await reviewer.begin("Quiet")
     body = {"serverId": server_of(reviewer.studio, "Scripted")["id"], "tool": "pid", "arguments": {}}
     pid = int(reviewer.studio.server.post("/api/tools/try", body)["text"])
-    await reviewer.say("Quiet", [call("sleep", seconds=4)], "Done.")
-    card = reviewer.card("seconds: 4")
+    # Longer than it takes to stop it, and shorter than it is stopped.
+    await reviewer.say("Quiet", [call("sleep", seconds=20)], "Done.")
+    card = reviewer.card("seconds: 20")
     await _phase(card, "executing")
     os.kill(pid, signal.SIGSTOP)
     try:

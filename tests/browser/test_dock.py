@@ -10,10 +10,12 @@ from playwright.async_api import BrowserContext, Locator, expect
 
 from tests.browser.answering import agree, button, create, files, run
 from tests.browser.approving import Reviewer, add_server, call, open_reviewer, wait_until_connected
+from tests.browser.resting import comes_to, place_of, stop_clock
 from tests.browser.rooms import ECHO, write_tools
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
+from tests.support.waiting import eventually
 
 DESKTOPS = ({"width": 1440, "height": 900}, {"width": 1280, "height": 640})
 PHONE = {"width": 390, "height": 844}
@@ -41,11 +43,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     studio.server.close()
 
 
-async def height(card: Locator) -> float:
-    """Return how high something is."""
-    box = await card.bounding_box()
-    assert box is not None
-    return box["height"]
+async def is_at_most(card: Locator, most: float) -> None:
+    """Wait until something is no higher than this: it is drawn for its new window a moment later."""
+
+    async def look() -> bool:
+        return float(await card.evaluate("card => card.getBoundingClientRect().height")) <= most
+
+    await eventually(look, f"at most {most} pixels of height")
+
+
+async def nothing_overlaps(dock: Locator) -> None:
+    """Wait until nothing lies on anything else."""
+    await comes_to(dock, OVERLAPS, [], "a place for each")
 
 
 async def deny(reviewer: Reviewer) -> None:
@@ -59,11 +68,11 @@ async def test_a_simple_call_takes_little_room_and_nothing_lies_on_anything_else
         await reviewer.say(text, [step], "Done.", allow=())
         for size in DESKTOPS:
             await page.set_viewport_size(size)  # type: ignore[arg-type]
-            assert await height(reviewer.approval) <= SIMPLE_PX
-            assert await dock.evaluate(OVERLAPS) == []
+            await is_at_most(reviewer.approval, SIMPLE_PX)
+            await nothing_overlaps(dock)
         await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         await expect(button(reviewer.approval, "Allow")).to_be_in_viewport(ratio=1)
-        assert await dock.evaluate(OVERLAPS) == []
+        await nothing_overlaps(dock)
         await fits(page)
         await deny(reviewer)
 
@@ -75,8 +84,8 @@ async def test_a_long_change_leaves_the_answers_and_the_message_box_in_view(revi
         await page.set_viewport_size(size)  # type: ignore[arg-type]
         for shown in (button(reviewer.approval, "Allow"), reviewer.approval.get_by_role("heading"), reviewer.chat.box):
             await expect(shown).to_be_in_viewport(ratio=1)
-        assert await reviewer.chat.dock.evaluate(OVERLAPS) == []
-        assert await height(reviewer.approval) <= 0.6 * size["height"] + 1
+        await nothing_overlaps(reviewer.chat.dock)
+        await is_at_most(reviewer.approval, 0.6 * size["height"] + 1)
     await page.emulate_media(color_scheme="dark")
     assert await serious_problems(page) == []
     await reviewer.chat.stop.click()
@@ -104,8 +113,7 @@ async def test_enter_allows_while_the_card_has_the_focus_and_is_armed_and_never_
 ) -> None:
     page, allow = reviewer.page, button(reviewer.approval, "Allow")
     await reviewer.chat.box.fill("Half a mess")
-    await page.clock.install()
-    await page.clock.pause_at(await page.evaluate("Date.now() + 1000"))
+    await stop_clock(page)
     await reviewer.say("Keys", [create("src/keys.py")], "Done.", allow=())
     await expect(allow).to_have_attribute("aria-disabled", "true")
     # Whoever types goes on typing where they were.
@@ -123,6 +131,7 @@ async def test_enter_allows_while_the_card_has_the_focus_and_is_armed_and_never_
     await expect(reviewer.approval).to_be_visible()
     assert not (ship / "src" / "keys.py").exists()
     await page.keyboard.press("Alt+a")
+    await expect(reviewer.approval).to_be_focused()
     await page.keyboard.press("Enter")
     await page.clock.resume()
     await reviewer.chat.finished()
@@ -137,9 +146,9 @@ async def test_no_answer_moves_from_under_the_pointer_when_a_press_takes_the_foc
     await reviewer.say("Still", [run("touch a.txt"), create("src/still.py")], "Done.", allow=())
     answers = [button(reviewer.approval, name) for name in ("Allow for longer", "Deny", "Allow all 2")]
     await reviewer.approval.focus()
-    before = [await each.bounding_box() for each in answers]
+    before = [await place_of(each) for each in answers]
     await reviewer.chat.box.focus()
-    assert [await each.bounding_box() for each in answers] == before
+    assert [await place_of(each) for each in answers] == before
     await reviewer.approval.focus()
     await answers[0].click()
     await expect(reviewer.page.get_by_role("menuitem", name="For this task")).to_be_visible()
@@ -220,12 +229,11 @@ async def test_the_list_of_what_waits_answers_in_its_place(
     await expect(cards.nth(1).get_by_role("group", name="Arguments of harbour.echo")).to_contain_text("ahoy")
     assert await serious_problems(page) == []
     # The one above is answered and goes; what comes to its place waits again.
-    await button(cards.nth(1), "Allow").is_enabled()
+    await expect(button(cards.nth(1), "Allow")).to_be_enabled()
     await page.keyboard.press("Alt+a")
     await expect(cards.first).to_be_focused()
     await expect(button(cards.first, "Allow")).to_be_enabled()
-    await page.clock.install()
-    await page.clock.pause_at(await page.evaluate("Date.now() + 1000"))
+    await stop_clock(page)
     await page.keyboard.press("Enter")
     await page.clock.run_for(400)
     await expect(cards).to_have_count(1)

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from tests.browser.resting import stop_clock
 from tests.browser.studio import Chat, Studio
 from tests.support.axe import serious_problems
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADklEQVR4nGNgYPgPRAwADf4B/z0ZtYIAAAAASUVORK5CYII="
 )
+# As long as the page waits for another word of what is dragged.
+SILENCE_MS = 600
 LATER = "only images can be for now, other files come later."
 
 
@@ -110,9 +113,13 @@ async def test_a_drop_in_the_settings_says_where_files_go(chat: Chat, files: dic
 async def test_what_is_dragged_shows_where_it_goes_until_it_is_gone(chat: Chat, files: dict[str, str]) -> None:
     page = chat.page
     hint = page.get_by_text("Drop images to attach them to your message.")
+    await stop_clock(page)
     await drag(page, page.get_by_role("main"), {"files": [files["blue.png"]]}, "dragEnter", "dragOver")
     await expect(hint).to_be_visible()
+    # Nothing more is heard of it.
+    await page.clock.run_for(SILENCE_MS)
     await expect(hint).to_have_count(0)
+    await page.clock.resume()
     await drag(page, page.get_by_role("main"), {"files": [files["blue.png"]]}, "dragEnter", "dragOver")
     assert await serious_problems(page) == []
 

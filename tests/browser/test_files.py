@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.resting import place_of
 from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.browser.workshop import Workshop, files, open_workshop
@@ -91,13 +92,13 @@ async def test_one_change_is_undone_by_a_click_and_stays_so_after_a_reload(works
     await card.get_by_role("button", expanded=False).first.click()
     undo = card.get_by_role("button", name="Undo this change")
     await expect(workshop.chat.timeline).to_contain_text("This run changed 1 file")
-    place = await card.bounding_box()
+    place = await place_of(card)
     await undo.click()
     struck = card.get_by_text("undone", exact=True)
     await expect(struck).to_be_visible()
     assert (workshop.folder / "notes.md").read_text() == NOTES
     await expect(undo).to_have_count(0)
-    assert await card.bounding_box() == place, "what was pressed stays where it was"
+    assert await place_of(card) == place, "what was pressed stays where it was"
     await expect(workshop.chat.timeline).to_contain_text("All changes of this run are undone")
     await workshop.page.reload()
     await expect(workshop.chat.timeline).to_contain_text("All changes of this run are undone")

@@ -18,6 +18,7 @@ from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.events import ItemCreated
 from tests.browser.answering import button, create
 from tests.browser.approving import add_server, call, wait_until_connected
+from tests.browser.resting import scrolled
 from tests.browser.studio import Chat, Studio
 from tests.browser.workshop import Workshop, open_workshop
 from tests.support.axe import serious_problems
@@ -129,12 +130,7 @@ async def read_above(chat: Chat) -> float:
     await chat.timeline.hover(position={"x": 60, "y": 60})
     await chat.page.mouse.wheel(0, -1_500)
     await expect(jump(chat)).to_be_visible()
-    return await place(chat)
-
-
-async def place(chat: Chat) -> float:
-    """Return how far down the reader is."""
-    return float(await chat.timeline.evaluate("element => element.scrollTop"))
+    return await scrolled(chat.timeline)
 
 
 async def test_the_page_follows_again_after_a_call_was_opened_and_closed(workshop: Workshop, served: Studio) -> None:
@@ -165,10 +161,10 @@ async def test_what_came_while_a_call_was_open_is_followed_once_it_is_closed(
     line = workshop.card("Thought 0").get_by_role("button").first
     await line.click()
     await expect(jump(chat)).to_be_visible()
-    before = await place(chat)
+    before = await scrolled(chat.timeline)
     hold.release()
     await expect(chat.answers.last).to_contain_text("Paragraph 59")
-    assert abs(await place(chat) - before) <= 1, "nothing moves while the call is read"
+    assert abs(await scrolled(chat.timeline) - before) <= 1, "nothing moves while the call is read"
     await line.click()
     await at_end(chat)
     rest.release()
@@ -207,7 +203,7 @@ async def test_a_question_is_in_view_for_who_follows_and_for_who_reads_above(
         choice = button(chat.dock.get_by_role("region").filter(has_text=words), answer)
         await expect(choice).to_be_in_viewport(ratio=1)
         if reads_above:
-            assert await place(chat) == before, "nobody is torn away from what they read"
+            assert await scrolled(chat.timeline) == before, "nobody is torn away from what they read"
             assert await serious_problems(chat.page) == []
         await choice.click()
         await chat.finished()

@@ -102,7 +102,7 @@ async def test_a_number_that_is_taken_back_is_the_usual_one_again_and_a_wrong_on
         await at_once.fill("")
         await at_once.press("Enter")
         await expect(at_once).to_have_value("256")
-    assert "runs_at_once" not in server.read("config.json")
+    until(lambda: "runs_at_once" not in server.read("config.json"), "the number to be taken back")
 
 
 async def test_what_is_typed_while_a_number_is_being_kept_stays(server: LiveServer, page: Page) -> None:

@@ -130,18 +130,18 @@ async def test_a_picture_that_could_not_be_fetched_comes_when_the_server_is_back
 
 
 async def test_pictures_that_are_too_large_together_are_told_of_before_they_are_sent(
-    chat: Chat, studio: Studio
+    chat: Chat, studio: Studio, tmp_path: Path
 ) -> None:
-    def files(count: int) -> Any:
-        large = a_png(4_500_000)
-        return [{"name": f"{n}.png", "mimeType": "image/png", "buffer": large} for n in range(count)]
+    large = [tmp_path / f"{number}.png" for number in range(3)]
+    for path in large:
+        path.write_bytes(a_png(4_500_000))
 
     studio.script("I see.")
     chooser = chat.page.locator("input[type=file]")
     # What is attached one after the other counts too.
-    await chooser.set_input_files(files(3))
+    await chooser.set_input_files(large)
     await expect(chat.page.get_by_role("button", name="Remove")).to_have_count(3)
-    await chooser.set_input_files(files(1))
+    await chooser.set_input_files(large[:1])
     said = "The images of a message can have at most 17 MB together. Send some of them in another one."
     await expect(chat.page.get_by_text(said)).to_be_visible()
     await chat.ask("Look")

@@ -138,6 +138,8 @@ async def test_where_no_mode_was_chosen_a_folder_is_sandboxed_and_the_menu_and_t
     assert await serious_problems(reviewer.page) == []
     await default.click()
     await reviewer.page.get_by_role("option", name="Ask", exact=True).click()
+    # Whoever leaves the page by its address leaves behind what it has not sent yet.
+    until(lambda: reviewer.studio.server.get("/api/config")["defaultMode"] == "ask", "the choice to be kept")
     await reviewer.chat.go(f"/c/{conversation}")
     await expect(mode).to_have_accessible_name("Mode: Ask (default)")
     await reviewer.say("Write again", [create("more.txt")], "Done.", allow=())

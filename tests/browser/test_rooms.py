@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext, Download, Locator, expect
+from playwright.async_api import BrowserContext, Download, expect
 
 from tests.browser.rooms import ECHO, FAIL, Rooms, start_server, switch, write_tools
 from tests.browser.studio import Chat, Studio
+from tests.browser.width import fits
 from tests.support.axe import serious_problems
+from tests.support.waiting import until
 
 
 @pytest.mark.case("STA-06", "AGT-07")
@@ -115,7 +117,7 @@ async def test_traffic_is_recorded_when_switched_on_filtered_opened_and_exported
     assert await methods_saved(await saving.value) == ["tools/call"]
     await switch(rooms.page.get_by_role("switch", name="Record messages"), False)
     await expect(messages).to_have_count(0)
-    assert own.server.get("/api/traffic")["messages"] == []
+    until(lambda: own.server.get("/api/traffic")["messages"] == [], "the messages to be forgotten")
 
 
 def many_servers(count: int) -> list[dict[str, Any]]:
@@ -154,11 +156,6 @@ async def test_two_hundred_servers_are_listed_and_one_is_found(tmp_path: Path, b
         studio.server.close()
 
 
-async def overflows(element: Locator) -> bool:
-    """Tell whether something is wider than the screen."""
-    return bool(await element.evaluate("element => element.scrollWidth > element.clientWidth"))
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_every_room_fits_a_phone_in_both_colours(
     own: Studio, tools: Path, browser_context: BrowserContext, scheme: str
@@ -173,7 +170,7 @@ async def test_every_room_fits_a_phone_in_both_colours(
         await page.goto(own.url + path)
         await page.get_by_role("heading", level=1).wait_for()
         await expect(page.get_by_text("Loading…")).to_have_count(0)
-        assert not await overflows(page.locator("html")), path
+        await fits(page)
         assert await serious_problems(page) == [], path
 
 

@@ -160,10 +160,12 @@ def content_of(path: Path) -> bytes | None:
 
 
 def all_files(studio: Studio) -> dict[Path, bytes]:
-    """Everything in the data folder, but for the program's own log and its database, which change by themselves."""
+    """Everything in the data folder, but for what changes by itself: the program's log, its database, what it
+    learned from providers."""
     own = (path for path in studio.home.rglob("*") if "logs" not in path.parts)
     named = [path for path in own if ".db" not in path.name and "sqlite" not in path.name]
-    return {path: content for path in named if (content := content_of(path)) is not None}
+    kept = [path for path in named if path.parent != studio.home / "cache" or "models.json" not in path.name]
+    return {path: content for path in kept if (content := content_of(path)) is not None}
 
 
 def kept(studio: Studio) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.resting import place_of
 from tests.browser.rooms import ECHO, FAIL, Rooms, command, gone, server_of, start_server, switch, write_tools
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
@@ -203,10 +204,8 @@ async def test_what_was_added_is_in_sight_with_how_it_went_and_the_keyboard_goes
     await rooms.add("no-such-program-anywhere", "Wrong")
     row = rooms.row("Wrong")
     await expect(row.get_by_text("Install it, or give its whole path.")).to_be_in_viewport()
-    retry = await row.get_by_role("button", name="Retry").bounding_box()
-    bar = await rooms.toolbar.bounding_box()
-    assert retry is not None
-    assert bar is not None
+    retry = await place_of(row.get_by_role("button", name="Retry"))
+    bar = await place_of(rooms.toolbar)
     assert retry["y"] + retry["height"] <= bar["y"]
     await rooms.add(command(), "Good")
     await rooms.dialog.get_by_role("button", name="Start this server").click()

@@ -13,11 +13,13 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 from pilothouse.types.client_documents import client_document
 from tests.browser.approving import call, open_reviewer
 from tests.browser.issuing import HTML, Sites, sites
+from tests.browser.resting import stop_clock
 from tests.browser.rooms import Rooms
 from tests.browser.studio import Studio
 from tests.support.axe import serious_problems
 from tests.support.console import Console
 from tests.support.fake_issuer import Answer, document
+from tests.support.waiting import eventually
 
 LOOK = call("look", "one")
 MARKUP = "<img src=x onerror=alert(1)><b>Call 555-0100</b>"
@@ -79,6 +81,10 @@ async def test_a_newcomer_signs_in_and_makes_a_first_call(
 async def test_the_page_says_who_is_signed_in_and_lets_them_do_so_again_and_sign_out(
     rooms: Rooms, place: Sites, browser_context: BrowserContext
 ) -> None:
+
+    async def was_revoked() -> bool:
+        return bool(place.issuer.revoked)
+
     await place.add(rooms.studio)
     # {"preferred_username": "ada"}, unsigned.
     named = {**place.issuer.tokens("read"), "id_token": "e30.eyJwcmVmZXJyZWRfdXNlcm5hbWUiOiAiYWRhIn0.x"}
@@ -98,7 +104,7 @@ async def test_the_page_says_who_is_signed_in_and_lets_them_do_so_again_and_sign
     await expect(rooms.dialog).to_have_count(0)
     await row.get_by_role("button", name="Sign out").click()
     await expect(row).not_to_contain_text("Connected as")
-    assert place.issuer.revoked
+    await eventually(was_revoked, "the tokens to be revoked")
     await row.get_by_role("button", name="Test").click()
     await expect(rooms.chip("One")).to_have_text("Sign in")
 
@@ -270,7 +276,8 @@ async def test_a_client_document_is_set_on_the_page_and_used(
     # What was refused stays, to be mended.
     await expect(field).to_have_value("http://ada.example/pilothouse.json")
     await field.fill(address)
-    await field.press("Enter")
+    async with rooms.page.expect_response("**/api/config"):
+        await field.press("Enter")
     await expect(rooms.page.get_by_text("it must begin with https://.")).to_have_count(0)
     await rooms.page.reload()
     await expect(field).to_have_value(address)
@@ -283,7 +290,8 @@ async def test_a_client_document_is_set_on_the_page_and_used(
     assert not place.issuer.requests("/register")
     # Empty it is not set any more.
     await field.fill("")
-    await field.press("Enter")
+    async with rooms.page.expect_response("**/api/config"):
+        await field.press("Enter")
     await rooms.page.reload()
     await expect(field).to_have_value("")
 
@@ -296,17 +304,18 @@ async def test_a_sign_in_that_takes_too_long_says_so_and_a_client_of_ones_own_is
     place.issuer.about["registration_endpoint"] = None
     await place.add(own)
     rooms = Rooms((await own.open(browser_context, "/settings/mcp")).page, own)
-    await rooms.page.clock.install()
     await rooms.row("One").get_by_role("button", name="Sign in to One").click()
     await expect(rooms.dialog).to_contain_text("only lets in programs that were registered there beforehand")
     await expect(rooms.dialog).to_contain_text(f"{own.url}/oauth/callback")
     await rooms.dialog.get_by_label("Client id").fill("mine")
     await rooms.dialog.get_by_label("Client secret", exact=True).fill("very-secret")
+    # The time that the test itself takes does not count.
+    await stop_clock(rooms.page)
     await rooms.dialog.get_by_role("button", name="Retry").click()
     link = rooms.dialog.get_by_role("link", name="Continue to")
     await expect(link).to_have_attribute("href", re.compile(r"[?&]client_id=mine&"))
-    await rooms.page.clock.fast_forward("01:55")
+    await rooms.page.clock.run_for("01:55")
     await expect(link).to_be_visible()
-    await rooms.page.clock.fast_forward("00:06")
+    await rooms.page.clock.run_for("00:06")
     await expect(rooms.dialog.get_by_role("alert")).to_have_text("Authorization timed out after 2 minutes.")
     await expect(rooms.dialog.get_by_role("button", name="Retry")).to_be_visible()

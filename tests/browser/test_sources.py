@@ -58,6 +58,7 @@ async def test_sources_fit_every_width(chat: Chat, studio: Studio, width: int) -
     answer = await chat.ask("When?")
     sources = answer.get_by_role("region", name="Sources")
     await sources.get_by_role("button", name="2 more").click()
+    await expect(sources.get_by_role("listitem")).to_have_count(8)
     room = await answer.bounding_box()
     assert room is not None
     for source in await sources.get_by_role("listitem").all():

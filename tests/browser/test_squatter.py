@@ -169,7 +169,12 @@ async def test_a_look_alike_that_was_opened_leaves_nothing_behind_that_lasts(
     chat = Chat(again, mortal)
     await expect(chat.connection).to_have_text("connected", timeout=BACK_MS)
     await expect(chat.box).to_have_value("A draft that nobody may lose")
-    assert await again.evaluate("navigator.serviceWorker.getRegistrations().then((all) => all.length)") == 0
+
+    async def no_worker() -> bool:
+        left = await again.evaluate("navigator.serviceWorker.getRegistrations().then((all) => all.length)")
+        return bool(left == 0)
+
+    await eventually(no_worker, "the worker to end itself")
     assert set(opened_by(mortal, taken)) == {401}
     await chat.ask("Back again")
     await again.close()

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-from playwright.async_api import Browser, FloatRect, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.approving import add_server, wait_until_connected
+from tests.browser.resting import comes_to, place_of
 from tests.browser.rooms import command
 from tests.browser.studio import Chat, Studio
 from tests.support.console import Console
@@ -65,23 +66,17 @@ TARGETS = """() => {
 }""".replace("FINGER", str(FINGER))
 
 
-async def box(control: Locator) -> FloatRect:
-    found = await control.bounding_box()
-    assert found is not None
-    return found
-
-
 async def test_the_buttons_of_the_bar_stay_where_they_are_between_pages(chat: Chat) -> None:
     bar = chat.page.get_by_role("banner")
-    before = {name: await box(bar.get_by_role("button", name=name, exact=True)) for name in ALWAYS}
+    before = {name: await place_of(bar.get_by_role("button", name=name, exact=True)) for name in ALWAYS}
     for path in ("/settings/general", "/tools", "/waiting"):
         await chat.go(path)
         for name, place in before.items():
-            assert await box(bar.get_by_role("button", name=name, exact=True)) == place, f"{name} moved on {path}"
+            assert await place_of(bar.get_by_role("button", name=name, exact=True)) == place, f"{name} moved on {path}"
 
 
 async def test_a_double_click_on_the_gear_opens_the_settings_and_changes_no_colours(chat: Chat) -> None:
-    gear = await box(chat.page.get_by_role("button", name="Settings", exact=True))
+    gear = await place_of(chat.page.get_by_role("button", name="Settings", exact=True))
     await chat.page.mouse.dblclick(gear["x"] + gear["width"] / 2, gear["y"] + gear["height"] / 2)
     await expect(chat.page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
     await expect(chat.page.get_by_role("button", name="Colours: as the system")).to_be_visible()
@@ -89,10 +84,10 @@ async def test_a_double_click_on_the_gear_opens_the_settings_and_changes_no_colo
 
 async def test_the_button_of_the_panel_stays_under_the_pointer_that_pressed_it(chat: Chat) -> None:
     button = chat.page.get_by_role("button", name="Panel", exact=True)
-    before = await box(button)
+    before = await place_of(button)
     await button.click()
     await expect(chat.page.get_by_role("complementary", name="Panel")).to_be_visible()
-    assert await box(button) == before
+    assert await place_of(button) == before
     await button.click()
 
 
@@ -114,9 +109,9 @@ async def _open_dialog(page: Page, path: str, *buttons: str) -> Locator:
 async def _all_in_view(dialog: Locator, name: str, *wanted: str) -> None:
     for label in wanted:
         button = dialog.get_by_role("button", name=label, exact=True)
-        place = await box(button)
+        place = await place_of(button)
         assert 0 <= place["y"] <= LOW["height"] - place["height"], f"{name}: {label} is at {place}"
-        assert await button.evaluate(UNCOVERED), f"{name}: something lies over {label}"
+        await comes_to(button, UNCOVERED, True, f"{name}: {label} with nothing over it")
 
 
 async def _server_dialogs(page: Page, row: Locator) -> AsyncIterator[tuple[str, Locator, tuple[str, ...]]]:
@@ -197,7 +192,7 @@ async def test_a_table_scrolls_in_its_own_box_on_a_phone(phone: Chat, own: Studi
     )
     assert narrow > 150
     await table.evaluate("box => box.scrollTo(1000, 0)")
-    assert await table.evaluate("box => box.scrollLeft") == wide - seen
+    await comes_to(table, "box => box.scrollLeft", wide - seen, "its other end")
     assert await phone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
@@ -264,7 +259,7 @@ async def test_the_words_of_a_line_that_opens_stand_in_its_middle_on_a_phone(pho
     own.script([{"call": "think", "arguments": {"thoughts": "so"}}], "Done.")
     await phone.ask("Think")
     line = phone.fold("Thought: so")
-    words, around = await box(line.get_by_text("Thought: so").first), await box(line)
+    words, around = await place_of(line.get_by_text("Thought: so").first), await place_of(line)
     assert abs(words["y"] + words["height"] / 2 - around["y"] - around["height"] / 2) < 2
 
 
@@ -274,11 +269,11 @@ async def test_the_bar_of_a_phone_has_room_for_its_buttons_when_the_server_is_go
     console.expect_restart()
     bar = phone.page.get_by_role("banner")
     places = [bar.get_by_role("button", name="Script"), bar.get_by_role("button", name="Settings", exact=True)]
-    before = [await box(place) for place in places]
+    before = [await place_of(place) for place in places]
     own.server.close()
     await expect(phone.page.get_by_text("Pilothouse cannot be reached.")).to_be_visible()
-    assert [await box(place) for place in places] == before
-    banner = await box(phone.page.locator("[data-gone]"))
-    message = await box(phone.page.locator("form").filter(has=phone.box).locator("div").first)
+    assert [await place_of(place) for place in places] == before
+    banner = await place_of(phone.page.locator("[data-gone]"))
+    message = await place_of(phone.page.locator("form").filter(has=phone.box).locator("div").first)
     assert (banner["x"], banner["width"]) == (message["x"], message["width"]), "it is as wide as the box below it"
     assert 4 <= message["y"] - banner["y"] - banner["height"] <= 12, "and does not touch it"

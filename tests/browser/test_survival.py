@@ -358,6 +358,18 @@ def kept(chat: Chat) -> list[list[str]]:
     ]
 
 
+async def shows_what_is_kept(chat: Chat, when: str) -> None:
+    """Wait until the page shows just what the server has."""
+
+    async def look() -> bool:
+        return await shown(chat) == kept(chat)
+
+    try:
+        await eventually(look, "the page to show what is kept")
+    except AssertionError:
+        assert await shown(chat) == kept(chat), when
+
+
 def _is_answer(item: dict[str, Any]) -> bool:
     return item["kind"] == "response" and not item["data"].get("cutOff")
 
@@ -389,11 +401,11 @@ async def test_the_page_shows_the_right_state_wherever_in_a_run_the_server_is_ki
         await expect(resume.or_(finished)).to_be_visible(timeout=BACK_MS)
         if await resume.is_visible():
             await expect(watching.timeline.get_by_role("alert")).to_contain_text("Nothing is lost.")
-            assert await shown(watching) == kept(watching), f"killed at {number}, before going on"
+            await shows_what_is_kept(watching, f"killed at {number}, before going on")
             await resume.click()
         await expect(finished).to_be_visible(timeout=BACK_MS)
         await watching.finished()
-        assert await shown(watching) == kept(watching), f"killed at {number}, at the end"
+        await shows_what_is_kept(watching, f"killed at {number}, at the end")
         await expect(watching.rows("user_message")).to_have_count(1)
 
 

@@ -14,6 +14,7 @@ from tests.browser.studio import Studio
 from tests.browser.width import fits
 from tests.browser.workshop import Workshop, open_workshop, todos
 from tests.support.axe import serious_problems
+from tests.support.waiting import until
 
 PHONE = {"width": 360, "height": 740}
 LIST: list[dict[str, Any]] = [
@@ -85,12 +86,12 @@ async def test_the_person_ticks_what_is_done_and_clears_the_list(workshop: Works
     panel = await workshop.show("Todos")
     await panel.get_by_role("checkbox", name="Mend the hull").click()
     await expect(panel).to_contain_text("2 of 4 done")
-    kept = workshop.studio.server.get(f"/api/conversations/{workshop.chat.conversation}/todos")["todos"]
-    assert kept[1]["status"] == "completed"
+    place = f"/api/conversations/{workshop.chat.conversation}/todos"
+    until(lambda: workshop.studio.server.get(place)["todos"][1]["status"] == "completed", "the tick to be kept")
     await panel.get_by_role("button", name="Clear").click()
     await workshop.page.get_by_role("dialog").get_by_role("button", name="Clear").click()
     await expect(panel).to_contain_text("Nothing is on the list.")
-    assert workshop.chat.snapshot()["todos"]["todos"] == []
+    until(lambda: workshop.chat.snapshot()["todos"]["todos"] == [], "the list to be cleared")
 
 
 async def test_the_panel_is_reached_by_keys_is_remembered_and_is_a_sheet_on_a_phone(workshop: Workshop) -> None:

@@ -87,6 +87,7 @@ async def test_markup_is_text_wherever_foreign_words_are_shown(target: Chat, stu
         await expect(target.rows(kind).first).to_contain_text("<script>window.__pwned=1</script>")
     await harmless(target)
     await target.page.keyboard.press("Control+/")
+    await expect(target.page.get_by_role("searchbox")).to_be_focused()
     await target.page.keyboard.type("pwned")
     await expect(target.page.locator("mark").first).to_be_visible()
     await expect(target.page).to_have_title(re.compile("<script>"))
