@@ -210,9 +210,9 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_a_command_too_long_to_read_is_never_allowed_and_still_denied(text: str) -> None:
     rules = RuleSet([a_rule("no-rm", "deny", command=("rm", "*")), a_rule("echo", "allow", command=("echo", "*"))])
-    begun = time.perf_counter()
+    begun = time.process_time()
     decided = rules.strictest(a_command(text))
-    took = time.perf_counter() - begun
+    took = time.process_time() - begun
     assert decided is not None
     assert decided.id == "no-rm"
     assert took < 3

@@ -68,6 +68,7 @@ async def test_a_loop_asks_the_person_who_may_let_it_go_on_or_stop_it(
 
 @pytest.mark.case("F-26")
 async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled(home: Path) -> None:
+    began = time.time()
     async with chatting(home, [[{"fault": 429, "retryAfter": 30}]]) as chat:
         sent = await chat.send()
 
@@ -76,11 +77,10 @@ async def test_a_busy_model_is_waited_for_with_a_countdown_that_can_be_cancelled
 
         await eventually(waiting, "the notice")
         [notice] = await chat.items("notice")
-        assert 25 < notice.raw["until"] - time.time() <= 30
-        began = time.monotonic()
+        assert began + 25 < notice.raw["until"] <= time.time() + 30
         await chat.api.runs.cancel(ME, sent.run_id)
         assert (await chat.settled(sent.run_id)).status == "cancelled"
-        assert time.monotonic() - began < 2
+        assert time.time() < notice.raw["until"], "the rest of it is not waited for"
         assert [item.status for item in await chat.items("notice")] == ["completed"]
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 from playwright.async_api import BrowserContext, Page, Request, Route, WebSocketRoute, expect
 
+from tests.browser.resting import stop_clock
 from tests.browser.studio import Chat, Studio
 from tests.support.waiting import eventually
 
@@ -200,6 +201,29 @@ async def test_an_answer_to_a_question_can_be_given_once_however_late_its_end_is
     for message in heard:
         lines[-1].send(message)
     await expect(chat.answers.last).to_contain_text("Enough.")
+
+
+async def test_who_signs_out_does_not_knock_again_while_the_answer_is_on_its_way(chat: Chat) -> None:
+    left, is_time = asyncio.Event(), asyncio.Event()
+    lines: list[str] = []
+
+    async def late(route: Route) -> None:
+        answer = await route.fetch()
+        left.set()
+        await is_time.wait()
+        await route.fulfill(response=answer)
+
+    await chat.page.route("**/api/session", late)
+    await chat.go("/settings/general")
+    chat.page.on("websocket", lambda line: lines.append(line.url))
+    await stop_clock(chat.page)
+    await chat.page.get_by_role("button", name="Sign out").click()
+    await left.wait()
+    # By then a line that broke would have been tried again.
+    await chat.page.clock.run_for(1_000)
+    is_time.set()
+    await expect(chat.page.get_by_role("heading", name="Open the link from the terminal")).to_be_visible()
+    assert lines == []
 
 
 async def test_what_was_just_chosen_is_not_drawn_over_by_an_older_answer(chat: Chat, studio: Studio) -> None:

@@ -20,6 +20,7 @@ from pilothouse.types.api import Catalogue, ModelInput
 from pilothouse.types.models import ModelConfig
 from tests.support.catalogue import open_catalogue
 from tests.support.listener import Listener, listening
+from tests.support.waiting import AT_ONCE
 
 TAGS = (200, b'{"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}, {"name": "nomic-embed-text"}]}')
 LIST = (200, b'{"data": [{"id": "mistral-small"}, {"id": "evil\\u001b[31m"}, {"id": "text-embedding-3"}]}')
@@ -105,7 +106,7 @@ async def test_what_is_down_hangs_or_talks_nonsense_costs_no_more_than_the_limit
         start = time.monotonic()
         servers = (*local(silent), *local(strange), *local(down))
         assert await find_models((), environ={}, servers=servers, timeout=0.3) == ()
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < AT_ONCE
 
 
 @pytest.mark.case("F-57")

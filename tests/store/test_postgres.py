@@ -75,11 +75,11 @@ def test_work_that_takes_long_has_a_limit_of_its_own_and_the_next_has_the_usual_
     assert database.write_now(shown) == ["10s", "30s", "5s"]
 
 
-def hold(connection: sa.Connection, held: threading.Event, over: threading.Event) -> None:
+def hold(connection: sa.Connection, held: threading.Event, over: threading.Event, most: float = 30) -> None:
     """Hold a row, and do nothing for a while."""
     connection.execute(sa.text("SELECT id FROM rows FOR UPDATE"))
     held.set()
-    over.wait(1)
+    over.wait(most)
     connection.execute(sa.text("SELECT 1"))
 
 
@@ -103,7 +103,7 @@ def take(connection: sa.Connection) -> None:
 
 
 def idle(connection: sa.Connection) -> None:
-    hold(connection, threading.Event(), threading.Event())
+    hold(connection, threading.Event(), threading.Event(), 1)
 
 
 @pytest.mark.parametrize(("kind", "work"), [*zip(SESSION, (take, sleep, idle), strict=True)])

@@ -228,6 +228,6 @@ def test_an_excerpt_begins_at_a_word_near_the_hit_and_is_short() -> None:
 @pytest.mark.parametrize("piece", ["`", "*", "_", "[", "[](", "![a](", "~~", "> ", "-", "|", "<https:", "\\", "**a"])
 def test_no_text_holds_the_search_up(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    began = time.perf_counter()
+    began = time.process_time()
     excerpt(text + " harbour", ["harbour"], markdown=True)
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0

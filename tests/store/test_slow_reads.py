@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,27 @@ async def test_a_read_that_nobody_waits_for_is_stopped(database: Database) -> No
     await eventually(lambda: asyncio.sleep(0, len(begun) == THREADS), "as many have begun as may")
     for read in reads:
         read.cancel()
+    await asyncio.wait(reads)
+    async with asyncio.timeout(AT_ONCE):
+        assert await database.slow.run(one, AT_ONCE, "Too much.") == 1
+
+
+@pytest.mark.slow
+async def test_a_read_that_nobody_waits_for_is_stopped_also_between_two_statements(database: Database) -> None:
+    begun, may = threading.Event(), threading.Event()
+
+    def look(connection: sa.Connection) -> object:
+        begun.set()
+        may.wait(AT_ONCE)
+        return endless(connection)
+
+    reads = [asyncio.ensure_future(database.slow.run(look, 600, "Too much.")) for _ in range(THREADS)]
+    assert await asyncio.to_thread(begun.wait, AT_ONCE)
+    for read in reads:
+        read.cancel()
+    # It is told to stop while there is nothing to be stopped.
+    await asyncio.wait(reads, timeout=0.5)
+    may.set()
     await asyncio.wait(reads)
     async with asyncio.timeout(AT_ONCE):
         assert await database.slow.run(one, AT_ONCE, "Too much.") == 1

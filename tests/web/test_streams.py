@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from pilothouse.types import limits
+from tests.support.waiting import AT_ONCE
 from tests.web.running import BEARER, PATIENCE, RunningServer
 
 
@@ -196,13 +197,19 @@ async def test_signing_out_ends_the_streams_of_that_session_and_no_others(server
     assert (await server.http.get("/api/models", headers=browser)).status_code == 401
 
 
+@pytest.fixture
+def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that would let its connections go on for long."""
+    monkeypatch.setattr(limits, "CONNECTION_GRACE", 60)
+
+
 @pytest.mark.case("F-37")
-async def test_open_streams_do_not_hold_up_a_stop(server: RunningServer) -> None:
+async def test_open_streams_do_not_hold_up_a_stop(lenient: None, server: RunningServer) -> None:
     conversation = await server.new_conversation()
     async with (
         server.socket() as socket,
         open_stream(server, f"/api/conversations/{conversation}/events?after=1") as stream,
-        asyncio.timeout(2),
+        asyncio.timeout(AT_ONCE),
     ):
         await server.host.until_read(conversation)
         server.stop.set()

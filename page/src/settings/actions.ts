@@ -1,6 +1,7 @@
 import { api } from "../api/client";
 import type { ConfigPatch, ConfigView, ModelInput, ModelView } from "../api/types";
 import { focusComposer, leave } from "../shell/start";
+import { hangUp, reconnect } from "../store/session";
 import { setState } from "../store/store";
 
 /** Do something with the models, then draw them as they are; the socket may tell it too, or be away. */
@@ -37,6 +38,13 @@ export const loadConfig = (): Promise<void> => drawn(api.config);
 
 /** End this browser's session. */
 export async function signOut(): Promise<void> {
-  await api.signOut();
+  // The server ends the line with the session; it must not be tried again, which would be refused.
+  hangUp();
+  try {
+    await api.signOut();
+  } catch (error) {
+    reconnect();
+    throw error;
+  }
   setState({ phase: { name: "signed-out", message: "" } });
 }

@@ -27,6 +27,9 @@ const socket = new FeedSocket({
 /** Connect now, without waiting for the next try. */
 export const reconnect = () => socket.connect();
 
+/** Hear nothing more, and do not try to. */
+export const hangUp = () => socket.close();
+
 /** Put a conversation in its place in the list, or take it out when it was deleted. */
 export function listed(list: readonly Conversation[], changed: Conversation): Conversation[] {
   const others = list.filter((conversation) => conversation.id !== changed.id);

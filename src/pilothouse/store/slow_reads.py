@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
@@ -55,6 +56,7 @@ class _Stoppable(Generic[T]):
         self._lock = threading.Lock()
         self._stopped = False
         self._driver: object = None
+        self._over = threading.Event()
         self.answer: list[T] = []
 
     def __call__(self, connection: Connection) -> None:
@@ -68,15 +70,23 @@ class _Stoppable(Generic[T]):
             # From here on the connection is someone else's.
             with self._lock:
                 self._driver = None
+            self._over.set()
 
     def stop(self) -> None:
-        """Stop it, or let it never begin."""
+        """Stop it, or let it never begin; return once it is over, or once the database had its time to hear of it."""
+        end = time.monotonic() + limits.STOP_READING
+        while self._tell() and not self._over.wait(limits.STOP_READING_AGAIN) and time.monotonic() < end:
+            pass
+
+    def _tell(self) -> bool:
+        """Stop the statement that runs, if one does; return whether the query has begun and is not over."""
         with self._lock:
             self._stopped = True
             if isinstance(self._driver, sqlite3.Connection):
                 self._driver.interrupt()
             elif self._driver is not None:
                 _cancel(self._driver)
+            return self._driver is not None
 
 
 def _cancel(driver: Any) -> None:

@@ -21,7 +21,7 @@ from pilothouse.types.servers import ServerInput
 from tests.mcp.conftest import Scripted
 from tests.support.mcp_gateway import Socket
 from tests.support.mcp_hosting import Hosted, Progress, failure, text
-from tests.support.waiting import eventually
+from tests.support.waiting import AT_ONCE, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,8 @@ async def test_a_tool_that_holds_up_its_own_server_is_waited_for(
     await hosted.add(scripted())
     pid = int(text(await hosted.call_when_known("scripted.pid")))
     progress = Progress()
-    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 0.5}, progress=progress))
+    # Longer than it takes to stop it.
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 3}, progress=progress))
     await at_work(hosted)
     async with stopped(pid):
         told = progress.signs
@@ -118,7 +119,7 @@ async def test_a_call_ends_at_once_with_the_process_that_worked_on_it(hosted: Ho
     call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 60}))
     await at_work(hosted)
     os.kill(pid, signal.SIGKILL)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(AT_ONCE):
         assert failure(await call)[0] == "SERVER_LOST"
 
 
@@ -144,7 +145,7 @@ async def test_a_websocket_whose_pings_go_unanswered_stays_open_while_a_call_run
             await asyncio.wait([channel.closed], timeout=0.6)
             assert not channel.closed.done()
             answered.set()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(AT_ONCE):
                 await arrived.get()
         finally:
             answered.set()

@@ -295,7 +295,8 @@ async def test_a_server_that_stops_answering_is_found_out_and_replaced(
 
     await eventually(checked, "a health check")
     # A server that does one thing at a time answers nothing else during a call; that is no reason for suspicion.
-    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 0.5}))
+    # Longer than it takes to stop it.
+    call = asyncio.create_task(hosted.call("scripted.sleep", {"seconds": 3}))
 
     async def busy() -> bool:
         return hosted.server("Scripted").connection("c1").busy

@@ -170,6 +170,8 @@ SEARCH_CHARS = 500
 SEARCH_SECONDS = 10.0
 # How long a database may take to hear that nobody waits.
 STOP_READING = 5.0
+# And how often it is told: between two statements there is nothing to stop.
+STOP_READING_AGAIN = 0.05
 # The most that one request for a page of a list gets.
 PAGE_ITEMS = 500
 # What names a place in a list: an id or two, and the name of a tool.
