@@ -29,7 +29,8 @@ from tests.support import invariants
 from tests.support.folding import Folded
 
 ME = LOCAL_OWNER
-PATIENCE = 15.0
+# Ample also for the built-in model, which answers as fast as the rest of the machine lets it.
+PATIENCE = 60.0
 
 
 class Chat:
