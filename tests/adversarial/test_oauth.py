@@ -22,7 +22,7 @@ from pilothouse.mcp.oauth.web import Web
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
 from tests.support.fake_issuer import Answer, Asked, Issuer, Resource, document, serving
-from tests.support.signing_in import REDIRECT, Guest, Person, Query, ask, known_client, signing_in
+from tests.support.signing_in import REDIRECT, Attended, Guest, Person, Query, ask, known_client, signing_in
 
 BAD_ADDRESSES = [
     "javascript:alert(1)",
@@ -103,7 +103,7 @@ async def test_a_remote_server_sends_nobody_to_a_place_inside(endpoint: str) -> 
         scopes=None,
     )
     grant = Person(Identity(redirect_uri="http://127.0.0.1:1/"), guest.authorize)
-    with pytest.raises(OAuthError, match="nobody is sent there"):
+    with pytest.raises(OAuthError, match="nothing is sent there"):
         await grant.obtain(place, (), None)
     assert not guest.sent_to
 
@@ -245,7 +245,7 @@ async def test_two_sign_ins_at_once_do_not_cross() -> None:
         setting.guest = Crossing()
         async with serving(second):
             one = setting.access()
-            two = OAuthAccess(second.mcp, one._grant, setting.credentials)
+            two = Attended(second.mcp, setting.credentials, one.person)
             got = await asyncio.gather(ask(one, setting.resource.mcp), ask(two, second.mcp), return_exceptions=True)
         assert all(isinstance(outcome, OAuthError) for outcome in got)
         assert not setting.issuer.requests("/token")
@@ -275,7 +275,7 @@ async def test_a_token_is_sent_to_its_own_server_only() -> None:
         await ask(access, setting.resource.mcp)
         assert await access.headers(setting.resource.mcp)
         assert await access.headers(f"{setting.issuer.url}/mcp") == {}
-        neighbour = OAuthAccess(f"{setting.resource.url}/other", access._grant, setting.credentials)
+        neighbour = OAuthAccess(f"{setting.resource.url}/other", setting.credentials)
         assert await neighbour.headers(f"{setting.resource.url}/other") == {}
 
 

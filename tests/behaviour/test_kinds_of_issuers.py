@@ -191,7 +191,7 @@ BEFORE: dict[str, tuple[Callable[[Wired], None], str]] = {
     "it describes another": (lambda made: made.server.about.update(resource="https://bank.example/"), "another place"),
     "its issuer is another": (_about(issuer="https://accounts.example"), "calls itself https://accounts.example"),
     "no proof of possession": (_about(code_challenge_methods_supported=["plain"]), "PKCE, S256"),
-    "a page that is inside": (_about(authorization_endpoint="https://10.0.0.1/authorize"), "nobody is sent there"),
+    "a page that is inside": (_about(authorization_endpoint="https://10.0.0.1/authorize"), "nothing is sent there"),
     "a page that is a script": (_about(authorization_endpoint="javascript:alert(1)"), "only https addresses"),
     "it registers nobody": (_about(registration_endpoint=None), "registered there beforehand"),
     "it is in trouble": (
