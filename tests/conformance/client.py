@@ -18,16 +18,28 @@ from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.client.session import InputRequired, RpcError, Session, SessionOptions, connect
 from pilothouse.mcp.client.transports.detection import channel_to
 from pilothouse.mcp.client.transports.remote import Target
+from pilothouse.mcp.oauth.credentials import Client, ClientMethod, Credentials
+from pilothouse.mcp.oauth.registration import Identity
 from pilothouse.mcp.servers.quarantine import reasons
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask
-from tests.conformance import wired_client
+from tests.support.signing_in import Attended, Guest, Memory, Person
 
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "initialize")
 CONTEXT: JsonObject = msgspec.json.decode(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+REDIRECT = "http://localhost:3000/callback"
+ABOUT_US = "https://conformance-test.local/client-metadata.json"
 PATIENCE = 25.0
 ZERO = {"integer": 0, "number": 0, "boolean": False, "object": {}, "array": []}
+
+
+def person() -> Person:
+    """Someone who agrees wherever they are sent; with a client of their own where the scenario gives one."""
+    secret = CONTEXT.get("client_secret", "")
+    method: ClientMethod = "client_secret_basic" if secret else "none"
+    own = Client(id=CONTEXT["client_id"], secret=secret, method=method) if CONTEXT.get("client_id") else None
+    return Person(Identity(redirect_uri=REDIRECT, client=own, document_url=ABOUT_US), Guest().authorize)
 
 
 def answer(ask: Ask) -> JsonObject:
@@ -81,10 +93,8 @@ async def act(session: Session) -> None:
 
 
 async def main(url: str) -> int:
-    if SCENARIO.startswith("auth/"):
-        # Who signs in is a person with the whole product.
-        return await wired_client.main(url)
-    channel = channel_to(Target(url=url))
+    access = Attended(url, Credentials(Memory()), person()) if SCENARIO.startswith("auth/") else None
+    channel = channel_to(Target(url=url, access=access))
     try:
         # All scenarios run at once; a slow answer must not look like one from another era.
         options = SessionOptions(client_version=__version__, probe_timeout=PATIENCE, connect_timeout=2 * PATIENCE)
