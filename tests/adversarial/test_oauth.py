@@ -108,6 +108,35 @@ async def test_a_remote_server_sends_nobody_to_a_place_inside(endpoint: str) -> 
     assert not guest.sent_to
 
 
+@pytest.mark.case("OAUTH-02", "NET-01")
+@pytest.mark.parametrize("endpoint", ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
+async def test_an_issuer_elsewhere_leads_nobody_to_this_machine_although_its_server_is_here(endpoint: str) -> None:
+    guest, here = Guest(), "http://127.0.0.1:7420/"
+    usual = {"authorization_endpoint": "authorize", "token_endpoint": "token", "registration_endpoint": "register"}
+    named = {name: f"https://203.0.114.9/{path}" for name, path in usual.items()} | {endpoint: here}
+    place = Place(
+        server_url="http://127.0.0.1:9000/mcp",
+        resource="http://127.0.0.1:9000/mcp",
+        issuer=IssuerDocument(issuer="https://203.0.114.9", code_challenge_methods_supported=("S256",), **named),
+        scopes=None,
+    )
+    person = Person(Identity(redirect_uri="http://127.0.0.1:1/"), guest.authorize)
+    with pytest.raises(OAuthError, match=r"nothing is sent there: 127\.0\.0\.1 is this machine"):
+        await person.obtain(place, (), None)
+    assert not guest.sent_to
+
+
+@pytest.mark.case("OAUTH-13")
+async def test_a_token_is_not_shown_to_this_machine_because_an_issuer_elsewhere_says_so() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        moved = msgspec.structs.replace(setting.kept, issuer="https://203.0.113.7")
+        await setting.credentials.keep(moved)
+        assert not await setting.alone().sign_out()
+        assert not setting.issuer.revoked
+        assert not setting.memory.kept
+
+
 @pytest.mark.case("OAUTH-03")
 @pytest.mark.parametrize(
     "target", ["file:///etc/passwd", "javascript:alert(1)", "http://10.0.0.1/", "//169.254.169.254"]

@@ -1,5 +1,5 @@
 import { Button, PasswordInput, TextInput } from "@mantine/core";
-import { useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Failure } from "../settings/Warning";
 import { Unfold } from "../shell/More";
 import classes from "./Dialogs.module.css";
@@ -45,6 +45,9 @@ export function AsProgram({ onSend }: { onSend: (client: Client) => Promise<stri
   const [client, setClient] = useState<Client>({ clientId: "", clientSecret: "" });
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const send = useRef<HTMLDivElement>(null);
+  // On a low screen it would lie behind the buttons of the dialog.
+  useEffect(() => send.current?.scrollIntoView({ block: "nearest" }), [isOpen, problem]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -64,7 +67,7 @@ export function AsProgram({ onSend }: { onSend: (client: Client) => Promise<stri
           </p>
           <ClientFields client={client} onChange={setClient} note="Kept as a secret." needsSecret />
           <Failure message={problem} />
-          <div className="ph-actions">
+          <div ref={send} className="ph-actions">
             <Button
               type="submit"
               variant="default"

@@ -104,6 +104,38 @@ async def test_what_is_no_scope_is_neither_shown_nor_asked_for() -> None:
         assert setting.issuer.requests("/authorize")[0].query["scope"] == "read notes:write"
 
 
+@pytest.mark.case("OAUTH-14")
+async def test_rights_that_nobody_could_read_are_neither_shown_nor_asked_for() -> None:
+    async with signing_in() as setting:
+        many = [f"right-{number}" for number in range(5000)]
+        setting.resource.about = {"scopes_supported": ["x" * 100_000, "read", "y" * (limits.SCOPE_CHARS + 1), *many]}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        sign_in = setting.guest.sent_to[0]
+        assert sign_in.scopes[:2] == ("read", "right-0")
+        assert len(sign_in.scopes) == limits.SCOPES_MOST
+        assert sign_in.left_out == 5003 - limits.SCOPES_MOST
+        assert len(sign_in.url) < 8000
+
+
+async def test_rights_without_end_leave_room_in_the_address_that_one_is_sent_to() -> None:
+    async with signing_in() as setting:
+        setting.resource.about = {"scopes_supported": [f"{number:0>250}" for number in range(90)]}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        sign_in = setting.guest.sent_to[0]
+        assert len(" ".join(sign_in.scopes)) <= limits.SCOPES_CHARS
+        assert len(sign_in.scopes) + sign_in.left_out == 90
+
+
+async def test_what_an_issuer_says_that_a_token_is_for_is_kept_only_as_far_as_it_can_be_read() -> None:
+    async with signing_in() as setting:
+        told = {"access_token": "access-1", "scope": f"read {'x' * 100_000}", "token_type": "Bearer"}
+        setting.issuer.instead["/token"] = document(told)
+        setting.issuer.valid.add("access-1")
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert setting.kept.tokens is not None
+        assert setting.kept.tokens.scopes == ("read",)
+
+
 async def test_where_nobody_names_scopes_none_are_asked_for() -> None:
     async with signing_in() as setting:
         setting.resource.about = {"scopes_supported": None}
