@@ -117,7 +117,9 @@ async def test_an_issuer_elsewhere_leads_nobody_to_this_machine_although_its_ser
     place = Place(
         server_url="http://127.0.0.1:9000/mcp",
         resource="http://127.0.0.1:9000/mcp",
-        issuer=IssuerDocument(issuer="https://203.0.114.9", code_challenge_methods_supported=("S256",), **named),
+        issuer=msgspec.convert(
+            {"issuer": "https://203.0.114.9", "code_challenge_methods_supported": ["S256"], **named}, IssuerDocument
+        ),
         scopes=None,
     )
     person = Person(Identity(redirect_uri="http://127.0.0.1:1/"), guest.authorize)
