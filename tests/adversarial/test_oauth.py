@@ -22,7 +22,7 @@ from pilothouse.mcp.oauth.web import Web
 from pilothouse.secrets.store import SecretStore
 from pilothouse.types import limits
 from tests.support.fake_issuer import Answer, Asked, Issuer, Resource, document, serving
-from tests.support.signing_in import REDIRECT, Guest, Person, Query, ask, known_client, signing_in
+from tests.support.signing_in import REDIRECT, Attended, Guest, Person, Query, ask, known_client, signing_in
 
 BAD_ADDRESSES = [
     "javascript:alert(1)",
@@ -103,9 +103,40 @@ async def test_a_remote_server_sends_nobody_to_a_place_inside(endpoint: str) -> 
         scopes=None,
     )
     grant = Person(Identity(redirect_uri="http://127.0.0.1:1/"), guest.authorize)
-    with pytest.raises(OAuthError, match="nobody is sent there"):
+    with pytest.raises(OAuthError, match="nothing is sent there"):
         await grant.obtain(place, (), None)
     assert not guest.sent_to
+
+
+@pytest.mark.case("OAUTH-02", "NET-01")
+@pytest.mark.parametrize("endpoint", ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
+async def test_an_issuer_elsewhere_leads_nobody_to_this_machine_although_its_server_is_here(endpoint: str) -> None:
+    guest, here = Guest(), "http://127.0.0.1:7420/"
+    usual = {"authorization_endpoint": "authorize", "token_endpoint": "token", "registration_endpoint": "register"}
+    named = {name: f"https://203.0.114.9/{path}" for name, path in usual.items()} | {endpoint: here}
+    place = Place(
+        server_url="http://127.0.0.1:9000/mcp",
+        resource="http://127.0.0.1:9000/mcp",
+        issuer=msgspec.convert(
+            {"issuer": "https://203.0.114.9", "code_challenge_methods_supported": ["S256"], **named}, IssuerDocument
+        ),
+        scopes=None,
+    )
+    person = Person(Identity(redirect_uri="http://127.0.0.1:1/"), guest.authorize)
+    with pytest.raises(OAuthError, match=r"nothing is sent there: 127\.0\.0\.1 is this machine"):
+        await person.obtain(place, (), None)
+    assert not guest.sent_to
+
+
+@pytest.mark.case("OAUTH-13")
+async def test_a_token_is_not_shown_to_this_machine_because_an_issuer_elsewhere_says_so() -> None:
+    async with signing_in() as setting:
+        await ask(setting.access(), setting.resource.mcp)
+        moved = msgspec.structs.replace(setting.kept, issuer="https://203.0.113.7")
+        await setting.credentials.keep(moved)
+        assert not await setting.alone().sign_out()
+        assert not setting.issuer.revoked
+        assert not setting.memory.kept
 
 
 @pytest.mark.case("OAUTH-03")
@@ -245,7 +276,7 @@ async def test_two_sign_ins_at_once_do_not_cross() -> None:
         setting.guest = Crossing()
         async with serving(second):
             one = setting.access()
-            two = OAuthAccess(second.mcp, one._grant, setting.credentials)
+            two = Attended(second.mcp, setting.credentials, one.person)
             got = await asyncio.gather(ask(one, setting.resource.mcp), ask(two, second.mcp), return_exceptions=True)
         assert all(isinstance(outcome, OAuthError) for outcome in got)
         assert not setting.issuer.requests("/token")
@@ -275,7 +306,7 @@ async def test_a_token_is_sent_to_its_own_server_only() -> None:
         await ask(access, setting.resource.mcp)
         assert await access.headers(setting.resource.mcp)
         assert await access.headers(f"{setting.issuer.url}/mcp") == {}
-        neighbour = OAuthAccess(f"{setting.resource.url}/other", access._grant, setting.credentials)
+        neighbour = OAuthAccess(f"{setting.resource.url}/other", setting.credentials)
         assert await neighbour.headers(f"{setting.resource.url}/other") == {}
 
 

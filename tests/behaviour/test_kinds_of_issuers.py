@@ -191,8 +191,15 @@ BEFORE: dict[str, tuple[Callable[[Wired], None], str]] = {
     "it describes another": (lambda made: made.server.about.update(resource="https://bank.example/"), "another place"),
     "its issuer is another": (_about(issuer="https://accounts.example"), "calls itself https://accounts.example"),
     "no proof of possession": (_about(code_challenge_methods_supported=["plain"]), "PKCE, S256"),
-    "a page that is inside": (_about(authorization_endpoint="https://10.0.0.1/authorize"), "nobody is sent there"),
+    "a page that is inside": (_about(authorization_endpoint="https://10.0.0.1/authorize"), "nothing is sent there"),
     "a page that is a script": (_about(authorization_endpoint="javascript:alert(1)"), "only https addresses"),
+    "tokens without encryption": (_about(token_endpoint="http://issuer.example/token"), "only https addresses"),
+    "tokens that are inside": (_about(token_endpoint="https://10.0.0.1/token"), "nothing is sent there"),
+    "an address without end": (_about(token_endpoint=f"https://issuer.example/{'a' * 3000}"), "none is so long"),
+    "a client without end": (
+        lambda made: made.issuer.instead.update({"/register": document({"client_id": "x" * 3000}, 201)}),
+        "did not register Pilothouse",
+    ),
     "it registers nobody": (_about(registration_endpoint=None), "registered there beforehand"),
     "it is in trouble": (
         lambda made: made.issuer.instead.update({"/.well-known/oauth-authorization-server": Answer(503)}),

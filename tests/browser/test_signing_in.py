@@ -77,6 +77,40 @@ async def test_a_newcomer_signs_in_and_makes_a_first_call(
     assert place.server.calls == 1
 
 
+@pytest.mark.case("AUT-16", "AUT-26")
+async def test_a_program_signs_in_from_the_page_without_a_person(rooms: Rooms, place: Sites, console: Console) -> None:
+    # Such an issuer has no page where a person could sign in.
+    place.issuer.about = {"authorization_endpoint": None}
+    await rooms.add(place.server.mcp, "One")
+    await rooms.row("One").get_by_role("button", name="Sign in to One").click()
+    await expect(rooms.dialog.get_by_role("button", name="Retry")).to_be_visible()
+    console.expect("409")
+    await rooms.dialog.get_by_role("button", name="Sign in as a program, without a person?").click()
+    send = rooms.dialog.get_by_role("button", name="Sign in as a program", exact=True)
+    await expect(send).to_be_disabled()
+    await rooms.dialog.get_by_label("Client id").fill("nobody")
+    await rooms.dialog.get_by_role("textbox", name="Client secret").fill("very-secret")
+    await send.click()
+    await expect(rooms.dialog).to_contain_text("gave no token: invalid_client. Check the client id and its secret.")
+    assert await serious_problems(rooms.page) == []
+    await rooms.dialog.get_by_label("Client id").fill("robot")
+    await send.click()
+    await expect(rooms.dialog).to_have_count(0)
+    await rooms.connected("One", 1)
+    await expect(await rooms.select("One")).to_contain_text("Connected as robot")
+    assert not place.issuer.requests("/authorize")
+
+
+@pytest.mark.case("OAUTH-14")
+async def test_the_page_says_that_rights_which_nobody_could_read_are_not_asked_for(rooms: Rooms, place: Sites) -> None:
+    place.server.about = {"scopes_supported": ["read", "x" * 100_000]}
+    await rooms.add(place.server.mcp, "One")
+    await expect(rooms.chip("One")).to_have_text("Sign in")
+    await begin(rooms)
+    await expect(rooms.dialog.get_by_role("list", name="Rights")).to_have_text("read")
+    await expect(rooms.dialog).to_contain_text("1 more that it names is not asked for: too long, or too many.")
+
+
 @pytest.mark.case("AUT-17")
 async def test_the_page_says_who_is_signed_in_and_lets_them_do_so_again_and_sign_out(
     rooms: Rooms, place: Sites, browser_context: BrowserContext

@@ -104,6 +104,9 @@ def test_a_question_is_answered_in_the_chat(home: Path, script: Script) -> None:
         screen.until("›")
         screen.type("/quit\r")
         assert screen.ended() == 0
+        # No terminal is asked where its cursor is: one that does not answer would be complained about in a question.
+        assert "\x1b[6n" not in screen.raw
+        assert "CPR" not in screen.raw
     assert pilothouse(home, "answer").err == "No question waits for an answer.\n"
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import assert_told
 from tests.cli.test_mcp import FINGERPRINT
 from tests.support.commands import Outcome, Screen, pilothouse
 from tests.support.mcp_servers import scripted
@@ -143,6 +145,21 @@ def test_a_key_that_a_server_does_not_have_is_told_and_an_edit_keeps_the_others(
     forgotten = pilothouse(home, "mcp", "keys", "two", "--forget", "a key")
     assert "Two has no keys" in forgotten.err
     assert "keys" not in json.loads((home / "config.json").read_text())["mcps"][0]["config"]
+
+
+@pytest.mark.case("AUT-06", "AUT-08")
+def test_a_bad_key_file_costs_nobody_the_key_that_was_pasted_before(home: Path, tmp_path: Path) -> None:
+    added = pilothouse(home, "mcp", "add", "--name", "One", "--key", "A_KEY", *scripted(), stdin="pasted-before\n")
+    assert agreed(home, added, "one").code == 0
+    for verb in ("keys", "edit"):
+        told = pilothouse(home, "mcp", verb, "one", "--key-file", f"A key={tmp_path / 'nothing'}")
+        assert_told(told, 2, f"The A key of “One” is to come from {tmp_path / 'nothing'}, which is not there.")
+    assert env_of(home, "one")["A_KEY"] == "[redacted]"
+    assert "pasted" in pilothouse(home, "mcp", "keys", "one").out
+    # A path from where the person is becomes a whole one.
+    here = os.path.relpath(key_file(tmp_path))
+    assert pilothouse(home, "mcp", "keys", "one", "--key-file", here).code == 0
+    assert f"the file {tmp_path / 'team_id'}" in pilothouse(home, "mcp", "keys", "one").out
 
 
 def test_check_shows_the_consent_asks_for_the_key_lists_the_tools_and_keeps_nothing(home: Path) -> None:

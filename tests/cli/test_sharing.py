@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from pilothouse.host.address import read_address
 from pilothouse.store.lock import FolderLock
 from tests.cli.conftest import Script
 from tests.support.commands import COMMAND, Screen, Started, environment, pilothouse, server
+from tests.support.ports import free_port
 from tests.support.waiting import until
 
 # Every command is a process of its own.
@@ -89,6 +92,29 @@ def test_serve_and_the_bare_command_beside_a_server_show_that_one(home: Path) ->
         elsewhere = pilothouse(home, "serve", "--no-browser", "--port", "1")
         assert elsewhere.code == 1
         assert f"already, at {address}" in elsewhere.err
+
+
+def test_serve_waits_for_another_of_ours_that_still_has_its_port_and_leaves(home: Path) -> None:
+    home.mkdir()
+    lock, port = FolderLock(home), free_port()
+    lock.acquire()
+    held = socket.create_server(("127.0.0.1", port))
+    with contextlib.closing(held), Screen(home, ["serve", "--no-browser", "--port", str(port)]) as screen:
+        named = rf"Port {port} is taken: another Pilothouse \(process {os.getpid()}\) is using"
+        screen.until(named.replace(" ", r"\s+"))
+        screen.until(r"Waiting\s+until\s+it\s+ends")
+        lock.release()
+        held.close()
+        screen.until(f"Pilothouse is at http://127.0.0.1:{port} ")
+        screen.type("\x03")
+        assert screen.ended() == 0
+
+
+def test_a_port_of_a_program_that_is_not_ours_is_told_at_once(home: Path) -> None:
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
+        told = pilothouse(home, "serve", "--no-browser", "--port", str(port))
+    assert (told.code, told.err.splitlines()[0]) == (1, f"Port {port} is taken by another program.")
 
 
 def test_a_waiting_serve_can_be_stopped(home: Path) -> None:

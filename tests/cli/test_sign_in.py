@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from pilothouse.types.sign_ins import SignInStarted
 from tests.cli.conftest import Script, assert_told
 from tests.support.commands import Screen, pilothouse
 from tests.support.fake_issuer import Issuer, OneTool, Resource, protected
+from tests.support.ports import free_port
 
 # Every command is a process of its own.
 pytestmark = pytest.mark.slow
@@ -84,6 +86,7 @@ def test_a_person_signs_in_from_a_terminal_and_out_again(home: Path, wanting: Wa
     with Screen(home, ["mcp", "sign-in", "one", "--no-browser"]) as screen:
         screen.until("One asks you to sign in at 127.0.0.1:")
         screen.until("it may: read")
+        assert "not asked for" not in screen.raw
         back = sent_back(screen)
         strange = get(back.replace("/oauth/callback", "/elsewhere"))
         assert strange.status == 404
@@ -150,6 +153,51 @@ def test_what_another_program_sends_to_the_listener_is_not_taken_for_the_answer(
         assert "close this tab" in get(back).read().decode()
         screen.until("Signed in to One")
         assert screen.ended() == 0
+
+
+@pytest.mark.case("AUT-21", "AUT-26")
+def test_an_issuer_that_insists_on_one_port_is_signed_in_at_with_that_port(home: Path, wanting: Wanting) -> None:
+    server, issuer = wanting
+    added(home, server)
+    issuer.about = {"registration_endpoint": None}
+    needed = pilothouse(home, "mcp", "sign-in", "one", "--no-browser")
+    assert_told(needed, 1, "only lets in programs that were registered there beforehand.")
+    fixed = f"http://127.0.0.1:{limits.SIGN_IN_PORT}/oauth/callback"
+    assert fixed in needed.err
+    assert f"pilothouse mcp sign-in one --client-id ID --port {limits.SIGN_IN_PORT}" in needed.err
+    port = free_port()
+    issuer.clients["mine"] = [f"http://127.0.0.1:{port}/oauth/callback"]
+    with socket.create_server(("127.0.0.1", port)):
+        taken = pilothouse(home, "mcp", "sign-in", "one", "--no-browser", "--client-id", "mine", "--port", str(port))
+        assert_told(taken, 1, f"Port {port} is taken by another program.")
+        assert "--port" in taken.err
+    with Screen(home, ["mcp", "sign-in", "one", "--no-browser", "--client-id", "mine", "--port", str(port)]) as screen:
+        screen.until("Client secret, empty for none: ")
+        screen.type("\r")
+        back = sent_back(screen)
+        assert back.startswith(f"http://127.0.0.1:{port}/oauth/callback?")
+        get(back)
+        screen.until("Signed in to One")
+        assert screen.ended() == 0
+    assert pilothouse(home, "mcp", "call", "one.look").out == "seen\n"
+
+
+@pytest.mark.case("AUT-16", "AUT-26")
+def test_a_program_signs_in_from_a_script_without_a_person(home: Path, wanting: Wanting) -> None:
+    server, issuer = wanting
+    added(home, server)
+    command = ("mcp", "sign-in", "one", "--client-credentials")
+    assert_told(pilothouse(home, *command), 2, "A program signs in with a client id: name it.")
+    assert_told(pilothouse(home, *command, "--client-id", "robot"), 2, "The client secret is empty.")
+    wrong = pilothouse(home, *command, "--client-id", "nobody", stdin="very-secret\n")
+    assert_told(wrong, 1, "gave no token: invalid_client.")
+    assert "Check the client id and its secret." in wrong.err
+    told = pilothouse(home, *command, "--client-id", "robot", stdin="very-secret\n")
+    assert told.code == 0, told.err
+    assert "Signed in to One as robot." in told.out
+    assert not issuer.requests("/authorize")
+    assert pilothouse(home, "mcp", "call", "one.look").out == "seen\n"
+    assert "very-secret" not in f"{wrong}{told}"
 
 
 @pytest.mark.case("AUT-26")

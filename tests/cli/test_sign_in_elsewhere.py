@@ -94,16 +94,19 @@ def _issued_by(where: str) -> Callable[[OutThere], None]:
 
 
 LEADS_INSIDE: dict[str, tuple[Callable[[OutThere], None], str]] = {
-    "a page here": (_about(authorization_endpoint="http://127.0.0.1:7420/authorize"), "nobody is sent there"),
-    "a page here by name": (_about(authorization_endpoint="https://localhost/authorize"), "nobody is sent there"),
-    "a page near": (_about(authorization_endpoint="https://192.168.1.1/authorize"), "nobody is sent there"),
+    "a page here": (_about(authorization_endpoint="http://127.0.0.1:7420/authorize"), "nothing is sent there"),
+    "a page here by name": (_about(authorization_endpoint="https://localhost/authorize"), "nothing is sent there"),
+    "a page near": (_about(authorization_endpoint="https://192.168.1.1/authorize"), "nothing is sent there"),
     "a description here": (_describes("http://127.0.0.1:9/about"), "which could not be asked"),
     "a description in a cloud": (_describes("https://169.254.169.254/latest"), "which could not be asked"),
     "an issuer here": (
         lambda made: made.server.about.update(authorization_servers=["http://127.0.0.1:9"]),
         "127.0.0.1:9",
     ),
-    "a registration here": (_about(registration_endpoint="http://127.0.0.1:9/register"), "which could not be asked"),
+    "a registration here": (_about(registration_endpoint="http://127.0.0.1:9/register"), "nothing is sent there"),
+    "tokens here": (_about(token_endpoint="http://127.0.0.1:9/token"), "nothing is sent there"),
+    "tokens near": (_about(token_endpoint="https://192.168.1.1/token"), "nothing is sent there"),
+    "tokens without encryption": (_about(token_endpoint="http://issuer.example/token"), "only https addresses"),
 }
 
 

@@ -10,26 +10,21 @@ import asyncio
 import contextlib
 import os
 import sys
-from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from pilothouse import __version__
-from pilothouse.mcp.client.channel import Access, ChannelError
+from pilothouse.mcp.client.channel import ChannelError
 from pilothouse.mcp.client.session import InputRequired, RpcError, Session, SessionOptions, connect
 from pilothouse.mcp.client.transports.detection import channel_to
 from pilothouse.mcp.client.transports.remote import Target
-from pilothouse.mcp.oauth import signing_in
-from pilothouse.mcp.oauth.access import OAuthAccess
-from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials, SecretCredentials
-from pilothouse.mcp.oauth.discovery import Place
-from pilothouse.mcp.oauth.grants import AssertionGrant, ClientGrant, Grant, IdentityProvider
+from pilothouse.mcp.oauth.credentials import Client, ClientMethod, Credentials
 from pilothouse.mcp.oauth.registration import Identity
 from pilothouse.mcp.servers.quarantine import reasons
-from pilothouse.net.client import fetch
 from pilothouse.net.loop_clients import close_clients
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import Ask
+from tests.support.signing_in import Attended, Guest, Memory, Person
 
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "initialize")
 CONTEXT: JsonObject = msgspec.json.decode(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
@@ -39,63 +34,12 @@ PATIENCE = 25.0
 ZERO = {"integer": 0, "number": 0, "boolean": False, "object": {}, "array": []}
 
 
-class Memory(SecretCredentials):
-    """Keeps credentials for as long as the program runs."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Credential] = {}
-
-    async def get(self, server_url: str) -> Credential | None:
-        return self._kept.get(server_url)
-
-    async def set(self, credential: Credential) -> None:
-        self._kept[credential.server_url] = credential
-
-    async def delete(self, server_url: str) -> None:
-        self._kept.pop(server_url, None)
-
-
-class Person:
-    """Signs in at once: follows the address as a browser would, and takes what it is sent back with."""
-
-    def __init__(self, identity: Identity) -> None:
-        self._identity = identity
-
-    async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
-        sign_in, pending = await signing_in.begin(place, self._identity, scopes, kept)
-        reply = await fetch(sign_in.url, timeout=PATIENCE, limit=65536)
-        return await signing_in.finish(pending, dict(parse_qsl(urlsplit(reply.headers["location"]).query)))
-
-
-def grant() -> Grant:
-    """How this scenario's tokens are got."""
-    if SCENARIO == "auth/client-credentials-jwt":
-        key, algorithm = CONTEXT["private_key_pem"], CONTEXT.get("signing_algorithm", "ES256")
-        return ClientGrant(Client(id=CONTEXT["client_id"], method="private_key_jwt", key=key, algorithm=algorithm))
-    if SCENARIO == "auth/client-credentials-basic":
-        return ClientGrant(known_client())
-    if SCENARIO == "auth/enterprise-managed-authorization":
-        provider = IdentityProvider(
-            token_endpoint=CONTEXT["idp_token_endpoint"], client_id=CONTEXT["idp_client_id"], id_token=id_token
-        )
-        return AssertionGrant(known_client(), provider.vouch)
-    if SCENARIO == "auth/wif-jwt-bearer":
-        return AssertionGrant(known_client(), workload)
-    client = known_client() if CONTEXT.get("client_id") else None
-    return Person(Identity(redirect_uri=REDIRECT, client=client, document_url=ABOUT_US))
-
-
-def known_client() -> Client:
+def person() -> Person:
+    """Someone who agrees wherever they are sent; with a client of their own where the scenario gives one."""
     secret = CONTEXT.get("client_secret", "")
-    return Client(id=CONTEXT["client_id"], secret=secret, method="client_secret_basic" if secret else "none")
-
-
-async def id_token() -> str:
-    return str(CONTEXT["idp_id_token"])
-
-
-async def workload(issuer: str, resource: str) -> str:
-    return str(CONTEXT["valid_jwt"])
+    method: ClientMethod = "client_secret_basic" if secret else "none"
+    own = Client(id=CONTEXT["client_id"], secret=secret, method=method) if CONTEXT.get("client_id") else None
+    return Person(Identity(redirect_uri=REDIRECT, client=own, document_url=ABOUT_US), Guest().authorize)
 
 
 def answer(ask: Ask) -> JsonObject:
@@ -149,9 +93,7 @@ async def act(session: Session) -> None:
 
 
 async def main(url: str) -> int:
-    access: Access | None = None
-    if SCENARIO.startswith("auth/"):
-        access = OAuthAccess(url, grant(), Credentials(Memory()))
+    access = Attended(url, Credentials(Memory()), person()) if SCENARIO.startswith("auth/") else None
     channel = channel_to(Target(url=url, access=access))
     try:
         # All scenarios run at once; a slow answer must not look like one from another era.

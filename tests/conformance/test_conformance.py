@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.real_servers import MISSING, node
+from tests.support.real_servers import MISSING, ROOT, node
 
 HERE = Path(__file__).parent
 SUITE = HERE / "node_modules" / "@modelcontextprotocol" / "conformance"
@@ -32,7 +32,10 @@ def judged(revision: str, results: Path) -> tuple[dict[str, bool], str]:
     program = f"{sys.executable} {HERE / 'client.py'}"
     command = [node(), str(SUITE / "dist" / "index.js"), "client", "--command", program]
     options = ["--requirements", revision, "--timeout", "60000", "--output-dir", str(results)]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, timeout=PATIENCE, check=False, env=variables
+    )
     said = done.stdout + done.stderr
     return {name: mark == "✓" for mark, name, _, _ in SUMMARY.findall(said)}, said
 

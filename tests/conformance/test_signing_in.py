@@ -45,10 +45,12 @@ SCENARIOS = [
 ]
 # No revision that is scored has it, and servers of that time are still about.
 OLDER = ["auth/2025-03-26-oauth-metadata-backcompat"]
-# docs/decisions/0070 says why: what grants tokens to programs, other kinds of tokens, and places that must be guessed.
+# An extension: nobody is there, and the client id and secret are enough.
+EXTENSIONS = ["auth/client-credentials-basic"]
+# docs/decisions/0070 and 0076 say why: programs that name themselves by a key or are vouched for, other kinds of
+# tokens, and places that must be guessed.
 NOT_OURS = {
     "auth/2025-03-26-oauth-endpoint-fallback",
-    "auth/client-credentials-basic",
     "auth/client-credentials-jwt",
     "auth/dpop",
     "auth/dpop-nonce",
@@ -68,13 +70,13 @@ def suite(*arguments: str) -> str:
 def test_every_scenario_of_signing_in_is_tried_or_decided_otherwise() -> None:
     words = suite("list").split()
     every = {word for word in words if word.startswith("auth/")}
-    assert every == {*SCENARIOS, *OLDER, *NOT_OURS}
+    assert every == {*SCENARIOS, *OLDER, *EXTENSIONS, *NOT_OURS}
     for revision in ("2025-11-25", REVISION):
         assert {name for name in required(revision) if name.startswith("auth/")} <= set(SCENARIOS)
 
 
 @pytest.mark.case("AUT-16")
-@pytest.mark.parametrize("scenario", [*SCENARIOS, *OLDER])
+@pytest.mark.parametrize("scenario", [*SCENARIOS, *OLDER, *EXTENSIONS])
 def test_signing_in_with_the_whole_product_passes(scenario: str, tmp_path: Path) -> None:
     program = f"{sys.executable} {HERE / 'wired_client.py'}"
     said = suite("client", "--command", program, "--scenario", scenario, "--timeout", "60000", "-o", str(tmp_path))

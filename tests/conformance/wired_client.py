@@ -25,7 +25,7 @@ from pilothouse.types.host import ClientApi
 from pilothouse.types.json import JsonObject
 from pilothouse.types.runs import Run
 from pilothouse.types.servers import ServerInput
-from pilothouse.types.sign_ins import SignInAnswer, SignInStart
+from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart
 from pilothouse.wiring import open_host
 from tests.support.waiting import eventually
 
@@ -46,6 +46,10 @@ class Person:
         self._left = SIGN_INS
 
     async def sign_in(self) -> None:
+        if os.environ.get("MCP_CONFORMANCE_SCENARIO") == "auth/client-credentials-basic":
+            program = ProgramSignIn(client_id=CONTEXT["client_id"], client_secret=CONTEXT["client_secret"])
+            await self._api.servers.sign_in_program(ME, "One", program)
+            return
         self._left -= 1
         if self._left < 0:
             raise PilothouseError("sign_in_failed", "It asks for ever more sign-ins.")

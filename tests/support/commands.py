@@ -38,7 +38,7 @@ class Outcome:
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Return an environment without a screen, colours or other people's settings."""
     kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    return kept | {"PILOTHOUSE_HOME": str(home), "PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm-256color"} | more
+    return kept | {"PILOTHOUSE_HOME": str(home), "TERM": "xterm-256color"} | more
 
 
 def pilothouse(home: Path, *arguments: str, stdin: str | bytes = b"", **more: str) -> Outcome:

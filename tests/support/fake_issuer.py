@@ -118,6 +118,8 @@ class Issuer(_Server):
         # What the redirect carries beside the code and the state.
         self.redirect_extra: dict[str, str] = {}
         self.valid: set[str] = set()
+        # What each token was given for.
+        self.given: dict[str, set[str]] = {}
         self.refreshable: dict[str, str] = {}
         self.revoked: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
@@ -229,6 +231,7 @@ class Issuer(_Server):
         """Make new tokens that are good."""
         access, refresh = self._next("access"), self._next("refresh")
         self.valid.add(access)
+        self.given[access] = set(scope.split())
         made: dict[str, object] = {"access_token": access, "token_type": "Bearer", "scope": scope}
         if self.gives_refresh:
             self.refreshable[refresh] = scope

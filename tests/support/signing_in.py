@@ -10,11 +10,13 @@ from urllib.parse import parse_qsl, urlsplit
 from pilothouse.mcp.client.channel import Access, Refusal
 from pilothouse.mcp.oauth import signing_in as oauth
 from pilothouse.mcp.oauth.access import OAuthAccess
+from pilothouse.mcp.oauth.challenge import Challenge
 from pilothouse.mcp.oauth.credentials import Client, Credential, Credentials, SecretCredentials
-from pilothouse.mcp.oauth.discovery import Place
-from pilothouse.mcp.oauth.grants import Grant
+from pilothouse.mcp.oauth.discovery import Place, discover
+from pilothouse.mcp.oauth.errors import SignInNeeded
 from pilothouse.mcp.oauth.registration import Identity
 from pilothouse.mcp.oauth.signing_in import SignIn
+from pilothouse.mcp.oauth.web import Web
 from pilothouse.net.client import fetch
 from pilothouse.net.loop_clients import close_clients
 from tests.support.fake_issuer import Issuer, Resource, protected
@@ -56,7 +58,7 @@ class Guest:
 
 
 class Person:
-    """Signs in while a request waits: both halves of a sign-in, with a browser in between."""
+    """Both halves of a sign-in, with a browser in between."""
 
     def __init__(self, identity: Identity, authorize: Callable[[SignIn], Awaitable[Mapping[str, str]]]) -> None:
         self._identity = identity
@@ -65,6 +67,27 @@ class Person:
     async def obtain(self, place: Place, scopes: tuple[str, ...], kept: Credential | None) -> Credential:
         sign_in, pending = await oauth.begin(place, self._identity, scopes, kept)
         return await oauth.finish(pending, await self._authorize(sign_in))
+
+
+class Attended(OAuthAccess):
+    """An access with a person beside it, who signs in whenever one is needed, while the request waits."""
+
+    def __init__(self, server_url: str, credentials: Credentials, person: Person) -> None:
+        super().__init__(server_url, credentials)
+        self.server_url = server_url
+        self.person = person
+        self._kept = credentials
+
+    async def challenged(self, refusal: Refusal) -> bool:
+        try:
+            return await super().challenged(refusal)
+        except SignInNeeded as needed:
+            wanted = needed.wanted or Challenge()
+            place = await discover(self.server_url, wanted, Web(self.server_url))
+            async with self._kept.turn(self.server_url, shared=False):
+                known = await self._kept.look(self.server_url)
+                await self._kept.keep(await self.person.obtain(place, wanted.scopes, known))
+            return True
 
 
 async def ask(access: Access, url: str) -> int:
@@ -93,10 +116,14 @@ class Setting:
         self.learnt: list[str] = []
         self.credentials = Credentials(self.memory, learn=self.learnt.append)
 
-    def access(self, grant: Grant | None = None, *, person: bool = True, **identity: object) -> OAuthAccess:
+    def access(self, **identity: object) -> Attended:
+        """Return an access with the person beside it."""
         who = Identity(redirect_uri=REDIRECT, **identity)  # type: ignore[arg-type]
-        usual = Person(who, self.guest.authorize) if person else None
-        return OAuthAccess(self.resource.mcp, grant or usual, self.credentials)
+        return Attended(self.resource.mcp, self.credentials, Person(who, self.guest.authorize))
+
+    def alone(self) -> OAuthAccess:
+        """Return an access with nobody there."""
+        return OAuthAccess(self.resource.mcp, self.credentials)
 
     def restart(self) -> None:
         """Forget what only the process knew."""

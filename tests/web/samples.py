@@ -27,7 +27,7 @@ from pilothouse.types.servers import (
     ToolConfirmed,
     ToolTry,
 )
-from pilothouse.types.sign_ins import SignInAnswer, SignInStart
+from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart
 from pilothouse.types.terminals import TerminalSelection, TerminalSize
 from pilothouse.types.todos import TodoInput
 from pilothouse.web.routing import AnyRoute
@@ -52,6 +52,7 @@ BODIES: dict[type, dict[str, Any]] = {
     ToolConfirmed: {"name": "echo", "fingerprint": "0"},
     ToolTry: {"serverId": "s_1", "tool": "echo"},
     ImportRequest: {"text": '{"mcpServers": {"far": {"url": "https://mcp.example/mcp"}}}'},
+    ProgramSignIn: {"clientId": "robot", "clientSecret": "very-secret"},
     SignInStart: {"redirectUri": "http://127.0.0.1/oauth/callback"},
     SignInAnswer: {"address": "?state=none&code=none"},
     TrafficSwitch: {"recording": True},

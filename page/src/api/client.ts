@@ -9,6 +9,7 @@ import type {
   ModelInput,
   NewMessage,
   Problem,
+  ProgramSignIn,
   ServerCheck,
   ServerInput,
   ServerPatch,
@@ -164,6 +165,8 @@ export const api = {
   beginSignIn: (id: string, start: SignInStart) =>
     take(client.POST("/api/servers/{id}/sign-in", { ...at(id), body: start })),
   finishSignIn: (address: string) => take(client.POST("/api/servers/sign-in", { body: { address } })),
+  signInProgram: (id: string, program: ProgramSignIn) =>
+    take(client.POST("/api/servers/{id}/sign-in/program", { ...at(id), body: program })),
   signOutOf: (id: string) => take(client.POST("/api/servers/{id}/sign-out", at(id))),
   disconnectServer: (id: string) => take(client.POST("/api/servers/{id}/disconnect", at(id))),
   retryServer: (id: string) => take(client.POST("/api/servers/{id}/retry", at(id))),

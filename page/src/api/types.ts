@@ -74,6 +74,7 @@ export type SignInStarted = Schemas["SignInStarted"];
 export type SocketFrame = Schemas["SocketFrame"];
 export type Source = Schemas["Source"];
 export type StateChange = Schemas["StateChange"];
+export type ProgramSignIn = Schemas["ProgramSignIn"];
 export type ProcessView = Schemas["ProcessView"];
 export type SandboxKind = SandboxView["kind"];
 export type SandboxView = Schemas["SandboxView"];

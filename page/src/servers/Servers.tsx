@@ -165,7 +165,7 @@ export function Servers() {
           ))}
         </ul>
         {shown.length === 0 && (
-          <p className={`ph-lead ${classes.none}`}>{servers.length ? "No server fits." : "No servers yet. Add one with +."}</p>
+          <p className={`ph-lead ${classes.none}`}>{servers.length ? "No server fits." : "No servers yet. Add the first below."}</p>
         )}
         <Toolbar
           chosen={chosen}

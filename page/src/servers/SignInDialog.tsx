@@ -1,11 +1,12 @@
-import { Button, Loader, PasswordInput, TextInput } from "@mantine/core";
+import { Button, Loader, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useState, type FormEvent } from "react";
+import { useId, useState, type FormEvent } from "react";
 import type { ServerView, SignInStarted } from "../api/types";
 import { CopyButton } from "../shell/CopyButton";
 import { Dialog } from "../shell/Dialog";
 import { DialogFoot } from "../shell/DialogFoot";
 import { Unfold } from "../shell/More";
+import { AsProgram, ClientFields } from "./ClientFields";
 import classes from "./Dialogs.module.css";
 import { Plain } from "./Plain";
 import { redirectUri, useSignIn, type Client } from "./signIns";
@@ -18,19 +19,26 @@ function hostOf(url: string): string {
 }
 
 /** The rights that are asked for, and which of them are new. */
-function Rights({ scopes, added }: Pick<SignInStarted, "scopes" | "added">) {
+function Rights({ scopes, added, leftOut }: Pick<SignInStarted, "scopes" | "added" | "leftOut">) {
   if (scopes.length === 0) return "It does not say which; you read them there.";
   // Where all are new there is nothing to tell apart.
   const marked = added.length < scopes.length ? added : [];
   return (
-    <ul className={classes.files} aria-label="Rights">
-      {scopes.map((scope) => (
-        <li key={scope}>
-          <Plain text={scope} />
-          {marked.includes(scope) && <strong> (new)</strong>}
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={classes.files} aria-label="Rights">
+        {scopes.map((scope) => (
+          <li key={scope}>
+            <Plain text={scope} />
+            {marked.includes(scope) && <strong> (new)</strong>}
+          </li>
+        ))}
+      </ul>
+      {leftOut > 0 && (
+        <p className={classes.quiet}>
+          {leftOut} more that it names {leftOut === 1 ? "is" : "are"} not asked for: too long, or too many.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -94,10 +102,11 @@ interface BegunProps {
   server: ServerView;
   begun: SignInStarted;
   onPaste: (address: string) => Promise<void>;
+  onProgram: (client: Client) => Promise<string>;
   onClose: () => void;
 }
 
-function Begun({ server, begun, onPaste, onClose }: BegunProps) {
+function Begun({ server, begun, onPaste, onProgram, onClose }: BegunProps) {
   const [isAway, setAway] = useState(false);
   const host = hostOf(begun.url);
   if (!host) return <p className="ph-lead">The address where one signs in cannot be opened safely.</p>;
@@ -109,6 +118,7 @@ function Begun({ server, begun, onPaste, onClose }: BegunProps) {
       </p>
       <Place server={server} host={host} begun={begun} />
       <Paste onSend={onPaste} />
+      <AsProgram onSend={onProgram} />
       <DialogFoot
         said={
           isAway && (
@@ -143,53 +153,41 @@ interface FailedProps {
   message: string;
   needsClient: boolean;
   onAgain: (client?: Client) => void;
+  onProgram: (client: Client) => Promise<string>;
   onClose: () => void;
 }
 
 /** Why it did not work, and another try; with a client of the person's own where only that helps. */
-function Failed({ message, needsClient, onAgain, onClose }: FailedProps) {
-  const [clientId, setId] = useState("");
-  const [clientSecret, setSecret] = useState("");
+function Failed({ message, needsClient, onAgain, onProgram, onClose }: FailedProps) {
+  const [client, setClient] = useState<Client>({ clientId: "", clientSecret: "" });
+  const form = useId();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onAgain({ clientId: clientId.trim(), clientSecret });
+    onAgain({ ...client, clientId: client.clientId.trim() });
   };
   return (
-    <form className={classes.stack} onSubmit={submit}>
-      {needsClient && (
-        <>
-          <div>
-            <p className="ph-lead">Register Pilothouse there, with this address to come back to:</p>
-            <Plain text={redirectUri()} /> <CopyButton value={redirectUri()} label="Copy the address" />
-          </div>
-          <TextInput
-            label="Client id"
-            required
-            data-autofocus
-            autoComplete="off"
-            spellCheck={false}
-            value={clientId}
-            onChange={(event) => setId(event.currentTarget.value)}
-          />
-          <PasswordInput
-            label="Client secret"
-            description="Only where you were given one. Kept as a secret."
-            autoComplete="new-password"
-            visibilityToggleButtonProps={{ "aria-label": "Show the client secret", tabIndex: 0 }}
-            value={clientSecret}
-            onChange={(event) => setSecret(event.currentTarget.value)}
-          />
-        </>
-      )}
+    <>
+      <form id={form} className={classes.stack} onSubmit={submit}>
+        {needsClient && (
+          <>
+            <div>
+              <p className="ph-lead">Register Pilothouse there, with this address to come back to:</p>
+              <Plain text={redirectUri()} /> <CopyButton value={redirectUri()} label="Copy the address" />
+            </div>
+            <ClientFields client={client} onChange={setClient} note="Only where you were given one. Kept as a secret." />
+          </>
+        )}
+      </form>
+      <AsProgram onSend={onProgram} />
       <DialogFoot problem={message}>
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
-        <Button type="submit" disabled={needsClient && !clientId.trim()}>
+        <Button type="submit" form={form} disabled={needsClient && !client.clientId.trim()}>
           Retry
         </Button>
       </DialogFoot>
-    </form>
+    </>
   );
 }
 
@@ -198,7 +196,7 @@ function Signing({ server, onClose }: { server: ServerView; onClose: () => void 
     notifications.show({ color: "sea", message: `You are signed in to ${server.name}.` });
     onClose();
   };
-  const { step, again, finish } = useSignIn(server, done);
+  const { step, again, finish, asProgram } = useSignIn(server, done);
   return (
     <div className={classes.stack}>
       {step.name === "asking" && (
@@ -207,8 +205,10 @@ function Signing({ server, onClose }: { server: ServerView; onClose: () => void 
           <span>Asking {server.name} where to sign in…</span>
         </p>
       )}
-      {step.name === "begun" && <Begun server={server} begun={step.begun} onPaste={finish} onClose={onClose} />}
-      {step.name === "failed" && <Failed {...step} onAgain={again} onClose={onClose} />}
+      {step.name === "begun" && (
+        <Begun server={server} begun={step.begun} onPaste={finish} onProgram={asProgram} onClose={onClose} />
+      )}
+      {step.name === "failed" && <Failed {...step} onAgain={again} onProgram={asProgram} onClose={onClose} />}
     </div>
   );
 }

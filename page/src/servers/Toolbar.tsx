@@ -29,9 +29,9 @@ export function Toolbar({ chosen, onAdd, onEdit, onImport }: ToolbarProps) {
           </ActionIcon>
         )}
       </Confirm>
-      <ActionIcon aria-label="Add a server" onClick={onAdd}>
-        <PlusIcon size={16} />
-      </ActionIcon>
+      <Button size="compact-sm" variant="default" leftSection={<PlusIcon size={14} />} onClick={onAdd}>
+        Add a server
+      </Button>
       <Button size="compact-sm" variant="subtle" color="gray" disabled={!chosen} onClick={onEdit}>
         Edit
       </Button>

@@ -28,7 +28,7 @@ function onFailed(serverId: string, act: (message: string) => void): () => void 
 /** Where an issuer sends this browser back to. */
 export const redirectUri = () => location.origin + callbackPath;
 
-export type Client = Pick<SignInStart, "clientId" | "clientSecret">;
+export type Client = Required<Pick<SignInStart, "clientId" | "clientSecret">>;
 
 export type Step =
   | { name: "asking" }
@@ -37,7 +37,7 @@ export type Step =
 
 const failed = (message: string, needsClient = false): Step => ({ name: "failed", message, needsClient });
 
-async function begin(id: string, client: Client): Promise<Step> {
+async function begin(id: string, client: Partial<Client>): Promise<Step> {
   try {
     return { name: "begun", begun: await api.beginSignIn(id, { redirectUri: redirectUri(), ...client }) };
   } catch (error) {
@@ -49,7 +49,7 @@ export const timedOut = (seconds: number) => `Authorization timed out after ${se
 
 /** Begin to sign in to a server and follow what becomes of it; `onDone` is called when someone has. */
 export function useSignIn({ id, signedIn }: ServerView, onDone: () => void) {
-  const [tries, setTries] = useState<{ client: Client }>({ client: {} });
+  const [tries, setTries] = useState<{ client: Partial<Client> }>({ client: {} });
   const [step, setStep] = useState<Step>({ name: "asking" });
   const since = signedIn?.since ?? 0;
   const [before] = useState(since);
@@ -80,5 +80,11 @@ export function useSignIn({ id, signedIn }: ServerView, onDone: () => void) {
       () => loadServers(),
       (error: unknown) => setStep(failed(error instanceof ApiError ? error.problem.message : errorText(error))),
     );
-  return { step, again: (client: Client = {}) => setTries({ client }), finish };
+  /** Sign in without a person; what is wrong is returned, and what was typed stays. */
+  const asProgram = (client: Client) =>
+    api.signInProgram(id, client).then(
+      () => loadServers().then(() => ""),
+      (error: unknown) => errorText(error),
+    );
+  return { step, again: (client: Partial<Client> = {}) => setTries({ client }), finish, asProgram };
 }

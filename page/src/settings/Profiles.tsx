@@ -93,9 +93,9 @@ function Tools({ config, chosen, onRemoved, onEdit }: ToolsProps) {
           </ActionIcon>
         )}
       </Confirm>
-      <ActionIcon aria-label="Add a profile" onClick={() => onEdit(newProfile())}>
-        <PlusIcon size={16} />
-      </ActionIcon>
+      <Button size="compact-sm" variant="default" leftSection={<PlusIcon size={14} />} onClick={() => onEdit(newProfile())}>
+        Add a profile
+      </Button>
       <Button size="compact-sm" variant="subtle" color="gray" disabled={!chosen} onClick={() => chosen && onEdit(chosen)}>
         Edit
       </Button>

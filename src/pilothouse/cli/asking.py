@@ -31,7 +31,6 @@ from pilothouse.types.items import Call, Question
 from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import whole
 from pilothouse.types.runs import Run
-from pilothouse.types.sign_ins import SignInStart
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -133,7 +132,7 @@ async def _signed_in(api: ClientApi, server: str, run_id: str) -> Run:
     """Let the person sign in, which answers the question, and return what the run comes to."""
     from pilothouse.cli.sign_in import through_browser
 
-    await through_browser(api, await find(api, server), SignInStart(redirect_uri=""))
+    await through_browser(api, await find(api, server))
     return await api.runs.get(LOCAL_OWNER, run_id)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 from prompt_toolkit import PromptSession
@@ -12,6 +13,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from pilothouse.cli.prompting import drawn_on
 from pilothouse.cli.terminal import one_line
 from pilothouse.connection import data_folder
 from pilothouse.types.errors import PilothouseError
@@ -40,6 +42,7 @@ def new_session(commands: Mapping[str, str], values: Mapping[str, Values]) -> Pr
         prompt_continuation="  ",
         completer=_Completer({typed.partition(" ")[0]: meaning for typed, meaning in commands.items()}, values),
         complete_while_typing=True,
+        output=drawn_on(sys.stdout),
     )
 
 

@@ -8,9 +8,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
 
 from pilothouse.cli.terminal import Terminal
 from pilothouse.types.errors import PilothouseError
+
+if TYPE_CHECKING:
+    from prompt_toolkit.output import Output
 
 
 def someone_is_there(aside: Terminal) -> bool:
@@ -18,14 +22,27 @@ def someone_is_there(aside: Terminal) -> bool:
     return aside.is_terminal and sys.stdin.isatty()
 
 
+def drawn_on(stream: TextIO) -> Output:
+    """Return what a line editor draws with; it never asks the terminal where its cursor is.
+
+    Not every terminal answers that in time, and the editor would then complain in the middle of a question.
+    """
+    from prompt_toolkit.output import create_output
+    from prompt_toolkit.output.vt100 import Vt100_Output
+
+    output = create_output(stdout=stream)
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+    return output
+
+
 async def read_line(prompt: str, aside: Terminal, default: str = "") -> str | None:
     """Return what the person types, or makes of the default; None when they leave with Ctrl-C or Ctrl-D."""
     # The line editor takes 0.3 s to import; most commands never ask.
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.output import create_output
 
     aside.fresh_line()
-    session: PromptSession[str] = PromptSession(output=create_output(stdout=sys.stderr))
+    session: PromptSession[str] = PromptSession(output=drawn_on(sys.stderr))
     try:
         return await session.prompt_async(prompt, default=default)
     except (KeyboardInterrupt, EOFError):
@@ -40,7 +57,6 @@ async def read_key(words: Mapping[str, str], armed_after: float, aside: Terminal
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.keys import Keys
-    from prompt_toolkit.output import create_output
 
     began, keys = time.monotonic(), KeyBindings()
 
@@ -65,7 +81,7 @@ async def read_key(words: Mapping[str, str], armed_after: float, aside: Terminal
 
     aside.fresh_line()
     session: PromptSession[str] = PromptSession(
-        lambda: "› " if armed() else "… ", key_bindings=keys, output=create_output(stdout=sys.stderr)
+        lambda: "› " if armed() else "… ", key_bindings=keys, output=drawn_on(sys.stderr)
     )
     arming = asyncio.get_running_loop().call_later(armed_after, session.app.invalidate)
     try:

@@ -48,7 +48,7 @@ async def serve(options: ServeOptions) -> int:
         await _serve_here(options, None)
         return 0
     before: ServerAddress | None = None
-    end = time.monotonic() + limits.FOLDER_PATIENCE
+    end, quiet_until = (time.monotonic() + each for each in (limits.FOLDER_PATIENCE, limits.FOLDER_QUIET))
     from pilothouse.wiring import unless_stopped
 
     while True:
@@ -58,16 +58,33 @@ async def serve(options: ServeOptions) -> int:
         if (other := waiting.result()) is not None:
             if other.kind == "server":
                 return 0
-            before, end = other, time.monotonic() + limits.FOLDER_PATIENCE
+            before, now = other, time.monotonic()
+            end, quiet_until = now + limits.FOLDER_PATIENCE, now + limits.FOLDER_QUIET
         try:
             await _serve_here(options, before)
         except PilothouseError as error:
+            passing = _by_another(error)
+            if passing.code != "data_locked" or time.monotonic() > end:
+                raise passing from None
             # Someone is just coming or going.
-            if error.code != "data_locked" or time.monotonic() > end:
-                raise
+            if time.monotonic() > quiet_until:
+                quiet_until = end
+                say(messages(), f"{passing.message} Waiting until it ends, {limits.FOLDER_PATIENCE:.0f} s at most.")
             await asyncio.sleep(limits.FOLDER_RETRY)
         else:
             return 0
+
+
+def _by_another(error: PilothouseError) -> PilothouseError:
+    """Return why there can be no server; a port may be held by another of ours that is leaving the folder."""
+    from pilothouse.wiring import folder_holder
+
+    if error.code != "port_taken" or not (holder := folder_holder()):
+        return error
+    port = error.message.removesuffix(" by another program.")
+    holder = f"{holder[:1].lower()}{holder[1:]}"
+    fix = "End it, or choose another port with --port and another folder with PILOTHOUSE_HOME."
+    return PilothouseError("data_locked", f"{port}: {holder}", fix=fix)
 
 
 async def _let_go_first(options: ServeOptions, before: ServerAddress | None) -> ServerAddress | None:

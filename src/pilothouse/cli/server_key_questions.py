@@ -9,7 +9,7 @@ import msgspec
 from pilothouse.cli.consent import agreed
 from pilothouse.cli.prompting import read_line, read_unseen, someone_is_there
 from pilothouse.cli.server_input import ServerForm, changed_server
-from pilothouse.cli.server_keys import Named, id_of
+from pilothouse.cli.server_keys import Named, id_of, whole_path
 from pilothouse.cli.servers import find, tell_test
 from pilothouse.cli.terminal import Terminal, messages, one_line
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
@@ -64,5 +64,5 @@ async def ask_for(missing: Sequence[ServerKey], aside: Terminal) -> dict[str, Ke
         if path is None:
             break
         if path.strip():
-            given[key.id] = KeyInput(file=path.strip())
+            given[key.id] = KeyInput(file=whole_path(path.strip()))
     return given

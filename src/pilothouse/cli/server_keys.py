@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,10 +48,15 @@ class Named(msgspec.Struct, frozen=True):
 
 def named_keys(form: KeyForm) -> list[Named]:
     """Return the keys of a form; those that are pasted are read now."""
-    files = [(label, KeyInput(file=path)) for label, path in map(_split, form.key_file or ())]
+    files = [(label, KeyInput(file=whole_path(path))) for label, path in map(_split, form.key_file or ())]
     variables = [(label, KeyInput(environment=name)) for label, name in map(_split, form.key_env or ())]
     pasted = [(label.strip(), KeyInput(value=read_secret(label.strip() or "key"))) for label in form.key or ()]
     return [Named(label, key) for label, key in (*files, *variables, *pasted)]
+
+
+def whole_path(path: str) -> str:
+    """Return the whole path of a file that is given from the folder the person is in; a home folder stays as typed."""
+    return path if path.startswith("~") or not path.strip() else os.path.abspath(path)
 
 
 def with_keys(body: ServerInput, known: Sequence[ServerKey], form: KeyForm) -> tuple[ServerInput, list[Named]]:

@@ -6,16 +6,16 @@ import asyncio
 import json
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import urlsplit
 
 import typer
 
 from pilothouse.cli.options import ServerName, given
-from pilothouse.cli.prompting import read_line, read_unseen, someone_is_there
+from pilothouse.cli.prompting import read_line, read_secret, read_unseen, someone_is_there
 from pilothouse.cli.serve import open_browser
 from pilothouse.cli.servers import find, try_server
-from pilothouse.cli.sign_in_listener import is_answer, listening
+from pilothouse.cli.sign_in_listener import come_back_to, is_answer, listening
 from pilothouse.cli.terminal import Terminal, exact, exact_json, messages, one_line, output
 from pilothouse.connection import connect_host
 from pilothouse.types import limits
@@ -24,13 +24,19 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.origins import is_loopback, origin_of
 from pilothouse.types.servers import ServerView
-from pilothouse.types.sign_ins import SignInAnswer, SignInStart, SignInStarted, answer_of
+from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart, SignInStarted, answer_of
 
 Browser = Annotated[bool, given("--browser/--no-browser", help="Open the address in a browser, where there is one.")]
 ClientId = Annotated[
     str, given("--client-id", help="The client that you registered with the issuer; its secret is asked for.")
 ]
 
+Port = Annotated[
+    int, given("--port", min=0, max=65_535, help="Come back to this port of 127.0.0.1, for issuers that insist on one.")
+]
+AsProgram = Annotated[
+    bool, given("--client-credentials", help="Sign in as a program, without a person: with --client-id and its secret.")
+]
 DocumentAddress = Annotated[
     str | None,
     typer.Argument(metavar="ADDRESS", help="Where the document will be; by default what is set.", show_default=False),
@@ -41,16 +47,40 @@ PageAddresses = Annotated[
 ]
 
 
-async def sign_in(name: ServerName, browser: Browser = True, client_id: ClientId = "") -> int:
+class OwnClient(NamedTuple):
+    """The client that the person registered with an issuer, and the port that it comes back to; nothing for neither."""
+
+    id: str = ""
+    secret: str = ""
+    port: int = 0
+
+
+_NOBODY = OwnClient()
+
+
+async def sign_in(
+    name: ServerName,
+    browser: Browser = True,
+    client_id: ClientId = "",
+    port: Port = 0,
+    client_credentials: AsProgram = False,
+) -> int:
     """Sign in to a server that asks for it.
 
     A browser opens where you sign in, and comes back by itself. From a browser elsewhere, paste the address that you
     were sent back to.
     """
-    client = SignInStart(redirect_uri="", client_id=client_id, client_secret=_secret() if client_id else "")
+    if client_credentials and not client_id.strip():
+        fix = f"`{shlex.join(['pilothouse', 'mcp', 'sign-in', name])} --client-credentials --client-id ID`"
+        raise PilothouseError("bad_request", "A program signs in with a client id: name it.", fix=fix)
     async with connect_host() as api:
         server = await find(api, name)
-        signed_in = await through_browser(api, server, client, browser=browser)
+        if client_credentials:
+            body = ProgramSignIn(client_id=client_id, client_secret=read_secret("client secret"))
+            signed_in = await api.servers.sign_in_program(LOCAL_OWNER, server.id, body)
+        else:
+            client = OwnClient(client_id, _secret() if client_id else "", port)
+            signed_in = await through_browser(api, server, client, browser=browser)
         output().line(f"Signed in to {one_line(signed_in.name)}{_as_whom(signed_in)}.", "green")
         return await try_server(api, signed_in)
 
@@ -114,21 +144,31 @@ def _page_origin(typed: str) -> str:
 
 
 async def through_browser(
-    api: ClientApi, server: ServerView, client: SignInStart, *, browser: bool = True
+    api: ClientApi, server: ServerView, client: OwnClient = _NOBODY, *, browser: bool = True
 ) -> ServerView:
     """Send the person to sign in, and wait until they are back; raise one sentence when that comes to nothing."""
     aside = messages()
-    async with listening() as listener:
-        start = SignInStart(
-            redirect_uri=listener.address, client_id=client.client_id, client_secret=client.client_secret
-        )
-        begun = await api.servers.begin_sign_in(LOCAL_OWNER, server.id, start)
+    async with listening(client.port) as listener:
+        start = SignInStart(redirect_uri=listener.address, client_id=client.id, client_secret=client.secret)
+        try:
+            begun = await api.servers.begin_sign_in(LOCAL_OWNER, server.id, start)
+        except PilothouseError as error:
+            raise _with_way(error, server, client.port or limits.SIGN_IN_PORT) from None
         listener.expected.set_result(_state(begun))
         _tell(begun, aside)
         if browser:
             open_browser(begun.url)
         answer = await _answer(listener.arrived, begun, aside)
     return await api.servers.finish_sign_in(LOCAL_OWNER, SignInAnswer(address=answer))
+
+
+def _with_way(error: PilothouseError, server: ServerView, port: int) -> PilothouseError:
+    """Return a failure with what to type for it, where only a client of the person's own helps."""
+    if error.code != "needs_client":
+        return error
+    again = f"`pilothouse mcp sign-in {server.slug} --client-id ID --port {port}`"
+    there = f"It is sent back to {come_back_to(port)}, with {again}."
+    return PilothouseError(error.code, error.message, fix=f"{error.fix} {there}")
 
 
 def _tell(begun: SignInStarted, aside: Terminal) -> None:
@@ -138,6 +178,9 @@ def _tell(begun: SignInStarted, aside: Terminal) -> None:
     new = begun.added if len(begun.added) < len(begun.scopes) else ()
     for scope in begun.scopes:
         aside.line(f"  it may: {exact(scope)}{'  (new)' if scope in new else ''}", "dim")
+    if begun.left_out:
+        are = "is" if begun.left_out == 1 else "are"
+        aside.line(f"  {begun.left_out} more that it names {are} not asked for: too long, or too many.", "dim")
     aside.line(f"Open this address within {begun.seconds / 60:g} minutes:")
     # Whole and alone, so that it can be copied.
     aside.line(f"  {exact(begun.url)}")

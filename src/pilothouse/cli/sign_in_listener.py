@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hmac
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from pilothouse.types import limits
+from pilothouse.types.errors import PilothouseError
 from pilothouse.types.sign_ins import SIGN_IN_CALLBACK, answer_of
 
 _LOOPBACK = "127.0.0.1"
@@ -49,9 +52,26 @@ def is_answer(address: str, state: str) -> bool:
     return hmac.compare_digest(answer_of(address).get("state", "").encode(), state.encode())
 
 
+def come_back_to(port: int) -> str:
+    """Return the address that an issuer sends the browser back to."""
+    return f"http://{_LOOPBACK}:{port}{SIGN_IN_CALLBACK}"
+
+
+def _cannot_listen(port: int, error: OSError) -> PilothouseError:
+    if error.errno == errno.EADDRINUSE:
+        fix = "Stop that program, or sign in with another --port that the issuer knows."
+        return PilothouseError("port_taken", f"Port {port} is taken by another program.", fix=fix)
+    reason = os.strerror(error.errno).lower() if error.errno else "the system does not say why"
+    message = f"Pilothouse cannot listen on port {port} of this machine: {reason}."
+    return PilothouseError("bad_request", message, fix="Sign in with another --port, or without one.")
+
+
 @asynccontextmanager
-async def listening() -> AsyncIterator[Listener]:
-    """Listen until the answer is there; every program of this machine can send one, so others are not taken for it."""
+async def listening(port: int = 0) -> AsyncIterator[Listener]:
+    """Listen until the answer is there; every program of this machine can send one, so others are not taken for it.
+
+    Without a port the system chooses one, another each time.
+    """
     loop = asyncio.get_running_loop()
     expected: asyncio.Future[str] = loop.create_future()
     arrived: asyncio.Future[str] = loop.create_future()
@@ -76,9 +96,11 @@ async def listening() -> AsyncIterator[Listener]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(handle, _LOOPBACK, 0, limit=limits.SIGN_IN_REQUEST_BYTES)
-    port = server.sockets[0].getsockname()[1]
     try:
-        yield Listener(f"http://{_LOOPBACK}:{port}{SIGN_IN_CALLBACK}", expected, arrived)
+        server = await asyncio.start_server(handle, _LOOPBACK, port, limit=limits.SIGN_IN_REQUEST_BYTES)
+    except OSError as error:
+        raise _cannot_listen(port, error) from None
+    try:
+        yield Listener(come_back_to(server.sockets[0].getsockname()[1]), expected, arrived)
     finally:
         server.close()

@@ -36,6 +36,15 @@ class FolderLock:
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         self._descriptor = descriptor
 
+    def holder(self) -> str:
+        """Return in a sentence who has the folder, empty when nobody does."""
+        try:
+            self.acquire()
+        except PilothouseError as error:
+            return error.message
+        self.release()
+        return ""
+
     def release(self) -> None:
         """Give the lock back."""
         if self._descriptor is not None:

@@ -29,7 +29,7 @@ from pilothouse.types.servers import (
     ToolTrial,
     ToolTry,
 )
-from pilothouse.types.sign_ins import SignInAnswer, SignInStart, SignInStarted
+from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart, SignInStarted
 from pilothouse.types.verbs import Options, Service, verb
 
 
@@ -105,6 +105,10 @@ class Servers(Service):
     @verb("begin_sign_in", "POST", "/api/servers/{id}/sign-in")
     async def begin_sign_in(self, owner: str, server_id: str, body: SignInStart) -> SignInStarted:
         """Begin to sign in to an MCP server: return where to."""
+
+    @verb("sign_in_program", "POST", "/api/servers/{id}/sign-in/program")
+    async def sign_in_program(self, owner: str, server_id: str, body: ProgramSignIn) -> ServerView:
+        """Sign in to an MCP server as a program, with a client id and secret and without a person."""
 
     @verb("sign_out", "POST", "/api/servers/{id}/sign-out")
     async def sign_out(self, owner: str, server_id: str) -> ServerView:

@@ -39,6 +39,15 @@ class SignInStarted(Frozen, frozen=True):
     # Those of the rights that the server did not have before.
     added: tuple[str, ...]
     seconds: float
+    # How many more rights were named, and are not asked for: nobody could read them.
+    left_out: int = 0
+
+
+class ProgramSignIn(Body, frozen=True):
+    """How a program signs in by itself: the client that the person was given for it (client credentials)."""
+
+    client_id: str
+    client_secret: str
 
 
 class SignInAnswer(Body, frozen=True):

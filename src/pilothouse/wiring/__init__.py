@@ -4,6 +4,7 @@ from pilothouse.wiring.host import OpenHost, Role, open_host
 from pilothouse.wiring.serving import (
     bind,
     embedded_is_installed,
+    folder_holder,
     page_is_built,
     receiving,
     run_server,
@@ -16,6 +17,7 @@ __all__ = [
     "Role",
     "bind",
     "embedded_is_installed",
+    "folder_holder",
     "open_host",
     "page_is_built",
     "receiving",

@@ -58,6 +58,18 @@ def bind(
     return listen(host, port, expose_to_network=expose_to_network, tls=tls)
 
 
+def folder_holder() -> str:
+    """Return in a sentence who has the data folder, empty when nobody does."""
+    from pilothouse.settings.home import home_path
+    from pilothouse.store.lock import FolderLock
+
+    try:
+        return FolderLock(home_path()).holder()
+    except OSError:
+        # There is no folder yet, or none that one could have.
+        return ""
+
+
 async def unreachable(url: str) -> str:
     """Return in a few words why nothing answers at an address, empty when something does."""
     from pilothouse.net.client import knock

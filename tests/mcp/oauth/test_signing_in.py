@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 
 import msgspec
 import pytest
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from pilothouse.mcp.oauth.credentials import Client
 from pilothouse.mcp.oauth.errors import OAuthError, SignInNeeded
-from pilothouse.mcp.oauth.grants import AssertionGrant, ClientGrant, IdentityProvider
 from pilothouse.types import limits
 from pilothouse.types.client_documents import client_document
-from tests.support.fake_issuer import PLACES, Answer, Asked, Issuer, document, serving
+from tests.support.fake_issuer import PLACES, Answer, Asked, document
 from tests.support.signing_in import REDIRECT, ask, known_client, signing_in
 from tests.support.waiting import eventually
 
@@ -110,6 +104,38 @@ async def test_what_is_no_scope_is_neither_shown_nor_asked_for() -> None:
         assert setting.issuer.requests("/authorize")[0].query["scope"] == "read notes:write"
 
 
+@pytest.mark.case("OAUTH-14")
+async def test_rights_that_nobody_could_read_are_neither_shown_nor_asked_for() -> None:
+    async with signing_in() as setting:
+        many = [f"right-{number}" for number in range(5000)]
+        setting.resource.about = {"scopes_supported": ["x" * 100_000, "read", "y" * (limits.SCOPE_CHARS + 1), *many]}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        sign_in = setting.guest.sent_to[0]
+        assert sign_in.scopes[:2] == ("read", "right-0")
+        assert len(sign_in.scopes) == limits.SCOPES_MOST
+        assert sign_in.left_out == 5003 - limits.SCOPES_MOST
+        assert len(sign_in.url) < 8000
+
+
+async def test_rights_without_end_leave_room_in_the_address_that_one_is_sent_to() -> None:
+    async with signing_in() as setting:
+        setting.resource.about = {"scopes_supported": [f"{number:0>250}" for number in range(90)]}
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        sign_in = setting.guest.sent_to[0]
+        assert len(" ".join(sign_in.scopes)) <= limits.SCOPES_CHARS
+        assert len(sign_in.scopes) + sign_in.left_out == 90
+
+
+async def test_what_an_issuer_says_that_a_token_is_for_is_kept_only_as_far_as_it_can_be_read() -> None:
+    async with signing_in() as setting:
+        told = {"access_token": "access-1", "scope": f"read {'x' * 100_000}", "token_type": "Bearer"}
+        setting.issuer.instead["/token"] = document(told)
+        setting.issuer.valid.add("access-1")
+        assert await ask(setting.access(), setting.resource.mcp) == 200
+        assert setting.kept.tokens is not None
+        assert setting.kept.tokens.scopes == ("read",)
+
+
 async def test_where_nobody_names_scopes_none_are_asked_for() -> None:
     async with signing_in() as setting:
         setting.resource.about = {"scopes_supported": None}
@@ -123,7 +149,7 @@ async def test_after_a_restart_the_refresh_token_is_used_and_nobody_is_asked() -
         await ask(setting.access(), setting.resource.mcp)
         setting.restart()
         before = len(setting.issuer.asked)
-        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+        assert await ask(setting.alone(), setting.resource.mcp) == 200
         assert [asked.path for asked in setting.issuer.asked[before:]] == ["/token"]
         assert setting.issuer.requests("/token")[-1].form["grant_type"] == "refresh_token"
         assert len(setting.guest.sent_to) == 1
@@ -134,7 +160,7 @@ async def test_a_registration_that_the_issuer_forgot_is_made_anew() -> None:
         setting.issuer.expires_in = 0
         await ask(setting.access(), setting.resource.mcp)
         setting.issuer.instead["/token"] = document({"error": "invalid_client"}, 401)
-        assert await setting.access(person=False).headers(setting.resource.mcp) == {}
+        assert await setting.alone().headers(setting.resource.mcp) == {}
         del setting.issuer.instead["/token"]
         assert await ask(setting.access(), setting.resource.mcp) == 200
         assert len(setting.issuer.requests("/register")) == 2
@@ -184,56 +210,6 @@ async def test_nobody_waits_long_for_an_issuer_that_takes_its_time_to_revoke(mon
         await eventually(took_note, "the issuer to take note after all")
 
 
-async def test_a_program_gets_tokens_for_itself() -> None:
-    async with signing_in() as setting:
-        access = setting.access(ClientGrant(known_client()))
-        assert await ask(access, setting.resource.mcp) == 200
-        form = setting.issuer.requests("/token")[0].form
-        asked = {"grant_type": "client_credentials", "scope": "read", "resource": setting.resource.mcp}
-        assert form == {**asked, "client_id": "known"}
-
-
-async def test_a_program_can_name_itself_by_a_key() -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    async with signing_in() as setting:
-        client = Client(id="robot", method="private_key_jwt", key=pem)
-        assert await ask(setting.access(ClientGrant(client)), setting.resource.mcp) == 200
-        head, body, signature = setting.issuer.requests("/token")[0].form["client_assertion"].split(".")
-        claims = json.loads(_decoded(body))
-        assert (claims["iss"], claims["sub"], claims["aud"]) == ("robot", "robot", setting.issuer.url)
-        raw = _decoded(signature)
-        der = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
-        key.public_key().verify(der, f"{head}.{body}".encode(), ec.ECDSA(hashes.SHA256()))
-
-
-async def test_a_key_that_cannot_sign_is_told_in_a_sentence() -> None:
-    async with signing_in() as setting:
-        client = Client(id="robot", method="private_key_jwt", key="not a key")
-        with pytest.raises(OAuthError, match="cannot sign with ES256"):
-            await ask(setting.access(ClientGrant(client)), setting.resource.mcp)
-
-
-async def test_an_organisation_vouches_for_its_people() -> None:
-    idp = Issuer()
-    async with signing_in() as setting, serving(idp):
-        idp.instead["/token"] = lambda asked: document({"access_token": "vouched", "token_type": "N_A"})
-
-        async def id_token() -> str:
-            return "who-I-am"
-
-        provider = IdentityProvider(token_endpoint=f"{idp.url}/token", client_id="at-idp", id_token=id_token)
-        access = setting.access(AssertionGrant(known_client(), provider.vouch))
-        assert await ask(access, setting.resource.mcp) == 200
-        exchanged = idp.requests("/token")[0].form
-        assert exchanged["audience"] == setting.issuer.url
-        assert exchanged["resource"] == setting.resource.mcp
-        assert exchanged["subject_token"] == "who-I-am"
-        assert setting.issuer.requests("/token")[0].form["assertion"] == "vouched"
-
-
 @pytest.mark.case("F-25", "OAUTH-10", "TST-07")
 async def test_a_token_that_ends_during_a_run_is_renewed_once_for_all_calls() -> None:
     async with signing_in() as setting:
@@ -253,7 +229,7 @@ async def test_when_renewing_fails_a_person_is_needed_and_no_one_tries_for_ever(
         await ask(setting.access(), setting.resource.mcp)
         setting.issuer.valid.clear()
         setting.issuer.refreshable.clear()
-        access = setting.access(person=False)
+        access = setting.alone()
         for _ in range(3):
             with pytest.raises(SignInNeeded, match="sign in again"):
                 await ask(access, setting.resource.mcp)
@@ -272,7 +248,7 @@ async def test_a_renewal_that_gives_the_same_token_leads_to_signing_in() -> None
         same = {"access_token": old.access, "refresh_token": old.refresh, "expires_in": 3600}
         setting.issuer.instead["/token"] = document(same)
         with pytest.raises(SignInNeeded):
-            await ask(setting.access(person=False), setting.resource.mcp)
+            await ask(setting.alone(), setting.resource.mcp)
         assert len(setting.issuer.requests("/token")) == 2
 
 
@@ -287,7 +263,7 @@ async def test_a_renewal_whose_answer_was_lost_ends_in_signing_in_again() -> Non
             return Answer(lost=True)
 
         setting.issuer.instead["/token"] = spend_and_drop
-        access = setting.access(person=False)
+        access = setting.alone()
         with pytest.raises(OAuthError, match="could not be asked"):
             await ask(access, setting.resource.mcp)
         del setting.issuer.instead["/token"]
@@ -305,14 +281,14 @@ async def test_who_is_cancelled_while_a_token_is_renewed_does_not_lose_the_new_o
         there: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         go_on = asyncio.Event()
         setting.issuer.before["/token"] = (there, go_on)
-        asking = asyncio.create_task(setting.access(person=False).headers(setting.resource.mcp))
+        asking = asyncio.create_task(setting.alone().headers(setting.resource.mcp))
         await there
         asking.cancel()
         go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await asking
         before = len(setting.issuer.requests("/token"))
-        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+        assert await ask(setting.alone(), setting.resource.mcp) == 200
         assert len(setting.issuer.requests("/token")) == before
 
 
@@ -322,9 +298,9 @@ async def test_an_issuer_out_of_order_costs_nobody_their_sign_in() -> None:
         await ask(setting.access(), setting.resource.mcp)
         setting.issuer.instead["/token"] = Answer(503)
         with pytest.raises(OAuthError, match="answered with 503"):
-            await setting.access(person=False).headers(setting.resource.mcp)
+            await setting.alone().headers(setting.resource.mcp)
         del setting.issuer.instead["/token"]
-        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+        assert await ask(setting.alone(), setting.resource.mcp) == 200
 
 
 async def test_a_token_that_is_still_good_is_used_while_the_issuer_is_out_of_order() -> None:
@@ -335,7 +311,7 @@ async def test_a_token_that_is_still_good_is_used_while_the_issuer_is_out_of_ord
         nearly_over = msgspec.structs.replace(tokens, given_at=tokens.given_at - 3599.0 + 10)
         await setting.credentials.keep(msgspec.structs.replace(setting.kept, tokens=nearly_over))
         setting.issuer.instead["/token"] = Answer(503)
-        assert await ask(setting.access(person=False), setting.resource.mcp) == 200
+        assert await ask(setting.alone(), setting.resource.mcp) == 200
 
 
 async def test_a_token_that_lives_shortly_is_not_renewed_with_every_request() -> None:
@@ -353,7 +329,3 @@ async def test_a_registration_names_where_people_come_back_to() -> None:
         assert sent["redirect_uris"] == [REDIRECT]
         assert sent["token_endpoint_auth_method"] == "none"
         assert sent["application_type"] == "native"
-
-
-def _decoded(part: str) -> bytes:
-    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))

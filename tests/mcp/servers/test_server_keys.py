@@ -198,6 +198,27 @@ async def test_a_bad_key_file_is_told_in_one_sentence_with_the_way_back(
     assert (await hosted.view("Filed")).keys[0].source == "file"
 
 
+@pytest.mark.case("AUT-06", "AUT-08")
+@pytest.mark.parametrize("kind", ["missing", "empty", "a folder", "open to all", "half a path"])
+async def test_a_bad_key_file_takes_the_place_of_no_key_that_was_given_before(
+    hosted: Hosted, scripted: Scripted, tmp_path: Path, kind: str
+) -> None:
+    path = broken(tmp_path, kind)
+    view = await hosted.add(scripted(name="Filed", keys={"env:MY_TOKEN": KeyInput(value="pasted-before")}))
+    for bad in (KeyInput(file=path), KeyInput(environment="NOT_SET_HERE")):
+        with pytest.raises(PilothouseError) as told:
+            await hosted.admin.update(ME, view.id, scripted(name="Filed", keys={"env:MY_TOKEN": bad}))
+        assert (told.value.code, bool(told.value.fix)) == ("bad_request", True)
+        assert "The My token of “Filed” is to come from" in told.value.message
+    now = await hosted.view("Filed")
+    assert [(key.source, key.path) for key in now.keys] == [("pasted", "")]
+    assert (await hosted.admin.test(ME, view.id)).ok
+    # A good one does.
+    good = KeyInput(file=str(key_file(tmp_path, "of-a-file", "good")))
+    turned = await hosted.admin.update(ME, view.id, scripted(name="Filed", keys={"env:MY_TOKEN": good}))
+    assert turned.keys[0].source == "file"
+
+
 @pytest.mark.case("AUT-06")
 async def test_a_variable_that_is_not_set_is_told(
     hosted: Hosted, scripted: Scripted, monkeypatch: pytest.MonkeyPatch

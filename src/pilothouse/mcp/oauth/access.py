@@ -8,13 +8,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pilothouse.mcp.client.channel import Refusal
-from pilothouse.mcp.oauth import tokens
+from pilothouse.mcp.oauth import programs, tokens
 from pilothouse.mcp.oauth.challenge import Challenge, parse_challenge
 from pilothouse.mcp.oauth.credentials import Credential, Credentials, Tokens
 from pilothouse.mcp.oauth.discovery import Place, discover
 from pilothouse.mcp.oauth.errors import NoIssuer, OAuthError, SignInNeeded, TokenRefused
 from pilothouse.mcp.oauth.finishing import to_its_end
-from pilothouse.mcp.oauth.grants import Grant
 from pilothouse.mcp.oauth.web import Web
 from pilothouse.types import limits
 from pilothouse.types.origins import origin_of
@@ -24,11 +23,10 @@ _UNKNOWN_CLIENT = {"invalid_client", "unauthorized_client"}
 
 
 class OAuthAccess:
-    """Lets requests to one server in; implements `Access` of the channels. Without a grant a person must sign in."""
+    """Lets requests to one server in; implements `Access` of the channels. Who signs in is asked for elsewhere."""
 
-    def __init__(self, server_url: str, grant: Grant | None, credentials: Credentials) -> None:
+    def __init__(self, server_url: str, credentials: Credentials) -> None:
         self._url = server_url
-        self._grant = grant
         self._credentials = credentials
         # How often this connection's server asked for more than it had.
         self._widened = 0
@@ -38,7 +36,7 @@ class OAuthAccess:
         if origin_of(url) != origin_of(self._url):
             return {}
         kept = await self._credentials.get(self._url)
-        if kept is not None and kept.tokens is not None and not kept.tokens.is_fresh() and kept.tokens.refresh:
+        if kept is not None and kept.tokens is not None and not kept.tokens.is_fresh() and kept.can_renew():
             kept = await self._renew_in_time(kept, kept.tokens)
         if kept is None or kept.tokens is None:
             return {}
@@ -80,10 +78,10 @@ class OAuthAccess:
             return kept
 
     async def _renew(self, old: str) -> Credential | None:
-        """Use the refresh token once for all who hold the old token; return what is known afterwards."""
+        """Get new tokens once for all who hold the old one; return what is known afterwards."""
         async with self._credentials.turn(self._url):
             kept = await self._credentials.look(self._url)
-            if kept is None or kept.tokens is None or kept.tokens.access != old or not kept.tokens.refresh:
+            if kept is None or kept.tokens is None or kept.tokens.access != old or not kept.can_renew():
                 return kept
             try:
                 return await to_its_end(self._use_refresh(kept, kept.tokens))
@@ -112,24 +110,19 @@ class OAuthAccess:
                 self._widened += 1
                 if set(scopes) <= set(had) or self._widened > limits.SCOPE_STEPS:
                     return False
-            if self._grant is None:
-                why = "wants more rights for this" if narrow else f"asks you to sign in{' again' if kept else ''}"
-                wanted = msgspec.structs.replace(challenge, scopes=scopes)
-                raise SignInNeeded(f"{urlsplit(self._url).netloc} {why}.", fix="Sign in, then go on.", wanted=wanted)
-            try:
-                await self._credentials.keep(await self._grant.obtain(place, scopes, kept))
-            except TokenRefused as no:
-                if kept is not None:
-                    await self._give_up(kept, no)
-                raise
-            return True
+            if narrow and kept is not None and kept.client.kind == "program":
+                await self._credentials.keep(await programs.obtain(place, kept.client, scopes, kept))
+                return True
+            why = "wants more rights for this" if narrow else f"asks you to sign in{' again' if kept else ''}"
+            wanted = msgspec.structs.replace(challenge, scopes=scopes)
+            raise SignInNeeded(f"{urlsplit(self._url).netloc} {why}.", fix="Sign in, then go on.", wanted=wanted)
 
     async def _place(self, challenge: Challenge, kept: Credential | None) -> Place | None:
         """Return where tokens come from; None where nobody says so, and nobody ever signed in: it wants a key."""
         try:
             return await discover(self._url, challenge, Web(self._url))
         except OAuthError as error:
-            asked = kept is not None or challenge.resource_metadata or self._grant is not None
+            asked = kept is not None or challenge.resource_metadata
             if isinstance(error, NoIssuer) and not asked:
                 return None
             # Whoever wants to sign in is led the same way, and told the same.

@@ -7,17 +7,23 @@ from collections.abc import Mapping
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from pilothouse.mcp.oauth.errors import OAuthError
+from pilothouse.types import limits
 from pilothouse.types.origins import is_loopback_host, origin_of
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\.?|[0-9A-Fa-f:.]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_TELL = "Check the server's address, and tell its operator."
 # What may stand in a path or a query as it is; everything else is written as %XX.
 _KEPT = "/:@!$&()*+,;=-._~%"
 
 
 def checked(url: str, what: str) -> str:
     """Return an address written anew from its parts; raise unless it is https, or http on this machine."""
+    if len(url) > limits.SIGN_IN_URL_CHARS:
+        raise OAuthError(
+            f"The server names an address of {len(url)} characters as its {what}; none is so long.", fix=_TELL
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -82,5 +88,5 @@ def _refused(what: str, url: str) -> OAuthError:
     shown = quote(url[:80], safe=_KEPT + "?#[]' ")
     return OAuthError(
         f"The server names “{shown}” as its {what}; only https addresses are used for signing in.",
-        fix="Check the server's address, and tell its operator.",
+        fix=_TELL,
     )

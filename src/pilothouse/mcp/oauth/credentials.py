@@ -18,9 +18,10 @@ from pilothouse.types.json import encode_text
 from pilothouse.types.origins import origin_of
 from pilothouse.types.ports import Secrets
 
-ClientMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
-# Who named it: the person, by hand; a document at an address of theirs; or the issuer, when we asked.
-ClientKind = Literal["own", "document", "registered"]
+ClientMethod = Literal["none", "client_secret_basic", "client_secret_post"]
+# Who named it: the person, by hand; a document at an address of theirs; or the issuer, when we asked. A program was
+# named by the person too, and signs in by itself.
+ClientKind = Literal["own", "document", "registered", "program"]
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,9 +33,6 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     method: ClientMethod = "none"
     # The issuer that knows us by this name; empty where the name is good everywhere or not bound yet.
     issuer: str = ""
-    # For `private_key_jwt`: a private key as PEM, and how to sign with it.
-    key: str = ""
-    algorithm: Literal["ES256", "RS256"] = "ES256"
     # Registered by ourselves: what with, and until when (epoch seconds, 0 for ever).
     redirect_uri: str = ""
     expires_at: float = 0.0
@@ -77,6 +75,10 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     signed_in_at: float = 0.0
     # None after they were refused; the client stays known.
     tokens: Tokens | None = None
+
+    def can_renew(self) -> bool:
+        """Return whether new tokens can be had without a person."""
+        return self.tokens is not None and (bool(self.tokens.refresh) or self.client.kind == "program")
 
     def belongs_to(self, issuer: str) -> bool:
         return same_issuer(self.issuer, issuer)

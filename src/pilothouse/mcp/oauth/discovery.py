@@ -12,6 +12,7 @@ from pilothouse.mcp.oauth.challenge import Challenge
 from pilothouse.mcp.oauth.errors import NoIssuer, OAuthError
 from pilothouse.mcp.oauth.web import Web, decoded
 from pilothouse.net.reply import Fetched
+from pilothouse.types import limits
 
 _ABOUT_RESOURCES = "oauth-protected-resource"
 _ABOUT_ISSUERS = "oauth-authorization-server"
@@ -72,7 +73,7 @@ async def _resource(server_url: str, challenge: Challenge, web: Web) -> Resource
     for url in dict.fromkeys([*named, *usual]):
         fetched = await web.get(url, "description")
         if fetched.status == 200 and (document := decoded(fetched, ResourceDocument)) is not None:
-            if document.resource and not covers(document.resource, server_url):
+            if document.resource and not _is_of(document.resource, server_url):
                 message = f"The server describes itself as {document.resource[:200]}, which is another place."
                 raise OAuthError(message, fix="Check the server's address.")
             return document
@@ -82,6 +83,18 @@ async def _resource(server_url: str, challenge: Challenge, web: Web) -> Resource
         # Trouble says nothing about whether there is a description: guessing would send people elsewhere.
         raise OAuthError(f"Where to sign in could not be found out: {failed}.", fix="Try again later.")
     return None
+
+
+def _is_of(resource: str, server_url: str) -> bool:
+    return len(resource) <= limits.SIGN_IN_URL_CHARS and covers(resource, server_url)
+
+
+async def check_endpoint(place: Place, url: str, what: str) -> str:
+    """Return an address that an issuer named as it is used; raise where the issuer or the server must not lead us."""
+    endpoint = checked(url, what)
+    for near in (place.server_url, place.issuer.issuer):
+        await Web(near).check(endpoint, what)
+    return endpoint
 
 
 async def _issuer(issuer: str, web: Web) -> IssuerDocument:

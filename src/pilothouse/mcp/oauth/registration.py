@@ -9,9 +9,10 @@ import msgspec
 
 from pilothouse.mcp.oauth.addresses import same_issuer
 from pilothouse.mcp.oauth.credentials import Client, ClientMethod, Credential
-from pilothouse.mcp.oauth.discovery import IssuerDocument, Place
+from pilothouse.mcp.oauth.discovery import IssuerDocument, Place, check_endpoint
 from pilothouse.mcp.oauth.errors import ClientNeeded, OAuthError
 from pilothouse.mcp.oauth.web import Web, decoded
+from pilothouse.types import limits
 from pilothouse.types.client_documents import CLIENT_NAME, application_type
 
 # The best first: a program on someone's own machine keeps no secret from them. The official SDK's server revokes
@@ -44,7 +45,7 @@ async def client_for(place: Place, identity: Identity, kept: Credential | None) 
     """Return who we are to the place's issuer; what another issuer gave us is never shown to this one."""
     issuer = place.issuer.issuer
     if identity.client is not None:
-        return given_client(_spoken(identity.client, place.issuer), issuer, kept)
+        return given_client(identity.client, place.issuer, kept)
     known = kept.client if kept is not None and kept.belongs_to(issuer) else None
     if known is not None and known.kind == "own":
         return known
@@ -70,16 +71,18 @@ def _spoken(client: Client, issuer: IssuerDocument) -> Client:
     return client
 
 
-def given_client(client: Client, issuer: str, kept: Credential | None) -> Client:
+def given_client(client: Client, about: IssuerDocument, kept: Credential | None) -> Client:
     """Return a client that was registered beforehand, bound to its issuer since its first use."""
+    issuer = about.issuer
     earlier = kept.issuer if kept is not None and kept.client.id == client.id else ""
     bound = client.issuer or earlier
     if bound and not same_issuer(bound, issuer):
+        here, there = urlsplit(issuer).netloc, urlsplit(bound).netloc
         raise OAuthError(
-            f"The server now asks to sign in at {urlsplit(issuer).netloc}; its client id belongs to {bound}.",
+            f"The server now asks to sign in at {here}; its client id belongs to {there}.",
             fix="If that is right, enter the client id for the new place.",
         )
-    return msgspec.structs.replace(client, issuer=issuer)
+    return msgspec.structs.replace(_spoken(client, about), issuer=issuer)
 
 
 def _is_usable(client: Client, identity: Identity) -> bool:
@@ -96,10 +99,11 @@ async def _register(place: Place, endpoint: str, identity: Identity) -> Client:
     }
     if method := _method(place.issuer):
         wanted["token_endpoint_auth_method"] = method
-    fetched = await Web(place.server_url).post_json(endpoint, "registration endpoint", wanted)
+    what = "registration endpoint"
+    fetched = await Web(place.server_url).post_json(await check_endpoint(place, endpoint, what), what, wanted)
     host = urlsplit(endpoint).netloc
     answer = decoded(fetched, _Registered) if fetched.status in (200, 201) else None
-    if answer is None or not answer.client_id.strip():
+    if answer is None or not answer.client_id.strip() or len(answer.client_id) > limits.SIGN_IN_URL_CHARS:
         raise ClientNeeded(
             f"{host} did not register Pilothouse; it answered with {fetched.status}.",
             fix="Register Pilothouse there by hand, and give the server the client id you get.",

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -15,12 +14,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pilothouse.mcp.oauth import tokens
-from pilothouse.mcp.oauth.addresses import checked, with_query
+from pilothouse.mcp.oauth.addresses import with_query
 from pilothouse.mcp.oauth.credentials import Client, Credential
-from pilothouse.mcp.oauth.discovery import Place
+from pilothouse.mcp.oauth.discovery import Place, check_endpoint
 from pilothouse.mcp.oauth.errors import SIGN_IN_FAILED, OAuthError, SignInNeeded
 from pilothouse.mcp.oauth.registration import Identity, client_for
-from pilothouse.mcp.oauth.web import Web
+from pilothouse.mcp.oauth.scopes import readable
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.json import encode_text
@@ -28,8 +27,6 @@ from pilothouse.types.origins import origin_of
 from pilothouse.types.ports import Secrets
 
 _AGAIN = "Sign in again."
-# RFC 6749, 3.3. What else is named there would be read as something other than what is asked for.
-_SCOPE = re.compile(r"[!#-\[\]-~]+")
 
 
 class SignIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +40,8 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...]
     # Those of the scopes that the server did not have before.
     added: tuple[str, ...]
+    # How many more were named, and are not asked for: no scopes, or too long, or too many.
+    left_out: int
     redirect_uri: str
 
 
@@ -70,13 +69,14 @@ async def begin(
     place: Place, identity: Identity, scopes: tuple[str, ...], kept: Credential | None, state: str = ""
 ) -> tuple[SignIn, Pending]:
     """Register if need be; return where the person goes, and what to keep until they are back."""
-    endpoint = await _authorization_endpoint(place)
+    endpoint = await _endpoints(place)
+    asked = readable(_with_offline_access(scopes, place))
     pending = Pending(
         state=state + secrets.token_urlsafe(32),
         verifier=secrets.token_urlsafe(64),
         place=place,
         client=await client_for(place, identity, kept),
-        scopes=_with_offline_access(tuple(scope for scope in scopes if _SCOPE.fullmatch(scope)), place),
+        scopes=asked,
         redirect_uri=identity.redirect_uri,
         began=time.time(),
     )
@@ -87,6 +87,7 @@ async def begin(
         host=urlsplit(endpoint).netloc,
         scopes=pending.scopes,
         added=tuple(scope for scope in pending.scopes if scope not in had),
+        left_out=len({scope for scope in scopes if scope} - set(asked)),
         redirect_uri=pending.redirect_uri,
     )
     return sign_in, pending
@@ -134,7 +135,7 @@ def _code(query: Mapping[str, str], place: Place) -> str:
     told = query.get("iss")
     # Simple comparison on purpose: an issuer that is almost the right one is another one.
     if told != issuer.issuer and (told is not None or issuer.authorization_response_iss_parameter_supported):
-        message = f"The sign-in was answered in the name of another issuer than {issuer.issuer}."
+        message = f"The sign-in was answered in the name of another issuer than {urlsplit(issuer.issuer).netloc}."
         raise OAuthError(message, fix="Sign in again; if this happens again, tell the server's operator.")
     if "error" in query:
         why = tokens.plain(query.get("error_description") or query["error"])
@@ -144,9 +145,11 @@ def _code(query: Mapping[str, str], place: Place) -> str:
     return query["code"]
 
 
-async def _authorization_endpoint(place: Place) -> str:
-    endpoint = checked(place.issuer.authorization_endpoint or "", "authorization endpoint")
-    await Web(place.server_url).check(endpoint, "authorization endpoint")
+async def _endpoints(place: Place) -> str:
+    """Return where the person goes; raise while they are here if that, or where their code goes, is not good."""
+    issuer = place.issuer
+    endpoint = await check_endpoint(place, issuer.authorization_endpoint or "", "authorization endpoint")
+    await check_endpoint(place, issuer.token_endpoint, "token endpoint")
     if "S256" not in (place.issuer.code_challenge_methods_supported or ()):
         raise OAuthError(
             f"{urlsplit(endpoint).netloc} does not say that it protects sign-ins (PKCE, S256); nobody signs in there.",

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import base64
-import secrets
 import time
 from collections.abc import Mapping
-from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from pilothouse.mcp.oauth.credentials import Client, Credential, Tokens
 from pilothouse.mcp.oauth.discovery import Place
 from pilothouse.mcp.oauth.errors import OAuthError, TokenRefused
+from pilothouse.mcp.oauth.scopes import readable
 from pilothouse.mcp.oauth.web import Web, decoded
 from pilothouse.net.reply import Fetched
 from pilothouse.types import limits
-from pilothouse.types.json import JsonObject
 
 _GOOD = (200, 201)
-_JWT_BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -45,7 +39,7 @@ async def credential(place: Place, client: Client, grant: Mapping[str, str], sco
     """Exchange a grant for tokens; `scopes` were asked for and hold unless the answer says otherwise."""
     issuer = place.issuer
     form = {**grant, "resource": place.resource}
-    tokens = await _ask(Web(place.server_url), issuer.token_endpoint, issuer.issuer, client, form)
+    tokens = await _ask(Web(place.server_url), issuer.token_endpoint, client, form)
     return Credential(
         server_url=place.server_url,
         resource=place.resource,
@@ -57,10 +51,17 @@ async def credential(place: Place, client: Client, grant: Mapping[str, str], sco
     )
 
 
+def own_grant(scopes: tuple[str, ...]) -> dict[str, str]:
+    """Return what a program asks with that signs in by itself."""
+    return {"grant_type": "client_credentials", **({"scope": " ".join(scopes)} if scopes else {})}
+
+
 async def renewed(kept: Credential, tokens: Tokens) -> Credential:
-    """Use the refresh token; what the answer leaves out stays as it was."""
-    form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "resource": kept.resource}
-    new = await _ask(Web(kept.server_url), kept.token_endpoint, kept.issuer, kept.client, form)
+    """Use the refresh token, or ask as a program again; what the answer leaves out stays as it was."""
+    by_itself = kept.client.kind == "program"
+    again = {"grant_type": "refresh_token", "refresh_token": tokens.refresh}
+    form = {**(own_grant(tokens.scopes) if by_itself else again), "resource": kept.resource}
+    new = await _ask(Web(kept.server_url), kept.token_endpoint, kept.client, form)
     whole = msgspec.structs.replace(
         new,
         refresh=new.refresh or tokens.refresh,
@@ -75,27 +76,20 @@ async def revoke(kept: Credential) -> bool:
     if not kept.revocation_endpoint or kept.tokens is None:
         return False
     web = Web(kept.server_url)
+    # The issuer named it, who may be further away than the server.
+    await Web(kept.issuer).check(kept.revocation_endpoint, "revocation endpoint")
     taken = True
     # The refresh token first: with it gone the other cannot come back.
     for token, hint in ((kept.tokens.refresh, "refresh_token"), (kept.tokens.access, "access_token")):
         if token:
-            form, headers = _identified(kept.client, kept.issuer, {"token": token, "token_type_hint": hint})
+            form, headers = _identified(kept.client, {"token": token, "token_type_hint": hint})
             fetched = await web.post_form(kept.revocation_endpoint, "revocation endpoint", form, headers)
             taken = taken and fetched.status == 200
     return taken
 
 
-async def exchange(near: str, endpoint: str, form: Mapping[str, str]) -> str:
-    """Exchange one token for another (RFC 8693) at an identity provider, and return it."""
-    fetched = await Web(near).post_form(endpoint, "identity provider", form, {})
-    answer = decoded(fetched, _Answer) if fetched.status == 200 else None
-    if answer is None:
-        raise _refusal(fetched, endpoint)
-    return answer.access_token
-
-
-async def _ask(web: Web, endpoint: str, issuer: str, client: Client, form: Mapping[str, str]) -> Tokens:
-    body, headers = _identified(client, issuer, form)
+async def _ask(web: Web, endpoint: str, client: Client, form: Mapping[str, str]) -> Tokens:
+    body, headers = _identified(client, form)
     fetched = await web.post_form(endpoint, "token endpoint", body, headers)
     answer = decoded(fetched, _Answer) if fetched.status in _GOOD else None
     if answer is None:
@@ -108,7 +102,7 @@ async def _ask(web: Web, endpoint: str, issuer: str, client: Client, form: Mappi
         refresh=answer.refresh_token or "",
         given_at=time.time(),
         lifetime=answer.expires_in,
-        scopes=tuple((answer.scope or "").split()),
+        scopes=readable((answer.scope or "").split()),
         account=_account(answer.id_token or ""),
     )
 
@@ -130,7 +124,7 @@ def _account(id_token: str) -> str:
     return plain(told)[: limits.TITLE_CHARS] if told.strip() else ""
 
 
-def _identified(client: Client, issuer: str, form: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _identified(client: Client, form: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the form and the headers with which this client asks."""
     match client.method:
         case "client_secret_basic":
@@ -140,10 +134,6 @@ def _identified(client: Client, issuer: str, form: Mapping[str, str]) -> tuple[d
             return {**form, "client_id": client.id}, {"authorization": told}
         case "client_secret_post":
             return {**form, "client_id": client.id, "client_secret": client.secret}, {}
-        case "private_key_jwt":
-            assertion = client_assertion(client.id, issuer, client.key, client.algorithm)
-            named = {"client_id": client.id, "client_assertion": assertion, "client_assertion_type": _JWT_BEARER}
-            return {**form, **named}, {}
         case "none":
             return {**form, "client_id": client.id}, {}
 
@@ -167,41 +157,3 @@ def plain(text: str) -> str:
     """Return a stranger's words as one short line without control characters."""
     line = "".join(letter if letter.isprintable() else " " for letter in text[: limits.ERROR_TEXT_CHARS])
     return line.strip().rstrip(".") or "no reason given"
-
-
-def client_assertion(client_id: str, audience: str, key: str, algorithm: Literal["ES256", "RS256"]) -> str:
-    """Return a short-lived statement by this client, for one issuer only."""
-    now = int(time.time())
-    claims = {"iss": client_id, "sub": client_id, "aud": audience, "iat": now, "jti": secrets.token_urlsafe(16)}
-    return signed({**claims, "exp": now + int(limits.ASSERTION_SECONDS)}, key, algorithm)
-
-
-def signed(claims: JsonObject, key: str, algorithm: Literal["ES256", "RS256"]) -> str:
-    """Return claims as a signed token; the key is PEM."""
-    head = _part(msgspec.json.encode({"alg": algorithm, "typ": "JWT"}))
-    text = f"{head}.{_part(msgspec.json.encode(claims))}"
-    return f"{text}.{_part(_signature(text.encode(), key, algorithm))}"
-
-
-def _signature(data: bytes, pem: str, algorithm: str) -> bytes:
-    try:
-        key = serialization.load_pem_private_key(pem.encode(), password=None)
-    except (ValueError, TypeError):
-        raise _unusable(algorithm) from None
-    if algorithm == "ES256" and isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.name == "secp256r1":
-        r, s = decode_dss_signature(key.sign(data, ec.ECDSA(hashes.SHA256())))
-        return r.to_bytes(32, "big") + s.to_bytes(32, "big")
-    if algorithm == "RS256" and isinstance(key, rsa.RSAPrivateKey):
-        return key.sign(data, padding.PKCS1v15(), hashes.SHA256())
-    raise _unusable(algorithm)
-
-
-def _unusable(algorithm: str) -> OAuthError:
-    return OAuthError(
-        f"The private key for this server cannot sign with {algorithm}.",
-        fix="Give it as PEM: P-256 for ES256, RSA for RS256, without a passphrase.",
-    )
-
-
-def _part(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

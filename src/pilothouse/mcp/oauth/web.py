@@ -26,12 +26,12 @@ class Web:
         self._near = server_url
 
     async def check(self, url: str, what: str) -> None:
-        """Raise unless a person may be sent to an address that the server named."""
+        """Raise unless a person or a request may be sent to an address that a stranger named."""
         try:
             await check(checked(url, what), near=self._near)
         except NetError as error:
             raise OAuthError(
-                f"The server names {urlsplit(url).netloc} as its {what}, and nobody is sent there: {error.why}.",
+                f"The server names {urlsplit(url).netloc} as its {what}, and nothing is sent there: {error.why}.",
                 fix="Check the server's address, and tell its operator.",
             ) from None
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
 from pilothouse.helper.client import Helper, Unreadable
 from pilothouse.mcp.client.channel import ChannelError
+from pilothouse.mcp.oauth.challenge import Challenge
 from pilothouse.mcp.oauth.errors import OAuthError, SignInNeeded
 from pilothouse.mcp.servers import importing, trial, views
 from pilothouse.mcp.servers.catalogue import source_of
@@ -27,6 +28,7 @@ from pilothouse.mcp.servers.entries import (
 )
 from pilothouse.mcp.servers.forms import Draft, drafted
 from pilothouse.mcp.servers.given_keys import given_ids, lines_changed
+from pilothouse.mcp.servers.keys import keys_of, same_id
 from pilothouse.mcp.servers.names import slug
 from pilothouse.mcp.servers.server import SHARED, Server
 from pilothouse.mcp.servers.supervisor import Supervisor, signed_in_to, with_entry
@@ -40,6 +42,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.paging import FIRST, Page
 from pilothouse.types.selection import ServerName
 from pilothouse.types.server_checks import ServerCheck, ServerChecked
+from pilothouse.types.server_keys import ServerKey
 from pilothouse.types.server_traffic import TrafficPage, TrafficSwitch
 from pilothouse.types.servers import (
     AboutDecided,
@@ -63,7 +66,7 @@ from pilothouse.types.servers import (
     ToolTrial,
     ToolTry,
 )
-from pilothouse.types.sign_ins import SignInAnswer, SignInStart, SignInStarted
+from pilothouse.types.sign_ins import ProgramSignIn, SignInAnswer, SignInStart, SignInStarted
 
 # What a patch changes as it stands there.
 _PATCHED = ("off_tools", "read_only", "cannot_send", "sandbox", "network", "times")
@@ -109,6 +112,7 @@ class McpAdmin(Servers):
         draft = drafted(body, before.id, before)
         self._check_name(draft.entry)
         given, lacks = given_ids(body, draft.secrets, draft.entry), server.lacks.known()
+        await self._check_replaced(draft.entry, given, keys_of(before, lacks))
         if owner == LOCAL_OWNER:
             await server.agree_to_keys(draft.entry, lines_changed(before, draft.entry, given, lacks))
         await self._keep(draft, self._raw(before.id))
@@ -196,6 +200,16 @@ class McpAdmin(Servers):
         return await self._view(server.id)
 
     async def begin_sign_in(self, owner: str, server_id: str, body: SignInStart) -> SignInStarted:
+        server, wanted = await self._to_sign_in_to(server_id)
+        return await self._parts.opener().sign_ins().begin(server, body, wanted)
+
+    async def sign_in_program(self, owner: str, server_id: str, body: ProgramSignIn) -> ServerView:
+        server, wanted = await self._to_sign_in_to(server_id)
+        await self._parts.opener().sign_ins().as_program(server, body, wanted)
+        return await self._signed_in(server)
+
+    async def _to_sign_in_to(self, server_id: str) -> tuple[Server, Challenge | None]:
+        """Return a server to which one can sign in, and what it wants."""
         server = self._enabled(server_id)
         if server.local:
             raise PilothouseError("bad_request", f"“{server.name}” runs here; there is nowhere to sign in.")
@@ -206,11 +220,15 @@ class McpAdmin(Servers):
                 await server.connection(SHARED).get()
             except ChannelError as error:
                 wanted = error.wanted if isinstance(error, OAuthError) else None
-        return await self._parts.opener().sign_ins().begin(server, body, wanted)
+        return server, wanted
 
     async def finish_sign_in(self, owner: str, body: SignInAnswer) -> ServerView:
         self._supervisor.reconcile()
-        server = await self._parts.opener().sign_ins().finish(self._supervisor.servers, body.address)
+        sign_ins = self._parts.opener().sign_ins()
+        return await self._signed_in(await sign_ins.finish(self._supervisor.servers, body.address))
+
+    async def _signed_in(self, server: Server) -> ServerView:
+        """Note that a server has tokens now, and use them."""
         try:
             await self._supervisor.file.change(signed_in_to(server.entry))
         except PilothouseError:
@@ -403,11 +421,25 @@ class McpAdmin(Servers):
         await asyncio.to_thread(self._put, draft)
         await self._supervisor.file.change(with_entry(raw))
         self._supervisor.reconcile()
+        # Only now: until the file says otherwise, they are in use.
+        await asyncio.to_thread(self._drop, draft)
+
+    async def _check_replaced(self, entry: ServerEntry, given: Set[str], before: Sequence[ServerKey]) -> None:
+        """Raise why a key cannot be read from where it is to come from, while the one it replaces is still there."""
+        kept = [key.id for key in before if key.source != "missing"]
+        for key_id, place in entry.config.keys.items():
+            if key_id in given and any(same_id(key_id, each) for each in kept):
+                try:
+                    await asyncio.to_thread(self._parts.opener().reader.read, entry, key_id, place)
+                except ChannelError as error:
+                    raise PilothouseError("bad_request", error.message, fix=error.fix) from None
 
     def _put(self, draft: Draft) -> None:
         origin = secret_origin(draft.entry)
         for name, value in draft.secrets.items():
             self._parts.secrets.put(name, value, origin)
+
+    def _drop(self, draft: Draft) -> None:
         for name in draft.dropped:
             self._delete_own(draft.entry.id, name)
 

@@ -61,7 +61,7 @@ class Sessions:
     ) -> None:
         self._secrets = secrets
         self._learn = learn
-        self._reader = KeyReader(home)
+        self.reader = KeyReader(home)
         self._server_sandbox = server_sandbox
         self._client_document = client_document
         self._ledger = Ledger(home / "cache" / "processes")
@@ -89,7 +89,7 @@ class Sessions:
 
     async def open(self, server: Server, connection: Connection) -> Session:
         """Connect and learn the tools; raise a ChannelError that says why not."""
-        sources = KeySources(server.parts.secrets, self._reader, self._learn)
+        sources = KeySources(server.parts.secrets, self.reader, self._learn)
         values = await asyncio.to_thread(values_of, server.entry, sources, server.lacks.known())
         agreed = await server.check_consent()
         if agreed is not None:
@@ -151,7 +151,7 @@ class Sessions:
             return None
         from pilothouse.mcp.oauth.access import OAuthAccess  # noqa: PLC0415
 
-        return OAuthAccess(entry.config.url, None, self._tokens())
+        return OAuthAccess(entry.config.url, self._tokens())
 
     def _make_tokens(self) -> Credentials:
         from pilothouse.mcp.oauth.credentials import Credentials, SecretCredentials  # noqa: PLC0415

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.mcp.oauth import signing_in
+from pilothouse.mcp.oauth import programs, signing_in
 from pilothouse.mcp.oauth.access import OAuthAccess
 from pilothouse.mcp.oauth.challenge import Challenge
-from pilothouse.mcp.oauth.credentials import Client, Credentials
+from pilothouse.mcp.oauth.credentials import Client, ClientKind, Credential, Credentials
 from pilothouse.mcp.oauth.discovery import discover
-from pilothouse.mcp.oauth.errors import ClientNeeded, OAuthError
+from pilothouse.mcp.oauth.errors import ClientNeeded, OAuthError, TokenRefused
 from pilothouse.mcp.oauth.finishing import to_its_end
 from pilothouse.mcp.oauth.registration import Identity
 from pilothouse.mcp.oauth.signing_in import Pending, PendingSignIns, SignIn
@@ -23,7 +23,14 @@ from pilothouse.types.errors import ErrorCode, PilothouseError
 from pilothouse.types.origins import is_loopback_host
 from pilothouse.types.ports import Secrets
 from pilothouse.types.servers import ServerEntry
-from pilothouse.types.sign_ins import SIGN_IN_CALLBACK, ServerAccount, SignInStart, SignInStarted, answer_of
+from pilothouse.types.sign_ins import (
+    SIGN_IN_CALLBACK,
+    ProgramSignIn,
+    ServerAccount,
+    SignInStart,
+    SignInStarted,
+    answer_of,
+)
 
 
 class SignIns:
@@ -50,14 +57,13 @@ class SignIns:
             host=sign_in.host,
             scopes=sign_in.scopes,
             added=sign_in.added,
+            left_out=sign_in.left_out,
             seconds=limits.SIGN_IN_SECONDS,
         )
 
     async def _begin(self, server: Server, identity: Identity, wanted: Challenge) -> SignIn:
         url = server.entry.config.url
-        kept = await self._credentials.look(url)
-        if kept is not None and not wanted.resource_metadata:
-            wanted = msgspec.structs.replace(wanted, resource_metadata=kept.resource_metadata)
+        kept, wanted = await self._known(url, wanted)
         if await self._pending.look(server.id, url) is not None:
             # Nobody came back from the last one: perhaps the issuer has forgotten us, and says so there.
             identity = msgspec.structs.replace(identity, afresh=True)
@@ -68,6 +74,30 @@ class SignIns:
             server.id, msgspec.structs.replace(pending, resource_metadata=wanted.resource_metadata)
         )
         return sign_in
+
+    async def _known(self, url: str, wanted: Challenge) -> tuple[Credential | None, Challenge]:
+        """Return what is kept for a server, and what it wants with what it said before."""
+        kept = await self._credentials.look(url)
+        if kept is not None and not wanted.resource_metadata:
+            wanted = msgspec.structs.replace(wanted, resource_metadata=kept.resource_metadata)
+        return kept, wanted
+
+    async def as_program(self, server: Server, body: ProgramSignIn, wanted: Challenge | None) -> None:
+        """Get tokens for a program that needs nobody; raise a PilothouseError if its issuer does not let it in."""
+        if not (body.client_id.strip() and body.client_secret.strip()):
+            raise PilothouseError("bad_request", "A program signs in with a client id and a client secret: give both.")
+        url = server.entry.config.url
+        client = _client(body.client_id, body.client_secret.strip(), "program")
+        try:
+            async with self._credentials.turn(url, shared=False):
+                kept, asked = await self._known(url, wanted or Challenge())
+                place = await discover(url, asked, Web(url))
+                got = await programs.obtain(place, client, asked.scopes or place.scopes or (), kept)
+                await self._credentials.keep(msgspec.structs.replace(got, resource_metadata=asked.resource_metadata))
+        except OAuthError as error:
+            fix = "Check the client id and its secret." if isinstance(error, TokenRefused) else error.fix
+            raise PilothouseError("sign_in_failed", error.message, fix=fix) from None
+        server.sign_in_wanted = None
 
     async def finish(self, servers: Mapping[str, Server], address: str) -> Server:
         """Take the answer of an issuer; return the server that it was about, or raise why it is not taken."""
@@ -93,7 +123,7 @@ class SignIns:
     async def end(self, entry: ServerEntry) -> None:
         """Forget a server's tokens, and have them revoked where that is offered."""
         await self.give_up(entry)
-        await OAuthAccess(entry.config.url, None, self._credentials).sign_out()
+        await OAuthAccess(entry.config.url, self._credentials).sign_out()
 
     async def give_up(self, entry: ServerEntry) -> None:
         """Forget the sign-in that someone left for, if anyone did: its answer is not taken any more."""
@@ -107,7 +137,7 @@ class SignIns:
         if kept is None or kept.tokens is None:
             return None
         return ServerAccount(
-            account=kept.tokens.account,
+            account=kept.client.id[: limits.TITLE_CHARS] if kept.client.kind == "program" else kept.tokens.account,
             host=urlsplit(kept.issuer).netloc,
             scopes=kept.tokens.scopes,
             since=kept.signed_in_at,
@@ -141,10 +171,9 @@ def _own(body: SignInStart) -> Client | None:
     """Return the client that the person registered by themselves."""
     if not body.client_id.strip():
         return None
-    return Client(
-        id=body.client_id.strip(),
-        kind="own",
-        secret=body.client_secret,
-        method="client_secret_basic" if body.client_secret else "none",
-        redirect_uri=body.redirect_uri,
-    )
+    client = _client(body.client_id, body.client_secret, "own")
+    return msgspec.structs.replace(client, redirect_uri=body.redirect_uri)
+
+
+def _client(client_id: str, secret: str, kind: ClientKind) -> Client:
+    return Client(id=client_id.strip(), kind=kind, secret=secret, method="client_secret_basic" if secret else "none")

@@ -210,9 +210,19 @@ SERVERS_GATHER = 0.1
 # --- signing in to servers ----------------------------------------------------------------------
 # A person who went to sign in comes back within this, or begins anew.
 SIGN_IN_SECONDS = 120.0
+# The port that a person is told to register with an issuer for the command line, unless they chose one: none that
+# Pilothouse itself may listen on.
+SIGN_IN_PORT = 7419
 # A browser that comes back to the command line sends its request at once, and an address is not longer than this.
 SIGN_IN_REQUEST = 10.0
 SIGN_IN_REQUEST_BYTES = 64 * 1024
+# An address that a server or an issuer names for signing in; none that people use comes near it.
+SIGN_IN_URL_CHARS = 2000
+# A right that a server asks for, and all of them: a person reads them, and they stand in the address that one is sent
+# to, of which web servers take 8,000 characters.
+SCOPE_CHARS = 256
+SCOPES_CHARS = 4000
+SCOPES_MOST = 100
 # The longest address of a client document: it stands in every address that people are sent to.
 CLIENT_DOCUMENT_CHARS = 1000
 # Nobody waits longer until an issuer took note that tokens are not needed any more: they are deleted here already.
@@ -221,8 +231,6 @@ REVOKE_TIMEOUT = 5.0
 TOKEN_GRACE = 5.0
 # A token is renewed this long before it ends: a request takes a while to arrive, and clocks differ.
 TOKEN_LEEWAY = 30.0
-# What a key signs about us is used at once; no one can use it later.
-ASSERTION_SECONDS = 120.0
 # A request is tried again after a refused token at most this often: renewed, signed in anew, widened.
 TOKEN_TRIES = 3
 # A server that wants ever more rights is not asked about for ever.
