@@ -173,6 +173,10 @@ SNAPSHOT_ENTRIES = 100_000
 SNAPSHOT_NAMES = 1_000_000
 # What is not read by then, from a slow disk, is not kept.
 SNAPSHOT_TIME = 10.0
+# Files of a first look before a second process helps to read them: it takes 20 ms to start, as long as 2,000 files.
+SECOND_AFTER = 2_000
+# How long its end is waited for: it was killed, and only a file system that hangs holds it.
+SECOND_END_TIME = 1.0
 # Folders that are known at the same time.
 SNAPSHOT_FOLDERS = 4
 # A new folder with more in it than this is undone as a whole or not at all.
