@@ -290,6 +290,8 @@ COMMAND_TAIL_BYTES = 768 * 1024
 # What of it a model gets; RESULT_CHARS would cut the middle anyway.
 COMMAND_HEAD_CHARS = 8_000
 COMMAND_TAIL_CHARS = 20_000
+# What is only so much longer stays whole: the note about it would take as much.
+COMMAND_SLACK_CHARS = 2_000
 # A program's output that another tool of ours parses.
 RUN_OUTPUT_BYTES = 16 * 1024**2
 # The last line of a command's output is shown this often while it runs.
