@@ -35,6 +35,7 @@ from pilothouse.tools.snapshots.entries import (
     stat_of,
     written,
 )
+from pilothouse.tools.snapshots.made import MadeRecord
 from pilothouse.tools.snapshots.owners import Owners
 from pilothouse.tools.snapshots.pack import Pack
 from pilothouse.tools.snapshots.second import ROOM, Facts, Files, Second
@@ -64,6 +65,7 @@ class Mirror:
         apart: str = "",
         *,
         watches: bool = True,
+        made: MadeRecord | None = None,
         standing_out: Callable[[Sequence[str]], Iterable[str]] = lambda _paths: (),
     ) -> None:
         self.folder = folder
@@ -83,7 +85,7 @@ class Mirror:
         self.unnamed: dict[str, int] = {}
         self._room = 0
         # What is kept, and what of it is left out for want of room: of each, whose it is.
-        self._whose = Owners()
+        self._whose = Owners(made)
         # Whether this look is at what a command did.
         self._of_command = False
         # Whether the last look found more than is looked at; it tells all about what was known before.
@@ -133,6 +135,8 @@ class Mirror:
             # What is half known is not known.
             self.close()
             raise
+        if of_command:
+            self._whose.keep(self._entries)
         return found
 
     def _found(self) -> list[Difference]:
@@ -205,6 +209,7 @@ class Mirror:
                 self._read_in(top, files)
         if self.is_cut:
             raise TooMany
+        self._whose.recall(self._entries)
         if self._room <= 0:
             self._choose(top)
         self._kept.flush()

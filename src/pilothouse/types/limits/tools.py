@@ -177,6 +177,9 @@ SNAPSHOT_TIME = 10.0
 SECOND_AFTER = 2_000
 # How long its end is waited for: it was killed, and only a file system that hangs holds it.
 SECOND_END_TIME = 1.0
+# What commands made is written down, so that a new process knows it: so many files, the largest, of so many folders.
+MADE_FILES = 20_000
+MADE_RECORDS = 64
 # Folders that are known at the same time.
 SNAPSHOT_FOLDERS = 4
 # A new folder with more in it than this is undone as a whole or not at all.
