@@ -43,7 +43,7 @@ test("a model that is in no list is called by its id, a script by its file", () 
     }) as unknown as AppState;
   expect(currentModelName(state("m"))).toBe("Model M");
   expect(currentModelName(state(null, "m"))).toBe("Model M");
-  expect(currentModelName(state("scripted:/home/me/demo.json"))).toBe("scripted:demo.json");
+  expect(currentModelName(state("scripted:/srv/scripts/demo.json"))).toBe("scripted:demo.json");
   expect(currentModelName(state("gone"))).toBe("gone");
   expect(currentModelName(state(null))).toBe("No model");
 });

@@ -243,23 +243,6 @@ async def test_a_server_that_exits_at_once_is_told_with_its_exit_code_and_last_w
     await hosted.until("Scripted", "error")
 
 
-async def test_a_server_that_exits_and_says_what_it_lacks_is_started_once(hosted: Hosted, scripted: Scripted) -> None:
-    await hosted.add(scripted("--start", "exit", "--code", "7", "--say", "DATABASE_URL is required"))
-    view = await hosted.until("Scripted", "error")
-    assert "needs its" in view.last_error
-    log = [line.text for line in (await hosted.admin.log(ME, "Scripted")).lines]
-    assert sum(line.startswith("Starting ") for line in log) == 1
-
-
-async def test_a_server_that_exits_at_a_question_it_does_not_know_is_started_again(
-    hosted: Hosted, scripted: Scripted
-) -> None:
-    await hosted.add(scripted("--start", "probe-exit", "--say", "Serving."))
-    await hosted.until("Scripted", "connected")
-    log = [line.text for line in (await hosted.admin.log(ME, "Scripted")).lines]
-    assert sum(line.startswith("Starting ") for line in log) == 2
-
-
 @pytest.mark.case("F-14", "CON-15", "CON-28", "ERR-08")
 @pytest.mark.slow
 async def test_a_crash_loop_ends_after_three_restarts_with_few_words(hosted: Hosted, scripted: Scripted) -> None:
