@@ -31,14 +31,21 @@ async def learn_tools(api: HostService, server_id: str) -> None:
 
 async def converse(api: HostService, model: str) -> str:
     """Hold one conversation in which every tool is allowed; return "done" or what went wrong."""
-    settings = ConversationSettings(model_id=model)
+    _conversation_id, outcome = await hold(
+        api, ConversationSettings(model_id=model), NewMessage(text="Go.", allow=("bench.*",))
+    )
+    return outcome
+
+
+async def hold(api: HostService, settings: ConversationSettings, message: NewMessage) -> tuple[str, str]:
+    """Hold a conversation of one message; return its id, and "done" or what went wrong."""
     made = await api.conversations.create(ME, NewConversation(title="Benchmark", settings=settings))
-    sent = await api.runs.post_message(ME, made.id, NewMessage(text="Go.", allow=("bench.*",)))
+    sent = await api.runs.post_message(ME, made.id, message)
     async with aclosing(await api.conversations.events(ME, made.id, 0)) as feed:
         async for batch in feed:
             for event in batch:
                 if event.seq and event.kind == "run.updated":
                     run = event_decoder.decode(event.json)
                     if isinstance(run, RunUpdated) and run.run.id == sent.run_id and run.run.status in ENDED:
-                        return "done" if run.run.status == "completed" else f"{run.run.status} {run.run.error}"
-    return "the feed ended"
+                        return made.id, "done" if run.run.status == "completed" else f"{run.run.status} {run.run.error}"
+    return made.id, "the feed ended"

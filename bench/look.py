@@ -16,6 +16,9 @@ from bench.results import table, verdict
 from bench.tree import grow
 from pilothouse.tools.snapshots.mirror import Mirror
 
+# No file of the folder is larger.
+_LARGE = 128 * 1024
+
 
 class Taken(NamedTuple):
     """What one look took: by the clock, and of the processor, in milliseconds."""
@@ -36,6 +39,17 @@ def found(folder: Path) -> None:
     subprocess.run(
         ["find", folder, "-printf", "%s %T@ %C@ %i %p\\n"], stdout=subprocess.DEVNULL, check=True, timeout=60.0
     )
+
+
+def read(folder: Path) -> None:
+    """Open, ask, read and close each file, and do nothing with it: the least that keeping takes one process."""
+    buffer = (bytearray(_LARGE),)
+    for _at, _folders, files, descriptor in os.fwalk(folder):
+        for name in files:
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+            os.fstat(file)
+            os.readv(file, buffer)
+            os.close(file)
 
 
 def changed(folder: Path) -> None:
@@ -59,6 +73,7 @@ def measure(folder: Path, times: int) -> None:
     for _ in range(times):
         timed("os.walk with stat", lambda: walked(tree))
         timed("find", lambda: found(tree))
+        timed("open, fstat, read and close", lambda: read(tree))
         for watches, name in ((True, "told what changed"), (False, "gone through")):
             mirror = Mirror(str(tree), cache, watches=watches)
             timed("the first look, contents kept", mirror.look)
@@ -67,8 +82,11 @@ def measure(folder: Path, times: int) -> None:
             mirror.close()
     middle = {name: Taken(*map(statistics.median, zip(*each, strict=True))) for name, each in taken.items()}
     floor = middle["os.walk with stat"].clock
-    rows = [("", "ms", "processor", "of os.walk")]
-    rows += ((name, f"{ms:.0f}", f"{own:.0f}", f"{ms / floor:.2f}") for name, (ms, own) in middle.items())
+    bare = middle["open, fstat, read and close"].clock
+    rows = [("", "ms", "processor", "of os.walk", "of reading")]
+    rows += (
+        (name, f"{ms:.0f}", f"{own:.0f}", f"{ms / floor:.2f}", f"{ms / bare:.2f}") for name, (ms, own) in middle.items()
+    )
     table(f"One look, median of {times}", rows)
     first, told = (
         middle[name].clock for name in ("the first look, contents kept", "a further look, told what changed")

@@ -3,6 +3,8 @@ import type { ConfigView, Profile, Setting } from "../src/api/types";
 import { partsOf, patchAt, valueAt } from "../src/settings/Described";
 import { neighbour, newProfile, profileId, withoutProfile, withProfile } from "../src/settings/profiles";
 import { refreshNews } from "../src/settings/useCatalogue";
+import { currentModelName } from "../src/shell/ModelSelector";
+import type { AppState } from "../src/store/store";
 
 const profile = (id: string): Profile => ({ ...newProfile(), id, name: id });
 const config = (ids: string[], activeProfile: string | null = null) =>
@@ -31,6 +33,19 @@ describe("profiles", () => {
     const { profiles } = config(["a", "b"]);
     expect([neighbour(profiles, "a"), neighbour(profiles, "b"), neighbour([profile("a")], "a")]).toEqual(["b", "a", null]);
   });
+});
+
+test("a model that is in no list is called by its id, a script by its file", () => {
+  const state = (modelId: string | null, defaultModelId: string | null = null) =>
+    ({
+      models: { models: [{ id: "m", name: "Model M" }], defaultModelId },
+      open: { conversation: { settings: { modelId } } },
+    }) as unknown as AppState;
+  expect(currentModelName(state("m"))).toBe("Model M");
+  expect(currentModelName(state(null, "m"))).toBe("Model M");
+  expect(currentModelName(state("scripted:/srv/scripts/demo.json"))).toBe("scripted:demo.json");
+  expect(currentModelName(state("gone"))).toBe("gone");
+  expect(currentModelName(state(null))).toBe("No model");
 });
 
 test("a refresh tells how much is offered, and who did not answer", () => {

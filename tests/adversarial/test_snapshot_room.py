@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.tools.snapshots.made import MadeRecord
 from pilothouse.tools.snapshots.mirror import Mirror
 from pilothouse.types import limits
 from pilothouse.types.api import Answer
@@ -134,3 +135,54 @@ def test_a_folder_that_is_looked_at_anew_is_still_known_for_what_commands_made(
     assert mirror.content(own) == (work / "own").read_bytes()
     assert mirror.lost() == {}
     mirror.close()
+
+
+def made_before(work: Path, tmp_path: Path) -> MadeRecord:
+    """Let a process that is gone have seen commands make junk; return what it wrote down."""
+    record = MadeRecord(tmp_path / "made", str(work))
+    mirror = Mirror(str(work), tmp_path / "cache", made=record)
+    mirror.refresh()
+    for number in range(12):
+        (work / f"junk{number}").write_bytes(os.urandom(2_000))
+    mirror.look()
+    mirror.close()
+    return record
+
+
+def test_after_a_restart_what_commands_made_takes_no_room_from_the_persons_files(work: Path, tmp_path: Path) -> None:
+    mirror = Mirror(str(work), tmp_path / "cache", made=made_before(work, tmp_path))
+    mirror.refresh()
+    own = mirror.at("own")
+    assert own is not None
+    assert own.at >= 0
+    assert mirror.content(own) == (work / "own").read_bytes()
+    assert all(path.startswith("junk") for path in mirror.left_out())
+    mirror.close()
+
+
+def test_what_the_person_put_in_the_place_of_junk_is_theirs_after_a_restart(work: Path, tmp_path: Path) -> None:
+    record = made_before(work, tmp_path)
+    (work / "mine").write_bytes(mine := os.urandom(9_000))
+    (work / "mine").replace(work / "junk3")
+    mirror = Mirror(str(work), tmp_path / "cache", made=record)
+    mirror.refresh()
+    entry = mirror.at("junk3")
+    assert entry is not None
+    assert entry.at >= 0
+    assert mirror.content(entry) == mine
+    mirror.close()
+
+
+def test_what_is_gone_is_forgotten_and_a_broken_record_is_none(work: Path, tmp_path: Path) -> None:
+    record = made_before(work, tmp_path)
+    [file] = (tmp_path / "made").iterdir()
+    assert len(record.read()) == 12
+    mirror = Mirror(str(work), tmp_path / "cache", made=record)
+    mirror.refresh()
+    for number in range(12):
+        (work / f"junk{number}").unlink()
+    mirror.look()
+    mirror.close()
+    assert not file.exists()
+    file.write_text("{")
+    assert record.read() == {}

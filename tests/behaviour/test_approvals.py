@@ -226,6 +226,28 @@ async def test_permission_that_is_for_nothing_is_refused_before_the_run(home: Pa
 
 
 @pytest.mark.parametrize(
+    "entry",
+    [
+        "terminal_operations.run_command:/x/**",
+        "terminal_operations.*:src/**",
+        "build_and_version_control.run_task:/x/**",
+    ],
+)
+async def test_a_path_for_a_command_is_refused_with_what_to_write(home: Path, entry: str) -> None:
+    async with chatting(home) as chat:
+        with pytest.raises(PilothouseError, match=re.escape(f"“{entry}” cannot be allowed")) as refused:
+            await chat.say(allow=(entry,))
+        assert f"Allow {entry.partition(':')[0]}, for commands" in (refused.value.fix or "")
+        assert await chat.items() == []
+
+
+async def test_a_path_for_what_touches_files_is_taken(home: Path) -> None:
+    async with chatting(home) as chat:
+        allow = ("terminal_operations.create_directory:/x/**", "file_operations.read_file:/x/**")
+        assert (await chat.say(allow=allow)).status == "completed"
+
+
+@pytest.mark.parametrize(
     "entry", ["think", "think.*", "file_operations", "file_operations.*", "terminal_operations.run_command"]
 )
 async def test_the_hosts_own_tools_can_be_allowed_where_they_are_not_offered(home: Path, entry: str) -> None:

@@ -103,6 +103,10 @@ async def test_the_sentence_names_the_place_and_stays_short() -> None:
     long = await said({"properties": {"n": {"type": "integer"}}}, {"n": "x" * 100_000})
     assert long is not None
     assert len(long) < 400
+    query = await said({"properties": {"query": {"maxLength": 400}}}, {"query": "many words " * 80})
+    assert query is not None
+    assert len(query) < 300
+    assert query.endswith("is longer than 400 characters")
 
 
 @pytest.mark.case("TOOL-07", "TOOL-09")

@@ -15,6 +15,18 @@ export function currentModel(state: AppState): ModelView | null {
   return state.models.models.find((model) => model.id === id) ?? null;
 }
 
+/** Return what the model is called here; one that is in no list, like a script's, has only its id. */
+export function currentModelName(state: AppState): string {
+  const id = settingsNow(state).modelId ?? state.models.defaultModelId;
+  return currentModel(state)?.name ?? (id ? shortId(id) : "No model");
+}
+
+/** Return an id without the folders of a file in it: `scripted:demo.json`. */
+function shortId(id: string): string {
+  const named = id.indexOf(":") + 1;
+  return named === 0 ? id : id.slice(0, named) + id.slice(Math.max(named, id.lastIndexOf("/") + 1));
+}
+
 function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) {
   const choose = () => void changeSettings({ modelId: model.id }).catch(tell);
   return (
@@ -40,6 +52,7 @@ function Choice({ model, isCurrent }: { model: ModelView; isCurrent: boolean }) 
 export function ModelSelector() {
   const models = useApp((state) => state.models.models);
   const current = useApp(currentModel);
+  const name = useApp(currentModelName);
   return (
     <Menu position="bottom-start" width={330}>
       <Menu.Target>
@@ -50,9 +63,9 @@ export function ModelSelector() {
           className={classes.model}
           classNames={{ label: classes.modelLabel ?? "" }}
           rightSection={<ChevronDownIcon size={15} />}
-          aria-label={`Model: ${current?.name ?? "No model"}`}
+          aria-label={`Model: ${name}`}
         >
-          {current?.name ?? "No model"}
+          {name}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

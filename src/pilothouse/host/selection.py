@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pilothouse.types import limits
 from pilothouse.types.admin import OwnTools
-from pilothouse.types.authority import DESTINATION, EDIT_TOOLS, NET, is_glob
+from pilothouse.types.authority import DESTINATION, EDIT_TOOLS, NET, RUNNING, is_glob
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.host_servers import Servers
@@ -73,6 +73,18 @@ def check_allowed(allow: Sequence[str], server_names: Callable[[], Mapping[str, 
     for entry in others:
         if not _is_own(entry, operations):
             raise _nothing(entry, operations, list(names))
+        _check_path(entry)
+
+
+def _check_path(entry: str) -> None:
+    """Raise one sentence for a path that would hold nothing."""
+    name, colon, _path = entry.partition(":")
+    if colon and name in RUNNING:
+        raise PilothouseError(
+            "bad_request",
+            f"“{entry[: limits.TOOL_NAME_CHARS]}” cannot be allowed: no path holds a command.",
+            fix=f"Allow {name}, for commands in the working directory; another folder is chosen with --folder.",
+        )
 
 
 def _is_place(entry: str) -> bool:
@@ -83,7 +95,7 @@ def _is_place(entry: str) -> bool:
 def _is_own(entry: str, operations: Mapping[str, Sequence[str] | None]) -> bool:
     """Return whether an entry is TOOL, TOOL.OPERATION or TOOL.*, of the host's tools and those of plugins.
 
-    One of a tool for files may name where: TOOL.OPERATION:PATH.
+    One that touches files may name where: TOOL.OPERATION:PATH.
     """
     entry, colon, path = entry.partition(":")
     name, dot, operation = entry.partition(".")

@@ -67,7 +67,7 @@ class Validator:
         kind, path = error.kind, tuple(str(part) for part in error.instance_path)
         if isinstance(kind, _TOO_MUCH):
             raise TooSlow
-        message = error.message.replace('"', "'")
+        message = _ends(error.message.replace('"', "'"))
         if isinstance(kind, Kind.AdditionalProperties) and not path and isinstance(value, dict):
             message = _unknown(self._schema, value)
         elif isinstance(kind, Kind.Enum) and path == ("operation",):
@@ -134,6 +134,11 @@ def _unknown(schema: JsonObject, value: JsonObject) -> str:
     return f"there is no {', '.join(unknown)}; {listed}"
 
 
+def _ends(text: str) -> str:
+    """Return the validator's sentence: it repeats the whole value, and says last what is wrong with it."""
+    part = limits.ERROR_TEXT_CHARS // 3
+    return text if len(text) <= limits.ERROR_TEXT_CHARS else f"{text[:part]}…{text[-part:]}"
+
+
 def _short(text: str) -> str:
-    # The validator repeats the whole value in its sentence.
     return text if len(text) <= limits.ERROR_TEXT_CHARS else f"{text[: limits.ERROR_TEXT_CHARS]}…"

@@ -44,6 +44,7 @@ class ReadToolResult(Harmless):
             "start_line": {"type": "integer"},
             "end_line": {"type": "integer"},
             "pattern": {"type": "string"},
+            "around": {"type": "integer"},
             "path": {"type": "string"},
             "columns": {"type": "array", "items": {"type": "string"}},
             "start_row": {"type": "integer"},
@@ -114,6 +115,7 @@ class ReadToolResult(Harmless):
             start_line=_number(arguments, "start_line"),
             end_line=_number(arguments, "end_line"),
             start_row=_number(arguments, "start_row"),
+            around=_number(arguments, "around") or 0,
         )
         try:
             # In a process of its own: strangers wrote the text, and the model the pattern.

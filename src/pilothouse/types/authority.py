@@ -33,6 +33,12 @@ _MARK = re.compile(r"@[0-9a-f]{12}$")
 EDIT_TOOLS = "file_operations.edits"
 _EDITING = ("create_file", "insert_edit", "replace_string", "multi_replace_string", "apply_patch", "rename_file")
 EDITING = frozenset(f"file_operations.{name}" for name in _EDITING)
+# What runs a command: it is held to the working directory, and to no path that anyone could name.
+_RUNNING = {
+    "terminal_operations": ("*", "run_command", "create_session", "send_input"),
+    "build_and_version_control": ("*", "run_task", "create_and_run_task"),
+}
+RUNNING = frozenset(f"{tool}.{name}" for tool, names in _RUNNING.items() for name in names)
 # How a place is written, and how a message allows one, or any.
 DESTINATION = re.compile(r"\*|(\*\.)?[^*/\s]+")
 NET = "net:"

@@ -1,10 +1,13 @@
-"""Servers that are asked before they can hear: the era they speak is found all the same."""
+"""Servers that are asked before they can hear, or go away when asked: the era they speak is found all the same."""
 
 from __future__ import annotations
 
 import pytest
 
 from pilothouse.mcp.client.channel import ChannelError
+from pilothouse.types.host import LOCAL_OWNER as ME
+from tests.mcp.conftest import Scripted
+from tests.support.mcp_hosting import Hosted
 from tests.support.mcp_sessions import talking
 
 pytestmark = pytest.mark.slow
@@ -30,3 +33,20 @@ async def test_a_server_that_refuses_both_eras_says_why() -> None:
     with pytest.raises(ChannelError, match="speaks version"):
         async with talking("--version", "1999-01-01", "--delay", 0.3, probe_timeout=0.1):
             raise AssertionError("it was let in")
+
+
+async def test_a_server_that_exits_and_says_what_it_lacks_is_started_once(hosted: Hosted, scripted: Scripted) -> None:
+    await hosted.add(scripted("--start", "exit", "--code", "7", "--say", "DATABASE_URL is required"))
+    view = await hosted.until("Scripted", "error")
+    assert "needs its" in view.last_error
+    log = [line.text for line in (await hosted.admin.log(ME, "Scripted")).lines]
+    assert sum(line.startswith("Starting ") for line in log) == 1
+
+
+async def test_a_server_that_exits_at_a_question_it_does_not_know_is_started_again(
+    hosted: Hosted, scripted: Scripted
+) -> None:
+    await hosted.add(scripted("--start", "probe-exit", "--say", "Serving."))
+    await hosted.until("Scripted", "connected")
+    log = [line.text for line in (await hosted.admin.log(ME, "Scripted")).lines]
+    assert sum(line.startswith("Starting ") for line in log) == 2

@@ -188,9 +188,48 @@ def test_a_cell_may_have_commas_quotes_and_line_ends() -> None:
         (json.dumps({"items": [], "next": None}, indent=1), "4 lines, JSON: an object with items, next"),
         (CSV, "401 lines, CSV: 400 rows of id, name, note"),
         (MARKDOWN, "404 lines, Markdown: 400 rows of id, name"),
+        ("Here it is:\n\n" + json.dumps(PEOPLE), "3 lines, JSON: a list of 400 objects with id, name, note"),
+        ("[INFO] It is there.\n" + json.dumps({"n": 1}), "2 lines, JSON: an object with n"),
+        ("Content of people.csv:\n" + CSV, "402 lines, CSV: 400 rows of id, name, note"),
+        ("class A\n |  f(x)\n |  ------\n |  It is f.\n", "4 lines"),
+        ("|  |  |\n| --- | --- |\n| one | two |\n", "3 lines"),
+        ("\n" * 9 + json.dumps(PEOPLE), "10 lines, JSON: a list of 400 objects with id, name, note"),
+        ("word\n" * 9 + json.dumps(PEOPLE), "10 lines"),
         ("{ not JSON", "1 line"),
         ("Dear all, this is fine.\nOne, two, three.\nNo table", "3 lines"),
     ],
 )
 def test_what_a_text_is_is_said_in_a_few_words(text: str, said: str) -> None:
     assert shape(text) == said
+
+
+def test_lines_around_a_match_come_once_each_and_are_told_from_it() -> None:
+    text = "".join(f"line {number}\n" for number in range(1, 101))
+    assert told(text, pattern="^line (20|22|50)$", around=2).splitlines() == [
+        *("18- line 18", "19- line 19", "20: line 20", "21- line 21", "22: line 22", "23- line 23", "24- line 24"),
+        *("48- line 48", "49- line 49", "50: line 50", "51- line 51", "52- line 52"),
+        "[3 matches, all there are from line 1 on.]",
+    ]
+    assert told(text, pattern="^line (1|100)$", around=1).splitlines()[:-1] == [
+        *("1: line 1", "2- line 2", "99- line 99", "100: line 100"),
+    ]
+
+
+def test_a_page_with_lines_around_matches_goes_on_at_the_next_match() -> None:
+    text = "".join(f"line {number}\n" for number in range(1, 1_001))
+    seen: list[int] = []
+    start: int | None = 1
+    while start is not None:
+        body, _, about = told(text, pattern="0$", around=3, start_line=start).rpartition("\n")
+        seen += (int(line.partition(":")[0]) for line in body.splitlines() if re.match("[0-9]+:", line))
+        on = re.search(r"Go on with start_line (\d+)", about)
+        start = int(on[1]) if on else None
+    assert seen == list(range(10, 1_001, 10))
+
+
+def test_a_path_and_columns_lead_into_what_stands_below_a_few_words() -> None:
+    lead = "Content type application/json cannot be simplified.\nContents of http://127.0.0.1/people.json:\n"
+    assert told(lead + json.dumps(PEOPLE), path="[3].name").startswith("Person 3\n")
+    row = told(lead + json.dumps(PEOPLE), columns=["name"], pattern="Person 399").splitlines()[1]
+    assert row == '399: ["Person 399"]'
+    assert told(lead + CSV, columns=["name"], start_row=399).splitlines()[1] == '399: ["Person 399"]'

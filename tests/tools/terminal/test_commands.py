@@ -180,6 +180,15 @@ async def test_endless_output_is_cut_in_the_middle_and_told(terminal: AtTerminal
     assert len(output.parts[0].text) > 1_000_000
 
 
+async def test_of_an_output_that_is_cut_for_the_model_all_can_be_read(terminal: AtTerminal) -> None:
+    output = await terminal.does("run_command", command="seq 1 20000")
+    assert "the middle is left out" in output.text
+    assert output.parts[0].text.split() == [str(number) for number in range(1, 20_001)]
+    short = await terminal.does("run_command", command="seq 1 5000")
+    assert short.text.split()[-5000:] == [str(number) for number in range(1, 5_001)]
+    assert not short.parts
+
+
 async def test_progress_is_told_while_a_command_runs(terminal: AtTerminal) -> None:
     told: list[str] = []
 

@@ -191,7 +191,11 @@ class Sessions:
         connection.started(channel)
         try:
             session = await connect(channel, msgspec.structs.replace(options, on_garbage=garbage))
-        except ExitedOnProbe:
+        except ExitedOnProbe as error:
+            words = [*first, *last]
+            if isinstance(local_failure(server.entry, error, channel.exit_code, words), NeedsPerson):
+                # It said what it wants: to start it again would change nothing.
+                raise _explained(server, channel, error, words, strange) from None
             raise
         except ChannelError as error:
             raise _explained(server, channel, error, [*first, *last], strange) from None

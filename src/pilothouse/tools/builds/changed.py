@@ -15,7 +15,7 @@ from pilothouse.tools.builds.status import Status, parse, printable
 from pilothouse.tools.files.places import Place
 from pilothouse.tools.files.workspace import Workspace
 from pilothouse.tools.terminal.terminals import Terminals
-from pilothouse.tools.terminal.text import shortened
+from pilothouse.tools.terminal.text import shortened, whole_of
 from pilothouse.types import limits
 from pilothouse.types.access import Access, PathUse
 from pilothouse.types.json import JsonObject, plain
@@ -50,23 +50,24 @@ class GetChangedFiles(BuildOperation):
         repository = await self.repository(context)
         await self.hold_leads(repository, context)
         status = await asyncio.to_thread(parse, await repository.ask(*STATUS, NOT_INTO, "--", "."))
-        lines = [_head(status), *_listed(status)]
+        lines, diff = [_head(status), *_listed(status)], ""
         if optional_bool(arguments, "include_diff", False) and status.files:
-            lines += ["", *await self._differences(repository, status, context)]
+            note, diff = await self._differences(repository, status, context)
+            lines += ["", *note, *([shortened(diff)] if diff else [])]
         # Someone may have pointed it elsewhere while git was at it.
         await self.hold_leads(repository, context)
-        return success("\n".join(lines), {"status": _bounded(status)})
+        return success("\n".join(lines), {"status": _bounded(status)}, whole_of(diff, shortened(diff)))
 
-    async def _differences(self, repository: Repository, status: Status, context: CallContext) -> list[str]:
-        """Return the differences of the files that may be read without a word of their own."""
+    async def _differences(self, repository: Repository, status: Status, context: CallContext) -> tuple[list[str], str]:
+        """Return the differences of the files that may be read without a word of their own, and what was left out."""
         shown, left_out = await asyncio.to_thread(self._apart, repository, status, context)
         note = [f"Left out: {', '.join(map(printable, left_out))}."] if left_out else []
         if not shown:
-            return note
+            return note, ""
         against = ("HEAD",) if status.commit else ("--cached",)
         paths = shown[: limits.CHANGED_FILES] if left_out else ["."]
         diff = await repository.ask("diff", *DIFF, NOT_INTO, *against, "--", *paths)
-        return [*note, await asyncio.to_thread(lambda: shortened(diff.decode(errors="replace")))]
+        return note, diff.decode(errors="replace")
 
     def _apart(self, repository: Repository, status: Status, context: CallContext) -> tuple[list[str], list[str]]:
         """Return the files to show, by their way from the folder, and those to leave out."""

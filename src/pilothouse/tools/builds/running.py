@@ -23,7 +23,7 @@ from pilothouse.tools.files.workspace import Workspace, missing_folders
 from pilothouse.tools.terminal.background import Background
 from pilothouse.tools.terminal.shells import text_command
 from pilothouse.tools.terminal.terminals import Terminals
-from pilothouse.tools.terminal.text import shortened
+from pilothouse.tools.terminal.text import shortened, whole_of
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse, Effect
 from pilothouse.types.json import JsonObject
@@ -135,7 +135,9 @@ def told(label: str, process: Background) -> ToolOutput:
     )
     note = f" {process.note}" if process.note else ""
     data: JsonObject = {"processId": view.id, "running": output.running, "exitCode": view.exit_code, "task": label}
-    return success(f"The task {label} {state}.{note}\n{shortened(output.output) or '(no output)'}", data)
+    said = shortened(output.output)
+    text = f"The task {label} {state}.{note}\n{said or '(no output)'}"
+    return success(text, data, whole_of(output.output, said))
 
 
 class RunTask(_Running):

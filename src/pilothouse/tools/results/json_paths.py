@@ -20,20 +20,44 @@ _NAME_CHARS = 60
 
 
 def decoded(text: str) -> Any:
-    """Return a text as the JSON that it is, or as a list where each of its lines is some; raise BadArgument if not."""
+    """Return a text as the JSON that it is, or as a list where each of its lines is some; raise BadArgument if not.
+
+    A few lines before it, in which a server says what it is, are passed over.
+    """
+    why = "it begins otherwise"
+    for start in starts(text):
+        try:
+            return _decoded(text[start:] if start else text)
+        except msgspec.DecodeError as error:
+            why = str(error).removeprefix("JSON is malformed: ")
+        except RecursionError:
+            raise BadArgument("The JSON is nested too deeply to be read by a path.", "NOT_JSON") from None
+    raise BadArgument(f"This is not JSON: {why}.", "NOT_JSON")
+
+
+def starts(text: str) -> list[int]:
+    """Return where JSON may begin: at the first lines that begin as an object or a list does."""
+    found, at = [], 0
+    for _ in range(limits.RESULT_LEAD_LINES + 1):
+        if text[at : at + limits.RESULT_LINE_CHARS].lstrip()[:1] in ("{", "["):
+            found.append(at)
+        at = text.find("\n", at) + 1
+        if not at:
+            break
+    return found
+
+
+def _decoded(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except RecursionError:
-        raise BadArgument("The JSON is nested too deeply to be read by a path.", "NOT_JSON") from None
-    except msgspec.DecodeError as error:
-        why = str(error)
-    try:
-        lines = [msgspec.json.decode(line) for line in text.splitlines() if line.strip()]
-    except (msgspec.DecodeError, RecursionError):
-        lines = []
-    if len(lines) > 1:
-        return lines
-    raise BadArgument(f"This is not JSON: {why.removeprefix('JSON is malformed: ')}.", "NOT_JSON")
+    except msgspec.DecodeError:
+        try:
+            lines = [msgspec.json.decode(line) for line in text.splitlines() if line.strip()]
+        except (msgspec.DecodeError, RecursionError):
+            lines = []
+        if len(lines) > 1:
+            return lines
+        raise
 
 
 def at(value: Any, path: str) -> Any:

@@ -27,6 +27,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     start_line: int | None = None
     end_line: int | None = None
     start_row: int | None = None
+    # With a pattern: so many lines around each that matches.
+    around: int = 0
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -128,17 +130,50 @@ def _matches(text: str, wanted: Wanted) -> str:
     pattern = regex_pattern(wanted.pattern, case_sensitive=True)
     first = max(1, wanted.start_line or 1)
     shown: list[str] = []
-    room = wanted.room
+    room, count = wanted.room, 0
+    surroundings = _Surroundings(text, wanted.around)
     for found in _found(text, pattern, first, wanted.offset or 0):
         line = f"{found.line}: {found.text}" if found.offset < 0 else f"{found.line} at {found.offset}: {found.text}"
-        room -= len(line) + 1
+        before = surroundings.up_to(found.line)
+        room -= sum(len(each) + 1 for each in (*before, line))
         if room < 0 and shown:
             on = f"start_line {found.line}" + (f" and offset {found.offset}" if found.offset >= 0 else "")
-            return _told("\n".join(shown), f"{len(shown):,} matches, and there are more", True, on)
-        shown.append(line)
+            return _told("\n".join(shown), f"{count:,} matches, and there are more", True, on)
+        shown += [*before, line]
+        count += 1
     if not shown:
         return f"[Nothing matches “{wanted.pattern[:100]}” from line {first:,} on.]"
-    return _told("\n".join(shown), f"{len(shown):,} matches, all there are from line {first:,} on", False, "")
+    for line in surroundings.behind():
+        room -= len(line) + 1
+        if room < 0:
+            break
+        shown.append(line)
+    return _told("\n".join(shown), f"{count:,} matches, all there are from line {first:,} on", False, "")
+
+
+class _Surroundings:
+    """The lines around matches, each once, as `12- text`."""
+
+    def __init__(self, text: str, around: int) -> None:
+        self._around = min(around, limits.RESULT_AROUND_LINES)
+        self._lines = text.removesuffix("\n").split("\n") if self._around else []
+        # The last line that was shown, and the last that matched; counted from 1.
+        self._shown = self._matched = 0
+
+    def up_to(self, line: int) -> list[str]:
+        """Return what stands between the match before and this one, as far as it is around one of them."""
+        behind = range(self._shown + 1, min(self._matched + self._around + 1, line)) if self._matched else range(0)
+        before = range(max(line - self._around, behind.stop, self._shown + 1), line)
+        self._shown = self._matched = line
+        return [self._line(number) for number in (*behind, *before)] if self._around else []
+
+    def behind(self) -> list[str]:
+        """Return what stands after the last match."""
+        last = min(self._matched + self._around, len(self._lines))
+        return [self._line(number) for number in range(self._shown + 1, last + 1)]
+
+    def _line(self, number: int) -> str:
+        return f"{number}- {self._lines[number - 1][: limits.RESULT_LINE_CHARS]}"
 
 
 def _found(text: str, pattern: Pattern, first: int, offset: int) -> Iterator[_Match]:
@@ -175,7 +210,7 @@ def _found(text: str, pattern: Pattern, first: int, offset: int) -> Iterator[_Ma
 def _table(wanted: Wanted, value: Any) -> tables.Table:
     if wanted.path:
         return tables.of_value(value)
-    if wanted.text.lstrip()[:1] in ("{", "["):
+    if json_paths.starts(wanted.text):
         try:
             return tables.of_value(json_paths.decoded(wanted.text))
         except BadArgument as error:
@@ -244,7 +279,7 @@ def shape(text: str) -> str:
 
 
 def _json_shape(text: str) -> str:
-    if text.lstrip()[:1] not in ("{", "["):
+    if not json_paths.starts(text):
         return ""
     try:
         return f"JSON: {json_paths.kind(json_paths.decoded(text))}"

@@ -15,6 +15,8 @@ from pilothouse.types import limits
 
 _DELIMITERS = "\t,;|"
 _NO_TABLE = "NOT_A_TABLE"
+# Below other lines so many rows are needed: sentences have commas, too.
+_SURE_ROWS = 20
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -35,8 +37,17 @@ def of_value(value: Any) -> Table:
 
 
 def of_text(text: str) -> Table | None:
-    """Return the table that a text is; None where it is none that can be told."""
-    return _markdown(text) or _delimited(text)
+    """Return the table that a text is; None where it is none that can be told.
+
+    A few lines before it, in which a server says what it is, are passed over.
+    """
+    table, at = _markdown(text) or _delimited(text), 0
+    for _ in range(limits.RESULT_LEAD_LINES):
+        at = text.find("\n", at) + 1
+        if table is not None or not at:
+            break
+        table = _delimited(text[at:], _SURE_ROWS)
+    return table
 
 
 def _markdown(text: str) -> Table | None:
@@ -44,11 +55,16 @@ def _markdown(text: str) -> Table | None:
     lines = (line.strip() for line in text.splitlines())
     before = ""
     for line in lines:
-        if before.startswith("|") and line.startswith("|") and not line.strip("|-: "):
+        if before.startswith("|") and line.startswith("|") and _is_ruled(columns := _cells(before), _cells(line)):
             rows = (_cells(row) for row in _while_piped(lines))
-            return Table(_cells(before), rows, "Markdown")
+            return Table(columns, rows, "Markdown")
         before = line
     return None
+
+
+def _is_ruled(names: list[str], rule: list[str]) -> bool:
+    """Return whether dashes stand below each of several names: pages have tables without any, to lay them out."""
+    return len(names) == len(rule) > 1 and any(names) and all(cell.strip(":").strip("-") == "" != cell for cell in rule)
 
 
 def _while_piped(lines: Iterator[str]) -> Iterator[str]:
@@ -62,7 +78,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def _delimited(text: str) -> Table | None:
+def _delimited(text: str, least: int = 2) -> Table | None:
     first = [line for line in islice(_lines(text), limits.RESULT_SHAPE_ROWS) if line.strip()]
     for delimiter in _DELIMITERS:
         try:
@@ -70,9 +86,11 @@ def _delimited(text: str) -> Table | None:
         except csv.Error:
             continue
         # The last of them may go on in the next line.
-        if len(counts) == 1 and counts.pop() > 1 and len(first) > 1:
+        if len(counts) == 1 and counts.pop() > 1 and len(first) >= least:
             rows = (row for row in csv.reader(_lines(text), delimiter=delimiter) if row)
             head = next(rows)
+            if not any(map(str.strip, head)):
+                continue
             return Table(head, rows, "TSV" if delimiter == "\t" else "CSV")
     return None
 

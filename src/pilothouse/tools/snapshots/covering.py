@@ -23,6 +23,7 @@ from pilothouse.tools.snapshots.autostart import Finding, aside, may_start, rena
 from pilothouse.tools.snapshots.choosing import by_name, by_reason, named
 from pilothouse.tools.snapshots.differences import changes_of, told, whole_change
 from pilothouse.tools.snapshots.entries import written
+from pilothouse.tools.snapshots.made import MadeRecord
 from pilothouse.tools.snapshots.mirror import Difference, Mirror, TooMany
 from pilothouse.types import limits
 from pilothouse.types.changes import KeptChange
@@ -154,7 +155,11 @@ class Snapshots:
             inside = is_in(self._data_folder, folder) and self._data_folder != folder
             apart = os.path.relpath(self._data_folder, folder) if inside else ""
             mirror = Mirror(
-                folder, self._cache, apart, standing_out=lambda paths: may_start(paths, folder, self._guard)
+                folder,
+                self._cache,
+                apart,
+                made=MadeRecord(self._cache.with_name("made"), folder),
+                standing_out=lambda paths: may_start(paths, folder, self._guard),
             )
             known = self._folders[folder] = _Known(mirror)
         self._folders.move_to_end(folder)

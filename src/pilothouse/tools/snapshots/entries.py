@@ -244,9 +244,12 @@ def read(folder: int, name: str, now: int, pack: Pack) -> Entry | None:
             size, touched, at = len(data), _UNSETTLED, pack.add(data)
     finally:
         os.close(descriptor)
-    if touched > now - _COARSE:
-        touched = _UNSETTLED
-    return Entry(found.st_mode, size, found.st_mtime_ns, touched, found.st_ino, found.st_nlink, at)
+    return Entry(found.st_mode, size, found.st_mtime_ns, settled(touched, now), found.st_ino, found.st_nlink, at)
+
+
+def settled(touched: int, now: int) -> int:
+    """Return when a file was changed last, as far as that tells whether it was changed since."""
+    return touched if touched <= now - _COARSE else _UNSETTLED
 
 
 def _at_work_on(descriptor: int) -> bytes | None:

@@ -31,11 +31,15 @@ from pilothouse.tools.snapshots.entries import (
     outermost,
     read,
     seen_at,
+    settled,
     stat_of,
     written,
 )
+from pilothouse.tools.snapshots.made import MadeRecord
 from pilothouse.tools.snapshots.owners import Owners
 from pilothouse.tools.snapshots.pack import Pack
+from pilothouse.tools.snapshots.second import ROOM, Facts, Files, Second
+from pilothouse.tools.snapshots.second_process import AT_ONCE
 from pilothouse.types import limits
 
 
@@ -61,6 +65,7 @@ class Mirror:
         apart: str = "",
         *,
         watches: bool = True,
+        made: MadeRecord | None = None,
         standing_out: Callable[[Sequence[str]], Iterable[str]] = lambda _paths: (),
     ) -> None:
         self.folder = folder
@@ -80,7 +85,7 @@ class Mirror:
         self.unnamed: dict[str, int] = {}
         self._room = 0
         # What is kept, and what of it is left out for want of room: of each, whose it is.
-        self._whose = Owners()
+        self._whose = Owners(made)
         # Whether this look is at what a command did.
         self._of_command = False
         # Whether the last look found more than is looked at; it tells all about what was known before.
@@ -111,7 +116,7 @@ class Mirror:
 
     def refresh(self) -> None:
         """Look at the folder, whatever is different: this is how it is before a command."""
-        if self._pack is not None and self._pack.end > limits.SNAPSHOT_PACK_BYTES:
+        if self._pack is not None and self._pack.size > limits.SNAPSHOT_PACK_BYTES:
             self.close()
         self.look(of_command=False)
         if self.is_cut:
@@ -130,6 +135,8 @@ class Mirror:
             # What is half known is not known.
             self.close()
             raise
+        if of_command:
+            self._whose.keep(self._entries)
         return found
 
     def _found(self) -> list[Difference]:
@@ -193,25 +200,64 @@ class Mirror:
     def _first(self, top: int) -> list[Difference]:
         self._pack, self._room = Pack(self._cache), limits.SNAPSHOT_BYTES
         self._begin_watching()
-        entries = self._entries
-        for level in self._levels(top):
-            for name, path in self._folders(level):
-                if (found := stat_of(level.descriptor, name)) is not None:
-                    entries[path] = entry_of(found)
-            for each, path in self._others(level):
-                # Nobody opens a pipe or a device to look at it.
-                has_content = each.is_file(follow_symlinks=False) or each.is_symlink()
-                entry = self._read(level.descriptor, each.name) if has_content else seen_at(level.descriptor, each.name)
-                if entry is not None:
-                    entries[path] = entry
+        with contextlib.closing(Second(self._pack.beside)) as second:
+            for level in self._levels(top):
+                self._first_at(level, second)
+                self._take_over(top, second.answered())
+            self._take_over(top, second.last(self._until))
+            for files in second.left():
+                self._read_in(top, files)
         if self.is_cut:
             raise TooMany
+        self._whose.recall(self._entries)
         if self._room <= 0:
             self._choose(top)
         self._kept.flush()
         self._is_known = True
         self._whose.begin(self._entries)
         return []
+
+    def _first_at(self, level: Level, second: Second) -> None:
+        """Take what is in a folder; files are read here or by the second process, whoever has time."""
+        for name, path in self._folders(level):
+            if (found := stat_of(level.descriptor, name)) is not None:
+                self._entries[path] = entry_of(found)
+        names = []
+        for each, path in self._others(level):
+            if each.is_file(follow_symlinks=False):
+                names.append(each.name)
+                continue
+            # Nobody opens a pipe or a device to look at it.
+            look = self._read if each.is_symlink() else seen_at
+            if (entry := look(level.descriptor, each.name)) is not None:
+                self._entries[path] = entry
+        for at in range(0, len(names), AT_ONCE):
+            files = Files(level.prefix, names[at : at + AT_ONCE])
+            if self._room <= ROOM or not second.takes(level.descriptor, files):
+                self._read_files(level.descriptor, files)
+
+    def _read_files(self, folder: int, files: Files) -> None:
+        for name in files.names:
+            if (entry := self._read(folder, name)) is not None:
+                self._entries[files.prefix + name] = entry
+
+    def _read_in(self, top: int, files: Files) -> None:
+        with opened(top, files.prefix.rstrip("/")) as folder:
+            if folder is not None:
+                self._read_files(folder, files)
+
+    def _take_over(self, top: int, answers: Iterable[tuple[Files, list[Facts | None]]]) -> None:
+        """Take what the second process read; what it left to us is read now."""
+        for files, answer in answers:
+            for name, facts in zip(files.names, answer, strict=True):
+                if facts is not None:
+                    self._room -= facts.size
+                    mode, size, changed, touched, inode, names, at = facts
+                    at = self._kept.from_beside(at, size)
+                    entry = Entry(mode, size, changed, settled(touched, self._now), inode, names, at)
+                    self._entries[files.prefix + name] = entry
+            if rest := [name for name, facts in zip(files.names, answer, strict=True) if facts is None]:
+                self._read_in(top, Files(files.prefix, rest))
 
     def _choose(self, top: int) -> None:
         """Keep what is worth most, because there is more than is kept."""

@@ -5,17 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pilothouse.tools.snapshots.entries import Entry
+from pilothouse.tools.snapshots.made import MadeRecord
 from pilothouse.types import limits
 
 
 class Owners:
     """Knows which files commands made, and which of the person's own are not kept for want of room."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: MadeRecord | None = None) -> None:
         self.made: set[str] = set()
+        # What of it a process knew that is gone.
+        self._record = record
+        self._is_recalled = self._is_written = record is None
         self.missing: set[str] = set()
         # What was missing when nothing had been done yet: the person was told that.
         self._from_the_first: frozenset[str] | None = None
+
+    def recall(self, entries: Mapping[str, Entry]) -> None:
+        """Know what commands made before this process, once there is something to compare it with."""
+        if self._record is not None and not self._is_recalled:
+            self._is_recalled = True
+            known = self._record.read().items()
+            self.made.update(path for path, inode in known if path in entries and entries[path].inode == inode)
+            self._is_written = len(self.made) == len(known)
+
+    def keep(self, entries: Mapping[str, Entry]) -> None:
+        """Write down what commands made, the large before the small where it is very much: that takes the room."""
+        if self._record is not None and not self._is_written:
+            self._is_written = True
+            files = (path for path in self.made if (entry := entries.get(path)) and entry.is_file)
+            most = sorted(files, key=lambda path: (-entries[path].size, path))[: limits.MADE_FILES]
+            self._record.write({path: entries[path].inode for path in most})
 
     def begin(self, entries: Mapping[str, Entry]) -> None:
         """Take what the first look found; one that is begun anew knows what commands made before."""
@@ -35,12 +55,15 @@ class Owners:
         moved = {was.inode for was, after in known if after is None or after.inode != was.inode}
         if any((after := now[path]) and after.names > 1 for path in new):
             moved.update(entry.inode for path, entry in before.items() if path not in self.made)
-        self.made.update(path for path in new if (after := now[path]) and after.inode not in moved)
+        made = {path for path in new if (after := now[path]) and after.inode not in moved}
+        self._is_written = self._is_written and not made
+        self.made |= made
 
     def note(self, path: str, after: Entry | None) -> None:
         """Take over what is at a path now."""
-        if after is None:
+        if after is None and path in self.made:
             self.made.discard(path)
+            self._is_written = False
         if after is not None and self._is_missing(path, after):
             self.missing.add(path)
         else:

@@ -6,10 +6,13 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 # What waits to be written; what is larger than a part of it does not wait.
 _BUFFER = 1024 * 1024
 _SMALL = _BUFFER // 8
+# Where the places of contents begin that another process wrote.
+_BESIDE = 1 << 48
 
 
 class Pack:
@@ -17,7 +20,11 @@ class Pack:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - held as long as this is
+        # What another process wrote, and how much of it counts.
+        self._beside: BinaryIO | None = None
+        self._beside_bytes = 0
         self._waiting = memoryview(bytearray(_BUFFER + 1))
         # What is in the file, and with what waits.
         self._written = self.end = 0
@@ -25,6 +32,23 @@ class Pack:
     def close(self) -> None:
         """Let go of all of it."""
         self._file.close()
+        if self._beside is not None:
+            self._beside.close()
+
+    @property
+    def size(self) -> int:
+        """Return how much is kept."""
+        return self.end + self._beside_bytes
+
+    def beside(self) -> int:
+        """Make a file into which another process writes contents, and return its descriptor."""
+        self._beside = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 - held as long as this is
+        return self._beside.fileno()
+
+    def from_beside(self, at: int, length: int) -> int:
+        """Take over a content that another process wrote; return its place."""
+        self._beside_bytes += length
+        return _BESIDE + at
 
     def take(self, descriptor: int, size: int) -> int:
         """Keep what an open file has; return its place, or -1 if it has not this size or cannot be read.
@@ -79,6 +103,8 @@ class Pack:
 
     def read(self, at: int, length: int) -> bytes:
         """Return a content."""
+        if at >= _BESIDE and self._beside is not None:
+            return os.pread(self._beside.fileno(), length, at - _BESIDE)
         with suppress(OSError):
             self.flush()
         if at < self._written:

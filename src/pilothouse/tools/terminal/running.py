@@ -18,11 +18,11 @@ from pilothouse.tools.terminal.commands import Outcome, run_command
 from pilothouse.tools.terminal.masking import Ends, covered_ends, held_back
 from pilothouse.tools.terminal.operation import TerminalOperation
 from pilothouse.tools.terminal.shells import text_command
-from pilothouse.tools.terminal.text import decode, for_model, last_line, plain, shortened
+from pilothouse.tools.terminal.text import decode, for_model, last_line, plain, shortened, whole_of
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse, Effect
 from pilothouse.types.json import JsonObject
-from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, Part, ToolError, ToolOutput
+from pilothouse.types.ports import CallContext, CallFeedback, CallTimes, ToolError, ToolOutput
 from pilothouse.types.terminals import ProcessOutput
 
 _NETWORK = "The command had no network. If it needs one, ask for it with `network`: true."
@@ -190,8 +190,7 @@ def _told(outcome: Outcome, ends: Ends, command: CommandUse, timeout: float) -> 
     error = None
     if outcome.ending != "ended":
         error = ToolError("TIMEOUT" if outcome.ending == "timeout" else "DISK_FULL", said)
-    whole = plain(decode(ends.head + ends.tail)) if ends.left_out else ""
-    parts = (Part(kind="text", text=whole, name="output"),) if ends.left_out else ()
+    parts = whole_of(plain(decode(ends.head + ends.tail)), output)
     data: JsonObject = {
         "exitCode": outcome.exit_code,
         "outputBytes": outcome.output.total,
@@ -226,8 +225,9 @@ class GetTerminalOutput(TerminalOperation):
         output = process.output(index)
         state = "It is running" if output.running else f"It ended with exit code {output.exit_code}"
         note = f" {process.note}" if process.note else ""
-        text = f"{state}; end_index: {output.end_index}.{note}\n{shortened(output.output) or '(no new output)'}"
-        return success(text, _data(process_id, output))
+        told = shortened(output.output)
+        text = f"{state}; end_index: {output.end_index}.{note}\n{told or '(no new output)'}"
+        return success(text, _data(process_id, output), whole_of(output.output, told))
 
 
 def _data(process_id: str, output: ProcessOutput) -> JsonObject:

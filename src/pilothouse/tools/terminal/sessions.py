@@ -14,7 +14,7 @@ from pilothouse.tools.terminal.output_buffer import HeadTail
 from pilothouse.tools.terminal.screen import screen_of
 from pilothouse.tools.terminal.session import Session
 from pilothouse.tools.terminal.shells import session_command
-from pilothouse.tools.terminal.text import for_model
+from pilothouse.tools.terminal.text import decode, for_model, plain, whole_of
 from pilothouse.types import limits
 from pilothouse.types.access import Access, CommandUse, Effect
 from pilothouse.types.json import JsonObject
@@ -55,10 +55,12 @@ class _OfSession(TerminalOperation):
             lead = lead if kept.total else max(index - where, 0)
             kept.add(piece)
             at = where + len(piece)
-        told = for_model(covered_ends(kept, cover, lead))
+        ends = covered_ends(kept, cover, lead)
+        told = for_model(ends)
         state = "" if session.running else f" The session ended with exit code {session.exit_code}."
         data: JsonObject = {"sessionId": context.conversation_id, "endIndex": at, "running": session.running}
-        return success(f"end_index: {at}.{state}\n{told or '(no output)'}", data)
+        whole = whole_of(plain(decode(ends.head + ends.tail)), told)
+        return success(f"end_index: {at}.{state}\n{told or '(no output)'}", data, whole)
 
 
 class CreateSession(_OfSession):

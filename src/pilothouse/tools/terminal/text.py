@@ -8,6 +8,7 @@ from collections import deque
 from pilothouse.tools.terminal.masking import Ends
 from pilothouse.types import limits
 from pilothouse.types.invisible import ESCAPES, without_escapes
+from pilothouse.types.ports import Part
 
 
 def _as_cp437(error: UnicodeError) -> tuple[str, int]:
@@ -62,10 +63,15 @@ def for_model(ends: Ends) -> str:
 
 def shortened(text: str) -> str:
     """Return the beginning and the end of a long text."""
-    if len(text) <= limits.COMMAND_HEAD_CHARS + limits.COMMAND_TAIL_CHARS:
+    if len(text) <= limits.COMMAND_HEAD_CHARS + limits.COMMAND_TAIL_CHARS + limits.COMMAND_SLACK_CHARS:
         return text
     head, tail = text[: limits.COMMAND_HEAD_CHARS], text[-limits.COMMAND_TAIL_CHARS :]
     return _joined(head, tail, f"{len(text):,} characters in all")
+
+
+def whole_of(text: str, told: str) -> tuple[Part, ...]:
+    """Return a long output as what is kept of it, so that what was left out can be read; nothing where all was told."""
+    return (Part(kind="text", text=text, name="output"),) if len(text) > len(told) else ()
 
 
 def _joined(head: str, tail: str, size: str) -> str:

@@ -91,6 +91,10 @@ RESULT_PAGE_NOTE = 300
 RESULT_LINE_CHARS = 400
 # Rows from which the names of columns are taken.
 RESULT_SHAPE_ROWS = 100
+# Lines before JSON or a table that say what it is: more is another text.
+RESULT_LEAD_LINES = 5
+# Lines around each match: more is what `start_line` is for.
+RESULT_AROUND_LINES = 50
 # The processor time for reading a kept result: 16 MB of JSON are unfolded in half a second.
 RESULT_READ_TIME = 5.0
 # Entries of an archived conversation that are looked through at a time, and for how long one call does so.

@@ -173,6 +173,13 @@ SNAPSHOT_ENTRIES = 100_000
 SNAPSHOT_NAMES = 1_000_000
 # What is not read by then, from a slow disk, is not kept.
 SNAPSHOT_TIME = 10.0
+# Files of a first look before a second process helps to read them: it takes 20 ms to start, as long as 2,000 files.
+SECOND_AFTER = 2_000
+# How long its end is waited for: it was killed, and only a file system that hangs holds it.
+SECOND_END_TIME = 1.0
+# What commands made is written down, so that a new process knows it: so many files, the largest, of so many folders.
+MADE_FILES = 20_000
+MADE_RECORDS = 64
 # Folders that are known at the same time.
 SNAPSHOT_FOLDERS = 4
 # A new folder with more in it than this is undone as a whole or not at all.
@@ -286,6 +293,8 @@ COMMAND_TAIL_BYTES = 768 * 1024
 # What of it a model gets; RESULT_CHARS would cut the middle anyway.
 COMMAND_HEAD_CHARS = 8_000
 COMMAND_TAIL_CHARS = 20_000
+# What is only so much longer stays whole: the note about it would take as much.
+COMMAND_SLACK_CHARS = 2_000
 # A program's output that another tool of ours parses.
 RUN_OUTPUT_BYTES = 16 * 1024**2
 # The last line of a command's output is shown this often while it runs.
