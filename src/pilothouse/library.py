@@ -26,7 +26,7 @@ from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.item_data import ResponseData, Source, SummaryData, TokenUsage, each_once
+from pilothouse.types.item_data import ResponseData, Source, SummaryData, each_once
 from pilothouse.types.items import CLOSED, Item, ItemStatus, is_a, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
@@ -44,6 +44,7 @@ from pilothouse.types.servers import (
     ToolTry,
 )
 from pilothouse.types.stream import Usage
+from pilothouse.types.usage import TokenUsage
 
 
 class Host:

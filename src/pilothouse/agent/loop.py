@@ -13,6 +13,7 @@ from pilothouse.agent.closing import interrupted, resumed
 from pilothouse.agent.history import history, size, unread, until_message
 from pilothouse.agent.media import Fetch, MediaLoader, no_media
 from pilothouse.agent.reminders import CurrentReminders, ReminderWriter, no_reminders
+from pilothouse.agent.requests import offered
 from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
 from pilothouse.agent.turn import TurnWriter, take_turn
 from pilothouse.types import limits
@@ -27,7 +28,6 @@ from pilothouse.types.ports import Journal, OpenModel
 from pilothouse.types.runs import CutReason
 from pilothouse.types.selection import NativeTools
 from pilothouse.types.stream import Failed
-from pilothouse.types.tool_names import RECALL
 
 _ASKED_AGAIN = "The model made a call that its provider could not read. It was asked again."
 LIMIT_CHOICES = (ChoiceShown(id=budget.CONTINUE, label="Go on"), ChoiceShown(id=budget.STOP, label="Stop here"))
@@ -144,8 +144,7 @@ class Loop:
             attempt += 1
             messages = await self._messages()
             turn_id, opened = TurnId(turn, attempt, continues), self._plan.opened
-            prices = opened.config.known.prices if opened.config.known else None
-            writer = TurnWriter(self._journal, turn_id, opened.config.id, self._calls.describe, prices)
+            writer = TurnWriter(self._journal, turn_id, opened.config, self._calls.describe)
             failure = await take_turn(opened.model, self._request(messages), writer)
             if failure is None:
                 return None
@@ -188,16 +187,7 @@ class Loop:
         return messages
 
     def _history(self, items: Sequence[Item]) -> tuple[Message, ...]:
-        return history(items, offered={tool.name for tool in self._offered(items)})
-
-    def _offered(self, items: Sequence[Item]) -> tuple[ToolSpec, ...]:
-        """Return the tools of the next request: looking back is for a conversation that was summed up.
-
-        With a summary the request begins anew in any case, so that its tools may change just then.
-        """
-        if any(item.kind == "compaction" and item.status == "completed" for item in items):
-            return self._tools
-        return tuple(tool for tool in self._tools if tool.name != RECALL)
+        return history(items, offered={tool.name for tool in offered(self._tools, items)})
 
     def _is_crowded(self, items: Sequence[Item], messages: Sequence[Message]) -> bool:
         window = self._plan.opened.config.context_window
@@ -208,7 +198,7 @@ class Loop:
         return ModelRequest(
             messages=messages,
             system=plan.system,
-            tools=self._offered(self._journal.items),
+            tools=offered(self._tools, self._journal.items),
             on_demand=plan.on_demand,
             max_tokens=plan.max_tokens,
             temperature=plan.temperature,

@@ -6,8 +6,6 @@ import re
 from contextlib import aclosing
 from pathlib import Path
 
-import msgspec
-
 from pilothouse.types import limits
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.invisible import whole
@@ -15,7 +13,8 @@ from pilothouse.types.items import Item
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.records import Records
-from pilothouse.types.stream import Failed, TextDelta
+from pilothouse.types.stream import Failed, TextDelta, Usage
+from pilothouse.types.usage import Used
 
 _PROMPT = (Path(__file__).parent / "title_prompt.md").read_text()
 _EXCERPT = 1_500
@@ -45,19 +44,14 @@ async def improve(records: Records, conversation: Conversation, opened: OpenMode
     spoken = [item for item in page.items if item.kind in ("user_message", "response") and item.text]
     if page.has_earlier or sum(item.kind == "user_message" for item in spoken) != 1:
         return
-    title = clean(await _ask(opened, spoken))
-    if title:
-        await records.change_conversation(conversation.owner, conversation.id, lambda now: _titled(now, title))
+    said, used = await _ask(opened, spoken)
+    title = clean(said)
+    if title or used is not None:
+        await records.title(conversation, title, used)
 
 
-def _titled(now: Conversation, title: str) -> Conversation:
-    # A name that the person gave meanwhile stays.
-    if now.title_source != "first_words":
-        return now
-    return msgspec.structs.replace(now, title=title, title_source="model")
-
-
-async def _ask(opened: OpenModel, spoken: list[Item]) -> str:
+async def _ask(opened: OpenModel, spoken: list[Item]) -> tuple[str, Used | None]:
+    """Return what the model says, and what that took if it tells."""
     talk = "\n\n".join(f"{'Person' if i.kind == 'user_message' else 'Assistant'}: {i.text[:_EXCERPT]}" for i in spoken)
     request = ModelRequest(
         system=_PROMPT,
@@ -66,10 +60,14 @@ async def _ask(opened: OpenModel, spoken: list[Item]) -> str:
         thinking=False if opened.config.supports_thinking else None,
     )
     parts: list[str] = []
+    usage: Usage | None = None
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
             if isinstance(event, TextDelta):
                 parts.append(event.text)
+            elif isinstance(event, Usage):
+                usage = event
             elif isinstance(event, Failed):
-                return ""
-    return "".join(parts)
+                parts = []
+                break
+    return "".join(parts), opened.config.used(usage)

@@ -26,6 +26,7 @@ from pilothouse.host.service import HostService
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
+from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
@@ -197,6 +198,7 @@ async def open_host(
             folder_tools.terminals,
             folder_tools.view,
             built_in,
+            prices_from,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)

@@ -18,7 +18,7 @@ from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.invisible import without_escapes, without_hidden
-from pilothouse.types.item_data import SummaryData, TokenUsage
+from pilothouse.types.item_data import SummaryData
 from pilothouse.types.items import Call, ItemStatus, patch
 from pilothouse.types.json import JsonObject
 from pilothouse.types.large_results import LargeResults
@@ -237,9 +237,7 @@ class _Writing:
     def measures(self, why: str) -> JsonObject:
         """Return what it took."""
         data = patch(SummaryData, duration_ms=round((time.monotonic() - self._began) * 1000))
-        if self._usage is not None:
-            data |= patch(SummaryData, usage=TokenUsage(**msgspec.structs.asdict(self._usage)))
-            prices = self._opened.config.known.prices if self._opened.config.known else None
-            if prices is not None and (cost := prices.cost(self._usage)) > 0:
-                data |= patch(SummaryData, cost=round(cost, 9))
+        if (used := self._opened.config.used(self._usage)) is not None:
+            data |= patch(SummaryData, usage=used.usage)
+            data |= patch(SummaryData, cost=used.cost) if used.cost is not None else {}
         return data | (patch(SummaryData, why=why) if why else {})
