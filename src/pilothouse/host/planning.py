@@ -94,6 +94,7 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolS
         thinking=wished_thinking(run, conversation) if config.supports_thinking else None,
         tool_calls=_tool_calls(config, refused_tools),
         native_tools=selection.native_tools,
+        unattended=run.options.unattended,
     )
 
 

@@ -6,6 +6,8 @@ import re
 from contextlib import aclosing
 from pathlib import Path
 
+from pilothouse.agent.requests import request_size
+from pilothouse.agent.spending import Purse, estimate
 from pilothouse.types import limits
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.invisible import whole
@@ -36,29 +38,37 @@ def first_words(text: str) -> str:
     return clean(lines[0][:400]) if lines else ""
 
 
-async def improve(records: Records, conversation: Conversation, opened: OpenModel) -> None:
-    """Let the model title the conversation, once, after its first exchange."""
+async def improve(records: Records, conversation: Conversation, opened: OpenModel, purse: Purse) -> None:
+    """Let the model title the conversation, once, after its first exchange; not where that would pass a budget."""
     if conversation.title_source != "first_words" or opened.config.provider in _NO_TITLES:
         return
     page = await records.items(conversation.owner, conversation.id, None, 20)
     spoken = [item for item in page.items if item.kind in ("user_message", "response") and item.text]
     if page.has_earlier or sum(item.kind == "user_message" for item in spoken) != 1:
         return
-    said, used = await _ask(opened, spoken)
+    request = _request(opened, spoken)
+    coming = estimate(opened.config, request_size(request), most=_TITLE_TOKENS)
+    if not await purse.covers((), coming):
+        return
+    with purse.paying(coming):
+        said, used = await _ask(opened, request)
     title = clean(said)
     if title or used is not None:
         await records.title(conversation, title, used)
 
 
-async def _ask(opened: OpenModel, spoken: list[Item]) -> tuple[str, Used | None]:
-    """Return what the model says, and what that took if it tells."""
+def _request(opened: OpenModel, spoken: list[Item]) -> ModelRequest:
     talk = "\n\n".join(f"{'Person' if i.kind == 'user_message' else 'Assistant'}: {i.text[:_EXCERPT]}" for i in spoken)
-    request = ModelRequest(
+    return ModelRequest(
         system=_PROMPT,
         messages=(Message("user", (TextBlock(text=talk),)),),
         max_tokens=_TITLE_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
+
+
+async def _ask(opened: OpenModel, request: ModelRequest) -> tuple[str, Used | None]:
+    """Return what the model says, and what that took if it tells."""
     parts: list[str] = []
     usage: Usage | None = None
     async with aclosing(opened.model.stream(request)) as events:

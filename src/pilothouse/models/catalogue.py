@@ -315,8 +315,10 @@ def _configured(body: ModelInput, model_id: str, before: ModelConfig | None) -> 
         raise PilothouseError("bad_request", error.message, fix=_FIXES.get(str(error.path[-1]), "")) from None
     if max(config.context_window, config.max_tokens or 0) > limits.TOKENS:
         raise PilothouseError("bad_request", f"No model takes or gives more than {limits.TOKENS:,} tokens.")
-    # What was told belongs to the model that it was told about.
-    return config if before and _same_model(config, before) else msgspec.structs.replace(config, known=None)
+    # What was told belongs to the model that it was told about, and so does its price.
+    if before and _same_model(config, before):
+        return config
+    return msgspec.structs.replace(config, known=None, prices=None if body.prices is None else config.prices)
 
 
 def _unknown(provider: str) -> PilothouseError:

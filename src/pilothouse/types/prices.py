@@ -34,6 +34,13 @@ class Prices(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_def
         return total / _MILLION
 
 
+def dollars(amount: float) -> str:
+    """Return an amount of money with as many digits as say something."""
+    if 0 < amount < 0.0001:
+        return "less than $0.0001"
+    return f"${float(f'{amount:.2g}'):f}".rstrip("0") if 0 < amount < 0.1 else f"${amount:,.2f}"
+
+
 def price_problem(prices: Prices) -> str:
     """Return what is wrong with prices that a person set; nothing where they can be."""
     for each in (prices, prices.beyond):

@@ -202,8 +202,7 @@ async def open_host(
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
-        if url is not None:
-            await _share(stack, url, base, todos, service)
+        await _share(stack, url, base, todos, service)
         recovery = Recovery(parts.records, engine, process, parts.settings, feed)
         await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
@@ -336,8 +335,12 @@ async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) ->
     return connections
 
 
-async def _share(stack: AsyncExitStack, url: str, base: Foundation, todos: TodoLists, service: HostService) -> None:
-    """Hear from other processes on the same database, and tell them."""
+async def _share(
+    stack: AsyncExitStack, url: str | None, base: Foundation, todos: TodoLists, service: HostService
+) -> None:
+    """Hear from other processes on the same database, and tell them; an embedded one has none."""
+    if url is None:
+        return
     from pilothouse.store.postgres_notify import Wakeups
 
     feed = base.feed
