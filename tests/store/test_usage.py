@@ -1,4 +1,4 @@
-"""What was used is counted by day with the item that says it: once, in its transaction, and for longer than it is kept."""
+"""What was used is counted by day with the item that says it: once, in its transaction, and it outlives it."""
 
 from __future__ import annotations
 

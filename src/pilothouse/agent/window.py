@@ -144,7 +144,7 @@ def _filling(sizes: Mapping[_Key, float], usage: TokenUsage | None, before: floa
     for key in by_loss[: used - sum(whole.values())]:
         whole[key] += 1
     order = list(_LABELS)
-    keys = sorted(whole, key=lambda key: (order.index(key.kind), key.server))
+    keys = sorted((key for key in whole if whole[key]), key=lambda key: (order.index(key.kind), key.server))
     parts = tuple(ContextPart(kind=key.kind, label=_label(key), tokens=whole[key], server=key.server) for key in keys)
     return Filling(used, "estimate" if usage is None else "provider", parts)
 

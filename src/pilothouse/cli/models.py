@@ -206,11 +206,15 @@ def _prices(typed: str | None) -> Prices | Literal["known"] | None:
     if typed.strip() == "known":
         return "known"
     try:
-        numbers = [float(number) for number in typed.split(",")]
-        return Prices(**dict(zip(("input", "output", "cache_read", "cache_write"), numbers, strict=False)))
+        first, second, *cached = (float(number) for number in typed.split(","))
+        return Prices(input=first, output=second, **_cached(*cached))
     except (TypeError, ValueError):
         message = f"“{typed}” are no prices: two to four numbers with commas between them, as in 3,15 or 3,15,0.3,3.75."
         raise PilothouseError("bad_request", message, fix="Or `known`, to take back what you set.") from None
+
+
+def _cached(read: float | None = None, write: float | None = None) -> dict[str, float | None]:
+    return {"cache_read": read, "cache_write": write}
 
 
 def _native_tools(form: ModelForm, now: NativeTools) -> NativeTools | None:
