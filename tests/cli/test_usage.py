@@ -16,6 +16,7 @@ from pilothouse.types.usage import day_of
 from tests.support.commands import pilothouse
 
 DAY = 86_400.0
+ADDING = ("models", "add", "--provider", "scripted", "--model", "x")
 
 
 @pytest.fixture
@@ -75,10 +76,10 @@ def test_nothing_that_was_used_is_said_in_a_sentence(home: Path) -> None:
         (("usage", "--days", "soon"), "a valid integer"),
         (("usage", "--json", "--csv"), "--json and --csv are two ways to print the same."),
         (("conversations", "context", "c_none"), "There is no such conversation."),
-        (("models", "add", "--provider", "scripted", "--model", "x", "--prices", "nan,1"), "A price is a number from 0"),
-        (("models", "add", "--provider", "scripted", "--model", "x", "--prices", "-1,1"), "A price is a number from 0"),
-        (("models", "add", "--provider", "scripted", "--model", "x", "--prices", "3"), "“3” are no prices"),
-        (("models", "add", "--provider", "scripted", "--model", "x", "--prices", "1,2,3,4,5"), "are no prices"),
+        ((*ADDING, "--prices", "nan,1"), "A price is a number from 0"),
+        ((*ADDING, "--prices", "-1,1"), "A price is a number from 0"),
+        ((*ADDING, "--prices", "3"), "“3” are no prices"),
+        ((*ADDING, "--prices", "1,2,3,4,5"), "are no prices"),
         (("settings", "budget_per_day", "--", "-1"), "The budget for one day, in dollars, is a number from 0"),
     ],
 )
