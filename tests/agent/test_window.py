@@ -49,7 +49,6 @@ STORY = [
 ]
 
 
-@pytest.mark.case("CTX-01")
 async def test_each_piece_of_the_next_request_is_told_by_what_it_is() -> None:
     found = await filled(STORY)
     parts = by_kind(found)
@@ -67,7 +66,6 @@ async def test_each_piece_of_the_next_request_is_told_by_what_it_is() -> None:
     assert "Results of ports" in labels
 
 
-@pytest.mark.case("CTX-01")
 async def test_the_parts_are_the_whole_request_and_nothing_else() -> None:
     specs = tuple(tool.spec for tool in TOOLS if tool.spec.name != "recall_history")
     request = ModelRequest(messages=history(STORY, offered={spec.name for spec in specs}), system=SYSTEM, tools=specs)
@@ -76,7 +74,6 @@ async def test_the_parts_are_the_whole_request_and_nothing_else() -> None:
     assert found.used == round(request_size(request) / limits.CHARS_PER_TOKEN)
 
 
-@pytest.mark.case("CTX-01")
 async def test_the_provider_s_count_is_shared_out_and_what_came_since_is_reckoned_at_its_rate() -> None:
     counted = item(8, "response", "z" * 400, turn="2.1", model="m", usage={"input": 30_000, "output": 50})
     alone, more = await filled(STORY), await filled([*STORY, counted])

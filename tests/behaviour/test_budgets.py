@@ -59,7 +59,6 @@ async def answer(chat: Chat, choice: str) -> Run:
     return await eventually(over, "the run to come to rest")
 
 
-@pytest.mark.case("CTX-05")
 async def test_a_message_asks_before_its_budget_is_passed_goes_on_and_stops_in_words(home: Path) -> None:
     async with chatting(home, [thinks(number, 10) for number in range(20)]) as chat:
         await priced(chat, budget_per_run=35)
@@ -84,7 +83,6 @@ async def test_a_message_asks_before_its_budget_is_passed_goes_on_and_stops_in_w
         assert len(await chat.items("response")) == 9
 
 
-@pytest.mark.case("CTX-05")
 async def test_nothing_is_sent_for_a_message_whose_first_request_could_pass_the_budget(home: Path) -> None:
     async with chatting(home, [spends(1, "Hi.")]) as chat:
         await priced(chat, budget_per_run=1)
@@ -102,7 +100,6 @@ async def test_a_model_whose_price_nobody_knows_passes_no_budget_in_dollars(home
         assert (await chat.say()).status == "completed"
 
 
-@pytest.mark.case("CTX-06")
 async def test_a_day_s_budget_counts_over_all_conversations_and_is_raised_for_all(home: Path) -> None:
     async with chatting(home, [spends(10, "Hi.")]) as first:
         await priced(first, budget_per_day=25)
@@ -131,7 +128,6 @@ async def another(chat: Chat, settings: ConversationSettings) -> Chat:
 
 
 @pytest.mark.slow
-@pytest.mark.case("CTX-06")
 async def test_a_day_s_budget_counts_over_processes(home: Path, tmp_path: Path, postgres_url: str) -> None:
     async with chatting(home, [spends(10, "Hi.")], database_url=postgres_url) as chat:
         await priced(chat, budget_per_day=12)
@@ -163,7 +159,6 @@ async def test_requests_that_are_under_way_count_for_the_others(home: Path, tmp_
         assert (await answer(second, "continue")).status == "completed"
 
 
-@pytest.mark.case("CTX-05")
 async def test_a_summary_of_a_result_that_could_pass_the_budget_is_left_undone(home: Path) -> None:
     calling = spends(1, {"call": "look", "arguments": {"what": "harbours"}})
     async with summing_up(home, script(spends(1, SUMMARY), then=[calling, spends(1, "Done.")])) as chat:
@@ -193,7 +188,6 @@ async def test_making_room_counts_before_it_is_done(home: Path, monkeypatch: pyt
         assert not await chat.items("compaction")
 
 
-@pytest.mark.case("CTX-07")
 @pytest.mark.parametrize("budget", ["budget_per_run", "budget_per_day", "run_token_budget"])
 async def test_a_run_that_nobody_watches_ends_in_a_sentence_and_fails(home: Path, budget: str) -> None:
     async with chatting(home, [thinks(number, 10) for number in range(9)]) as chat:
@@ -219,7 +213,6 @@ async def test_a_run_that_nobody_watches_ends_in_a_sentence_and_fails(home: Path
 
 
 @pytest.mark.slow
-@pytest.mark.case("CTX-07")
 async def test_the_command_line_without_a_terminal_says_so_and_ends_with_one(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps({"turns": [spends(1, "Hi.")]}))

@@ -52,7 +52,6 @@ def sizes(found: ContextLedger) -> dict[tuple[str, str], int]:
     return {(part.kind, part.server): part.tokens for part in found.parts}
 
 
-@pytest.mark.case("CTX-01")
 async def test_the_ledger_tells_what_is_sent_by_the_provider_s_own_count(home: Path) -> None:
     async with chatting(home) as chat, Endpoint() as endpoint:
         counts = Tokens(input=10_000, output=200, cached=6_000, reasoning=0)
@@ -91,7 +90,6 @@ def _with(settings: ConversationSettings, **changes: Any) -> ConversationSetting
     return ConversationSettings(**{name: getattr(settings, name) for name in settings.__struct_fields__} | changes)
 
 
-@pytest.mark.case("CTX-01")
 async def test_a_conversation_in_which_nothing_was_said_is_told_by_length(home: Path) -> None:
     async with chatting(home) as chat:
         found = await ledger(chat)
@@ -146,7 +144,6 @@ async def report(chat: Chat, days: int = 30) -> UsageReport:
     return await chat.api.usage.report(ME, days)
 
 
-@pytest.mark.case("CTX-03")
 async def test_summaries_of_results_and_of_older_messages_are_counted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,7 +167,6 @@ async def test_summaries_of_results_and_of_older_messages_are_counted(
 CALLING = [{"call": "look", "arguments": {"what": "harbours"}}]
 
 
-@pytest.mark.case("CTX-03", "CTX-04")
 async def test_a_title_counts_and_all_of_it_outlives_the_conversation(home: Path) -> None:
     async with chatting(home) as chat, Endpoint() as endpoint:
         counts = Tokens(input=1_000, output=100, cached=0, reasoning=0)
@@ -216,7 +212,6 @@ async def test_the_export_is_a_table_that_no_spreadsheet_computes_with(home: Pat
         assert json.loads(whole)["total"]["requests"] == 1
 
 
-@pytest.mark.case("CTX-02")
 async def test_a_price_of_one_s_own_counts_and_is_shown_and_can_be_taken_back(home: Path) -> None:
     async with chatting(home, [["Hi.", usage(1_000_000, 0)]]) as chat:
         body = ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES)

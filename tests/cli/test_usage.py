@@ -33,7 +33,6 @@ def used(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-@pytest.mark.case("CTX-04")
 def test_usage_is_a_table_with_a_bar_for_each_day(used: Path) -> None:
     shown = pilothouse(used, "usage")
     assert shown.code == 0
@@ -91,7 +90,6 @@ def test_what_is_not_understood_is_said_in_a_sentence(home: Path, typed: tuple[s
     assert len(refused.err.strip().splitlines()) <= 2
 
 
-@pytest.mark.case("CTX-01")
 def test_the_context_of_a_conversation_is_shown_by_what_it_is(used: Path) -> None:
     [conversation] = json.loads(pilothouse(used, "conversations", "list", "--json").out)["conversations"]
     shown = pilothouse(used, "conversations", "context", conversation["id"])
@@ -106,7 +104,6 @@ def test_the_context_of_a_conversation_is_shown_by_what_it_is(used: Path) -> Non
     assert told["used"] == sum(part["tokens"] for part in told["parts"])
 
 
-@pytest.mark.case("CTX-02")
 def test_a_price_is_set_shown_and_taken_back(used: Path) -> None:
     assert "$3 in, $15 out per 1M tokens, as you set it" in pilothouse(used, "models", "list").out
     kept = json.loads((used / "models.json").read_text())["models"]["s"]

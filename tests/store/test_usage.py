@@ -45,7 +45,6 @@ async def answer(store: Store, conversation_id: str, kind: ItemKind = "response"
     return item.id
 
 
-@pytest.mark.case("CTX-03")
 async def test_answers_summaries_and_compactions_are_added_up_by_day_and_model(store: Store) -> None:
     conversation = await store.add_conversation(a_conversation())
     kinds: tuple[ItemKind, ...] = ("response", "tool_summary", "compaction")
@@ -69,7 +68,6 @@ async def test_answers_summaries_and_compactions_are_added_up_by_day_and_model(s
     assert not await counted(store, "someone else")
 
 
-@pytest.mark.case("CTX-03")
 async def test_what_is_written_again_counts_once(store: Store) -> None:
     conversation = await store.add_conversation(a_conversation())
     item = an_item(conversation.id)
@@ -103,7 +101,6 @@ async def test_what_is_refused_counts_nothing_and_takes_no_other_down(store: Sto
     assert (await counted(store))["m"].requests == 1
 
 
-@pytest.mark.case("CTX-03")
 async def test_it_is_counted_in_the_transaction_that_keeps_the_answer(
     opened: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +121,6 @@ async def test_it_is_counted_in_the_transaction_that_keeps_the_answer(
     assert (await counted(store))["m"].requests == 1
 
 
-@pytest.mark.case("CTX-04")
 async def test_it_outlives_conversations_that_are_deleted_or_removed_by_age(opened: OpenStore) -> None:
     store = opened.store
     gone, old = [await store.add_conversation(a_conversation()) for _ in range(2)]
@@ -165,7 +161,6 @@ async def test_a_title_counts_also_where_it_comes_too_late(store: Store) -> None
     assert (await counted(store))["m"].requests == 4
 
 
-@pytest.mark.case("CTX-04")
 async def test_what_was_used_before_an_upgrade_is_counted_little_by_little_and_once(
     tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +213,6 @@ async def test_two_processes_that_write_at_once_count_everything(tmp_path: Path,
             await opened.close()
 
 
-@pytest.mark.case("CTX-06")
 async def test_going_on_raises_the_budget_of_the_day_once_however_many_ask(store: Store) -> None:
     conversation = await store.add_conversation(a_conversation())
 

@@ -35,6 +35,7 @@ _PRICES = (
     "What its tokens cost, in dollars for a million: read, written, and from and into the provider's cache; `known` "
     "takes back what you set."
 )
+_CACHE = ("cache_read", "cache_write")
 _TOOL_CALLS = "How it calls tools; by default as its provider does, else in text."
 
 
@@ -207,14 +208,13 @@ def _prices(typed: str | None) -> Prices | Literal["known"] | None:
         return "known"
     try:
         first, second, *cached = (float(number) for number in typed.split(","))
-        return Prices(input=first, output=second, **_cached(*cached))
-    except (TypeError, ValueError):
-        message = f"“{typed}” are no prices: two to four numbers with commas between them, as in 3,15 or 3,15,0.3,3.75."
-        raise PilothouseError("bad_request", message, fix="Or `known`, to take back what you set.") from None
-
-
-def _cached(read: float | None = None, write: float | None = None) -> dict[str, float | None]:
-    return {"cache_read": read, "cache_write": write}
+        if len(cached) <= len(_CACHE):
+            prices = Prices(input=first, output=second)
+            return msgspec.structs.replace(prices, **dict(zip(_CACHE, cached, strict=False)))
+    except ValueError:
+        pass
+    message = f"“{typed}” are no prices: two to four numbers with commas between them, as in 3,15 or 3,15,0.3,3.75."
+    raise PilothouseError("bad_request", message, fix="Or `known`, to take back what you set.")
 
 
 def _native_tools(form: ModelForm, now: NativeTools) -> NativeTools | None:
