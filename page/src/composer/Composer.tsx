@@ -1,5 +1,6 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
 import { useEffect, useRef, type ClipboardEvent, type KeyboardEvent } from "react";
+import { Ring } from "../context/Ring";
 import { isTyping, keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -167,6 +168,7 @@ export function Composer({ draftId }: { draftId: string }) {
           <ModeSelector />
           <TodoChip />
           <span className={classes.hint}>{hint(isRunning, isEmpty, boxKeys(enterSends).send[0] ?? "")}</span>
+          <Ring />
           {isRunning ? (
             <StopButton />
           ) : (

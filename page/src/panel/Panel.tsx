@@ -1,6 +1,7 @@
 import { ActionIcon, Drawer, Tabs } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useMemo, useRef, type KeyboardEvent, type PointerEvent } from "react";
+import { ContextTab } from "../context/ContextTab";
 import { useCommands, type Command } from "../shell/commands";
 import { CloseIcon } from "../shell/icons";
 import { Loading } from "../shell/Standstill";
@@ -42,6 +43,7 @@ function Content() {
           </Tabs.Tab>
           <Tabs.Tab value="terminal">Terminal</Tabs.Tab>
           <Tabs.Tab value="changes">Changes</Tabs.Tab>
+          <Tabs.Tab value="context">Context</Tabs.Tab>
         </Tabs.List>
         <ActionIcon aria-label="Close the panel" onClick={closePanel}>
           <CloseIcon size={16} />
@@ -57,6 +59,9 @@ function Content() {
       </Tabs.Panel>
       <Tabs.Panel value="changes" className={classes.content ?? ""}>
         <Changes />
+      </Tabs.Panel>
+      <Tabs.Panel value="context" className={classes.content ?? ""}>
+        <ContextTab />
       </Tabs.Panel>
     </Tabs>
   );
@@ -109,13 +114,14 @@ function usePanelCommands(): void {
       { id: "panel-todos", title: "Todos", group: "Panel", run: () => showPanel("todos") },
       { id: "panel-terminal", title: "Terminal", keys: ["mod+`"], group: "Panel", run: toggleTerminal },
       { id: "panel-changes", title: "Changed files", group: "Panel", run: () => showPanel("changes") },
+      { id: "panel-context", title: "Context and cost", group: "Panel", run: () => showPanel("context") },
     ],
     [],
   );
   useCommands(commands);
 }
 
-/** What stands beside the chat when it is wanted: todos, the terminal, changed files. */
+/** What stands beside the chat when it is wanted: todos, the terminal, changed files, what fills the window. */
 export function Panel() {
   const { isOpen, width } = usePanel();
   const isSheet = useMediaQuery(SHEET, false, { getInitialValueInEffect: false });
