@@ -6,6 +6,7 @@ import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
 import { AgentQuestion } from "../questions/AgentQuestion";
 import { QuestionIcon } from "../shell/icons";
+import { Said } from "../shell/Said";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
@@ -61,7 +62,8 @@ export function Question({ item }: { item: QuestionItem }) {
     <section className="ph-asking" aria-label="Question" tabIndex={-1}>
       <p className={`ph-with-icon ${classes.questionText}`}>
         <QuestionIcon size={15} />
-        <span>{item.text}</span>
+        {/* About a limit we ask in our own words, which may name a place of the page. */}
+        <span>{asks(item, "limit") ? <Said text={item.text} /> : item.text}</span>
       </p>
       {choicesOf(item).length ? <ChoiceAnswer item={item} /> : <TextAnswer item={item} />}
     </section>

@@ -23,11 +23,17 @@ const whoCounted = {
   estimate: "Estimated; the provider counts once it has answered.",
 };
 
+/** Return what the conversation cost so far, where something is known of it. */
+const soFar = ({ totals }: ContextLedger) => (totals.cost === null ? "" : `${cost(totals.cost)} so far`);
+
 function Window({ ledger }: { ledger: ContextLedger }) {
   const all = useMemo(() => fillings(ledger.parts), [ledger]);
   return (
     <section className={classes.part} aria-label="Window">
-      <p className={classes.model}>{ledger.modelName}</p>
+      <p className={classes.model}>
+        <span>{ledger.modelName}</span>
+        <span>{soFar(ledger)}</span>
+      </p>
       <p className={classes.sum}>
         <span>
           <strong>{tokens(ledger.used)}</strong> of {tokens(ledger.window)} tokens
@@ -94,7 +100,7 @@ function LastRuns({ runs, conversationId }: { runs: readonly RunUsage[]; convers
 }
 
 /** What fills the window of the open conversation, what came from the cache, and what it cost. */
-export function ContextTab() {
+export default function ContextTab() {
   const kept = useLedger();
   if (!kept) return <p className={`ph-lead ${classes.empty}`}>What fills the model’s window shows here once a conversation has begun.</p>;
   return (

@@ -1,6 +1,6 @@
 import { cost } from "../chat/words";
-import type { ConversationState } from "../store/conversation";
-import { activeRun } from "../store/conversation";
+import { counted } from "../servers/words";
+import { activeRun, type ConversationState } from "../store/conversation";
 import type { ContextLedger, ContextPart, PartKind, UsageSum } from "./types";
 
 /** From this share on of what is summed up above, it is time to say so. */
@@ -13,7 +13,7 @@ export const tokens = (count: number) => count.toLocaleString("en");
 export function percent(part: number, whole: number): string {
   if (part <= 0 || whole <= 0) return "0%";
   const share = (part / whole) * 100;
-  if (share < 1) return "under 1%";
+  if (share < 1) return "<1%";
   return `${part < whole ? Math.min(99, Math.round(share)) : Math.round(share)}%`;
 }
 
@@ -70,7 +70,7 @@ export function costWords({ cost: dollars, requests, costKnownFor }: Pick<UsageS
   if (requests === 0) return "nothing yet";
   if (dollars === null) return "no price known";
   const unknown = requests - costKnownFor;
-  return unknown > 0 ? `${cost(dollars)}, without ${unknown} of ${requests} requests: no price known` : cost(dollars);
+  return unknown > 0 ? `${cost(dollars)}; no price known for ${counted(unknown, "request")}` : cost(dollars);
 }
 
 const isCounted = (kind: string) => kind === "response" || kind === "compaction";

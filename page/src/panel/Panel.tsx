@@ -1,7 +1,6 @@
 import { ActionIcon, Drawer, Tabs } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useMemo, useRef, type KeyboardEvent, type PointerEvent } from "react";
-import { ContextTab } from "../context/ContextTab";
 import { useCommands, type Command } from "../shell/commands";
 import { CloseIcon } from "../shell/icons";
 import { Loading } from "../shell/Standstill";
@@ -13,6 +12,7 @@ import { Changes } from "./Changes";
 import classes from "./Panel.module.css";
 import { closePanel, NARROWEST, resizePanel, showPanel, togglePanel, toggleTab, usePanel, WIDEST, type PanelTab } from "./state";
 
+const ContextTab = lazy(() => import("../context/ContextTab"));
 const TerminalTab = lazy(() => import("../terminal/TerminalTab"));
 
 /** Below this width the panel is a sheet over the chat. */
@@ -61,7 +61,9 @@ function Content() {
         <Changes />
       </Tabs.Panel>
       <Tabs.Panel value="context" className={classes.content ?? ""}>
-        <ContextTab />
+        <Suspense fallback={<Loading />}>
+          <ContextTab />
+        </Suspense>
       </Tabs.Panel>
     </Tabs>
   );

@@ -88,7 +88,6 @@ function useGlobalCommands(open: (what: Opened) => void, isNarrow: boolean): voi
       { id: "keys", title: "Keyboard shortcuts", keys: ["?"], group: "Page", run: () => open("keys") },
       { id: "settings", title: "Settings", group: "Page", run: () => navigate(settingsPath("general")) },
       { id: "models", title: "Manage models", group: "Page", run: () => navigate(settingsPath("models")) },
-      { id: "usage", title: "Usage and budgets", group: "Page", run: () => navigate(settingsPath("usage")) },
       ...roomCommands,
     ],
     [open, isNarrow],

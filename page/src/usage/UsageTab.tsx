@@ -11,6 +11,7 @@ import { Described } from "../settings/Described";
 import { Failure } from "../settings/Warning";
 import { DownloadIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
+import { Said } from "../shell/Said";
 import classes from "./Usage.module.css";
 import { byModel, isPriced, type Measure } from "./usage";
 import { UsagePlot } from "./UsagePlot";
@@ -74,10 +75,11 @@ function Export({ days }: { days: number }) {
   );
 }
 
-/** Return which models are missing in a plot of costs. */
+/** Return what is missing in a plot of costs. */
 function missingWords(report: UsageReport): string {
   const names = byModel(report.days).filter((one) => !isPriced(one)).map(({ modelName }) => modelName);
-  return names.length ? `No price is known for all of ${names.join(", ")}: what has none is missing here. You can say what it costs in Settings, Models.` : "";
+  if (!names.length) return "";
+  return `What has no known price is missing here: ${names.join(", ")}. You can say what a model costs in Settings, Models.`;
 }
 
 function Shown({ report, days, measure }: { report: UsageReport; days: number; measure: Measure }) {
@@ -86,7 +88,11 @@ function Shown({ report, days, measure }: { report: UsageReport; days: number; m
   return (
     <>
       <UsagePlot report={report} measure={measure} label={label} />
-      {measure === "cost" && <p className="ph-explained">{missingWords(report)}</p>}
+      {measure === "cost" && (
+        <p className={`ph-explained ${classes.missing}`}>
+          <Said text={missingWords(report)} />
+        </p>
+      )}
       <ModelTable report={report} />
       <DayTable report={report} measure={measure} />
     </>

@@ -115,7 +115,8 @@ export const shown = (value: number, measure: Measure) => (measure === "cost" ? 
 /** Return what a day was, in words: "12 Nov: 1.2M tokens; Sonnet 0.9M, Haiku 0.3M". */
 export function dayWords({ day, total, blocks }: Column, measure: Measure): string {
   if (!total) return `${dayName(day)}: nothing`;
-  const parts = [...blocks].reverse().map(({ name, from, to }) => `${name} ${shown(to - from, measure)}`);
+  const largest = [...blocks].sort((a, b) => b.to - b.from - (a.to - a.from));
+  const parts = largest.map(({ name, from, to }) => `${name} ${shown(to - from, measure)}`);
   const sum = measure === "cost" ? `about ${dollars(total)}` : `${count(total)} tokens`;
   return `${dayName(day)}: ${sum}; ${parts.join(", ")}`;
 }
