@@ -46,7 +46,7 @@ const view = (key: Partial<ModelView["key"]>): ModelView => ({
   priceLabel: "",
   learned: [],
   service: "",
-  said: { contextWindow: 128_000, supportsThinking: null, supportsImages: false },
+  said: { contextWindow: 128_000, supportsThinking: null, supportsImages: false, prices: null },
   factsFrom: "a package of 2026-11-16",
 });
 
@@ -136,10 +136,10 @@ describe("what the server is sent", () => {
   });
 
   test("what nobody said of a model stays unsaid, and a window that is taken back is filled in again", () => {
-    const draft = draftOf({ ...view({}), said: { contextWindow: null, supportsThinking: null, supportsImages: null } });
+    const draft = draftOf({ ...view({}), said: { contextWindow: null, supportsThinking: null, supportsImages: null, prices: null } });
     expect([draft.contextWindow, draft.supportsThinking, draft.supportsImages]).toEqual(["", null, "auto"]);
     const sent = toInput({ ...draftOf(view({})), contextWindow: "" });
-    expect(sent).toMatchObject({ contextWindow: "known", supportsThinking: null, supportsImages: false });
+    expect(sent).toMatchObject({ contextWindow: "known", supportsThinking: null, supportsImages: false, prices: null });
   });
 
   test("what is known is told in one line with who says so", () => {

@@ -50,6 +50,7 @@ describe("a setting that the server describes", () => {
     usual: "",
     text: "",
     what: "",
+    unit: "",
     least: null,
     most: null,
     refusal: "",

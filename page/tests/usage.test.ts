@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { costWords, fillings, inkOf, isNearlyFull, ledgerMoment, percent, ringLabel } from "../src/context/ledger";
-import type { ContextLedger, ContextPart, DayUsage, UsageSum } from "../src/context/types";
+import type { ContextLedger, ContextPart, DayUsage, UsageSum } from "../src/api/types";
 import { fold } from "../src/store/fold";
 import { byModel, columns, daysBetween, dayWords, dollars, marks } from "../src/usage/usage";
 import { anItem, aRun, aState } from "./records";

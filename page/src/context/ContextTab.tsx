@@ -8,7 +8,7 @@ import { useItems } from "../store/useItems";
 import classes from "./Context.module.css";
 import { FillBar, FillTable } from "./Fill";
 import { costWords, fillings, isNearlyFull, percent, tokens } from "./ledger";
-import type { ContextLedger, RunUsage } from "./types";
+import type { ContextLedger, RunUsage } from "../api/types";
 import { useLedger } from "./useLedger";
 
 /** Return when older turns are summed up, in words. */

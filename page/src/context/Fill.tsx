@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import classes from "./Context.module.css";
 import { inkOf, percent, tokens, type Filling } from "./ledger";
-import type { ContextLedger } from "./types";
+import type { ContextLedger } from "../api/types";
 
 const HEIGHT = 14;
 /** Between two parts that touch, in thousandths of the bar. */

@@ -1,7 +1,9 @@
 import { cost } from "../chat/words";
 import { counted } from "../servers/words";
 import { activeRun, type ConversationState } from "../store/conversation";
-import type { ContextLedger, ContextPart, PartKind, UsageSum } from "./types";
+import type { ContextLedger, ContextPart, UsageSum } from "../api/types";
+
+type PartKind = ContextPart["kind"];
 
 /** From this share on of what is summed up above, it is time to say so. */
 const NEAR = 0.85;

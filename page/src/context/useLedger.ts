@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { api, errorText } from "../api/client";
 import { getState, setState, useApp, type KeptLedger } from "../store/store";
 import { ledgerMoment } from "./ledger";
-import type { ContextLedger } from "./types";
+import type { ContextLedger } from "../api/types";
 
 let isAsking = false;
 let isOutdated = false;

@@ -11,7 +11,7 @@ interface NumberSettingProps {
 }
 
 /** What a number of dollars takes beside that of any other: a sign before it, and cents. */
-const dollars = { allowDecimal: true, decimalScale: 2, prefix: "$" };
+const dollars = { decimalScale: 2, prefix: "$" };
 
 /** Return what a field shows; where words say what nothing means, it is empty. */
 const shownOf = ({ usual }: Setting, saved: number | null) => (saved === 0 && usual ? "" : (saved ?? ""));
@@ -37,8 +37,7 @@ export function NumberSetting({ about, saved, save }: NumberSettingProps) {
       placeholder={about.usual}
       min={about.least ?? 1}
       {...(about.most === null ? {} : { max: about.most })}
-      allowDecimal={false}
-      {...(about.unit === "dollars" ? dollars : {})}
+      {...(about.unit === "dollars" ? dollars : { allowDecimal: false })}
       thousandSeparator=","
       w="100%"
       // What was refused stays as it was typed; the nearest number may mean something else.

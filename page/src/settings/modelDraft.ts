@@ -162,7 +162,7 @@ function pricesError({ prices }: ModelDraft): string | undefined {
 }
 
 /** Return what the server is told of prices: those of the person, or that what is known counts again. */
-function pricesIn({ input, output, cacheRead, cacheWrite }: PriceDraft): ModelInput["prices"] {
+function pricesIn({ input, output, cacheRead, cacheWrite }: PriceDraft): Exclude<ModelInput["prices"], undefined> {
   if (input === "" || output === "") return "known";
   return { input, output, ...(cacheRead !== "" && { cacheRead }), ...(cacheWrite !== "" && { cacheWrite }) };
 }

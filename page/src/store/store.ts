@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import type { PendingApproval } from "../api/authority";
 import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame } from "../api/types";
-import type { ContextLedger } from "../context/types";
+import type { ContextLedger } from "../api/types";
 import type { ConversationState } from "./conversation";
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "offline";

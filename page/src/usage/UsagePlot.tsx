@@ -1,7 +1,7 @@
 import { useElementSize } from "@mantine/hooks";
 import { useState } from "react";
 import { columns, dayName, dayWords, marks, shown, type Column, type Measure } from "./usage";
-import type { UsageReport } from "../context/types";
+import type { UsageReport } from "../api/types";
 import classes from "./Usage.module.css";
 
 const HEIGHT = 200;

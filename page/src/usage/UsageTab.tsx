@@ -4,7 +4,7 @@ import { api, errorText } from "../api/client";
 import { download } from "../api/bytes";
 import { count } from "../chat/words";
 import { costWords } from "../context/ledger";
-import type { UsageReport, UsageSum } from "../context/types";
+import type { UsageReport, UsageSum } from "../api/types";
 import { counted } from "../servers/words";
 import { loadConfig } from "../settings/actions";
 import { Described } from "../settings/Described";

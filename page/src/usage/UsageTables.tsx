@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Table } from "@mantine/core";
 import { tokens } from "../context/ledger";
-import type { UsageReport } from "../context/types";
+import type { UsageReport } from "../api/types";
 import { Unfold } from "../shell/More";
 import classes from "./Usage.module.css";
 import { amount, byModel, columns, dayName, dollars, isPriced, type Measure, type ModelUsage } from "./usage";

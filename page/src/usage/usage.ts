@@ -1,5 +1,5 @@
 import { count } from "../chat/words";
-import type { DayUsage, UsageReport } from "../context/types";
+import type { DayUsage, UsageReport } from "../api/types";
 
 /** What is drawn: how many tokens, or what they cost. */
 export type Measure = "tokens" | "cost";

@@ -43,6 +43,8 @@ class UsageService(Usage):
         named = [_named(row, views.get(row.model)) for row in kept.rows]
         today = day_of(time.time())
         return UsageReport(
+            since=first,
+            until=today,
             days=tuple(named),
             total=added_up(named),
             today=added_up(row for row in named if row.day == today),

@@ -155,7 +155,10 @@ class Settings(Frozen, frozen=True, kw_only=True):
     budget_per_run: Annotated[
         float,
         Setting(
+            tab="usage",
             part="Budgets",
+            unit="dollars",
+            usual="No budget",
             label="Dollars for one message",
             note="You are asked before a request that would cost more. 0 for none. Counts where a price is known.",
             what="The budget for one message, in dollars,",
@@ -166,7 +169,10 @@ class Settings(Frozen, frozen=True, kw_only=True):
     budget_per_day: Annotated[
         float,
         Setting(
+            tab="usage",
             part="Budgets",
+            unit="dollars",
+            usual="No budget",
             label="Dollars for one day",
             note="Over all conversations. You are asked before a request that would cost more. 0 for none.",
             what="The budget for one day, in dollars,",
@@ -177,6 +183,7 @@ class Settings(Frozen, frozen=True, kw_only=True):
     run_token_budget: Annotated[
         int,
         Setting(
+            tab="usage",
             part="Budgets",
             label="Tokens for one message",
             note="You are asked before a request that would use more. 0 for none.",

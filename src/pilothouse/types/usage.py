@@ -72,6 +72,9 @@ class DayUsage(UsageSum, frozen=True, kw_only=True):
 class UsageReport(Frozen, frozen=True):
     """What was used lately, newest day first: answers, summaries of results, summaries of older turns, and titles."""
 
+    # The first day and the last, whether or not something was used then.
+    since: str
+    until: str
     days: tuple[DayUsage, ...]
     total: UsageSum
     today: UsageSum
