@@ -44,6 +44,7 @@ export type NewMessage = Schemas["NewMessage"];
 export type NoticeItem = Schemas["NoticeItem"];
 export type PageState = Schemas["PageState"];
 export type PathUse = Schemas["PathUse"];
+export type Prices = Schemas["Prices"];
 export type Problem = Schemas["Problem"];
 export type Profile = Schemas["Profile"];
 export type Provider = ModelView["provider"];

@@ -1,4 +1,4 @@
-import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools } from "../api/types";
+import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools, Prices } from "../api/types";
 import { withoutEnd } from "../shell/paths";
 import { isUnset, unset } from "../shell/selection";
 import { tokensError } from "../shell/tokens";
@@ -35,6 +35,8 @@ export interface ModelDraft {
   toolCalls: ModelView["toolCalls"];
   nativeTools: NativeTools;
   prices: PriceDraft;
+  /** The prices as they are saved, with what the form has no field for. */
+  savedPrices: Prices | null;
 }
 
 export type DraftErrors = Partial<Record<keyof ModelDraft, string>>;
@@ -57,6 +59,7 @@ export function newDraft(): ModelDraft {
     toolCalls: "auto",
     nativeTools: unset,
     prices: noPrices,
+    savedPrices: null,
   };
 }
 
@@ -96,6 +99,7 @@ export function draftOf(model: ModelView): ModelDraft {
     toolCalls: model.toolCalls,
     nativeTools: model.nativeTools,
     prices: pricesOf(model),
+    savedPrices: model.said.prices,
   };
 }
 
@@ -161,10 +165,13 @@ function pricesError({ prices }: ModelDraft): string | undefined {
   return "Say what input and output cost, or leave all of them empty.";
 }
 
+const orNothing = (price: number | "") => (price === "" ? null : price);
+
 /** Return what the server is told of prices: those of the person, or that what is known counts again. */
-function pricesIn({ input, output, cacheRead, cacheWrite }: PriceDraft): Exclude<ModelInput["prices"], undefined> {
+function pricesIn({ prices, savedPrices }: ModelDraft): Prices | "known" {
+  const { input, output, cacheRead, cacheWrite } = prices;
   if (input === "" || output === "") return "known";
-  return { input, output, ...(cacheRead !== "" && { cacheRead }), ...(cacheWrite !== "" && { cacheWrite }) };
+  return { ...savedPrices, input, output, cacheRead: orNothing(cacheRead), cacheWrite: orNothing(cacheWrite) };
 }
 
 /** Return one sentence for each field that cannot stay as it is. */
@@ -212,7 +219,7 @@ export function toInput(draft: ModelDraft): ModelInput {
     supportsImages: draft.supportsImages === "auto" ? null : draft.supportsImages === "yes",
     toolCalls: draft.toolCalls,
     nativeTools: draft.nativeTools,
-    prices: pricesIn(draft.prices),
+    prices: pricesIn(draft),
     ...keyFields(draft),
   };
 }
