@@ -68,7 +68,7 @@ function ThinkButton({ thinking, setThinking }: Pick<Composing, "thinking" | "se
         aria-pressed={isOn}
         onClick={() => setThinking(!isOn)}
       >
-        <span className={classes.thinkWord}>Think</span>
+        <span className={classes.word}>Think</span>
       </Button>
     </Tooltip>
   );
@@ -80,11 +80,13 @@ function StopButton() {
     <Button
       size="compact-md"
       variant="default"
+      className={classes.go}
       leftSection={<StopIcon size={16} />}
       disabled={isStopping}
+      aria-label={isStopping ? "Stopping…" : "Stop"}
       onClick={() => void stopRun().catch(tell)}
     >
-      {isStopping ? "Stopping…" : "Stop"}
+      <span className={classes.word}>{isStopping ? "Stopping…" : "Stop"}</span>
     </Button>
   );
 }
@@ -172,8 +174,16 @@ export function Composer({ draftId }: { draftId: string }) {
           {isRunning ? (
             <StopButton />
           ) : (
-            <Button type="submit" size="compact-md" leftSection={<ArrowUpIcon size={16} />} loading={isSending} disabled={isEmpty}>
-              Send
+            <Button
+              type="submit"
+              size="compact-md"
+              className={classes.go}
+              leftSection={<ArrowUpIcon size={16} />}
+              aria-label="Send"
+              loading={isSending}
+              disabled={isEmpty}
+            >
+              <span className={classes.word}>Send</span>
             </Button>
           )}
         </div>

@@ -88,9 +88,13 @@ function LastRuns({ runs, conversationId }: { runs: readonly RunUsage[]; convers
       <ol className={classes.runs}>
         {runs.map((run) => (
           <li key={run.runId}>
-            <PageLink path={itemPath(conversationId, run.itemId)} className={classes.asked}>
-              {words.get(run.itemId) || "A message further up"}
-            </PageLink>
+            {run.itemId ? (
+              <PageLink path={itemPath(conversationId, run.itemId)} className={classes.asked}>
+                {words.get(run.itemId) || "A message further up"}
+              </PageLink>
+            ) : (
+              <span className={classes.asked}>A message that is gone</span>
+            )}
             <span className={classes.quiet}>{`${moment(run.startedAt)} · ${runFacts(run)}`}</span>
           </li>
         ))}

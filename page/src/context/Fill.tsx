@@ -55,7 +55,7 @@ export function FillTable({ ledger, all }: { ledger: ContextLedger; all: readonl
             </tr>
             {parts.map((part, at) => (
               <tr key={at} className={classes.inner}>
-                <th scope="row">{part.label}</th>
+                <th scope="row">{part.server || part.label}</th>
                 <td>{tokens(part.tokens)}</td>
                 <td />
               </tr>
