@@ -36,10 +36,13 @@ def day(ago: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(noon))
 
 
-def used_before(studio: Studio, *rows: tuple[int, str, int, float | None]) -> None:
-    """Write down what was used so many days ago: by which model, how many tokens went in, and what that cost."""
+def used_before(studio: Studio, *rows: tuple[str, str, int, float | None]) -> None:
+    """Write down what was used on a day: by which model, how many tokens went in, and what that cost."""
     columns = "owner, day, model, requests, input, output, cache_read, cache_write, cost, cost_known_for"
-    kept = [("local", day(ago), model, 4, given, given // 20, given // 2, 0, cost or 0.0, 0 if cost is None else 4)
-            for ago, model, given, cost in rows]  # fmt: skip
+    kept = [
+        ("local", on, model, 4, given, given // 20, given // 2, 0, cost or 0.0, 0 if cost is None else 4)
+        for on, model, given, cost in rows
+    ]
+    places = ", ".join("?" * len(columns.split(",")))
     with closing(sqlite3.connect(studio.home / "pilothouse.db", timeout=20)) as database, database:
-        database.executemany(f"INSERT INTO usage_days ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kept)  # noqa: S608
+        database.executemany(f"INSERT INTO usage_days ({columns}) VALUES ({places})", kept)

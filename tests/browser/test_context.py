@@ -24,7 +24,7 @@ FINGER = 44
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """One server for all tests: a model whose window and price are known, another without a price, tools of a server."""
+    """One server for all: a model whose window and price are known, another without a price, tools of a server."""
     folder = tmp_path_factory.mktemp("context")
     studio = priced(folder, free={"name": "Free one", "contextWindow": 32_000})
     add_server(studio, "harbour", ("--tools", write_tools(folder / "tools.json", ECHO)))

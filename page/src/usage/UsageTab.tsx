@@ -84,7 +84,7 @@ function missingWords(report: UsageReport): string {
 
 function Shown({ report, days, measure }: { report: UsageReport; days: number; measure: Measure }) {
   if (!report.days.length) return <p className="ph-explained">{`No model was asked anything in the last ${days} days.`}</p>;
-  const label = `${measure === "cost" ? "Cost" : "Tokens"} per day, by model, from the last ${days} days`;
+  const label = `${measure === "cost" ? "Cost" : "Tokens"} per day, by model, in the last ${days} days`;
   return (
     <>
       <UsagePlot report={report} measure={measure} label={label} />
