@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.spending import counted, day, priced, used_before
-from tests.browser.studio import Studio
+from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
 from tests.support.console import Console
@@ -186,3 +186,47 @@ async def test_budgets_are_set_in_dollars_and_cents_and_taken_back(
     await budget.press("Enter")
     until(lambda: budget_of(own_usage) == 0, "the budget to be gone")
     await expect(budget).to_have_value("")
+
+
+async def asked_about_the_budget(studio: Studio, context: BrowserContext) -> Chat:
+    """Have a run come to where its next request would pass the budget for one message."""
+    studio.server.client.patch("/api/config", json={"budgetPerRun": 0.08}).raise_for_status()
+    think = {"call": "think", "arguments": {"thoughts": "This takes a while."}}
+    studio.script([think, counted(10_000, 100)], ["Done.", counted(11_000, 10)])
+    chat = await studio.open(context)
+    await chat.send("Think hard")
+    await expect(question(chat)).to_contain_text("The budget for one message is $0.08: $0.032 so far")
+    return chat
+
+
+def question(chat: Chat) -> Locator:
+    return chat.dock.get_by_role("region", name="Question")
+
+
+async def test_before_a_budget_is_passed_the_person_is_asked_in_the_page_and_goes_on(
+    own_usage: Studio, browser_context: BrowserContext
+) -> None:
+    chat = await asked_about_the_budget(own_usage, browser_context)
+    await expect(question(chat)).to_contain_text("Go on, with a budget of $0.16?")
+    assert await serious_problems(chat.page) == []
+    await chat.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    for name in ("Go on", "Stop here"):
+        await expect(question(chat).get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    await fits(chat.page)
+    await question(chat).get_by_role("button", name="Go on").click()
+    await expect(chat.answers.last).to_contain_text("Done.")
+    await chat.finished()
+    await expect(question(chat)).to_have_count(0)
+
+
+async def test_at_a_budget_the_person_stops_and_finds_where_it_is_set(
+    own_usage: Studio, browser_context: BrowserContext
+) -> None:
+    chat = await asked_about_the_budget(own_usage, browser_context)
+    await question(chat).get_by_role("link", name="Change the budgets").click()
+    await expect(chat.page.get_by_role("textbox", name="Dollars for one message")).to_have_value("$0.08")
+    await chat.page.go_back()
+    await question(chat).get_by_role("button", name="Stop here").click()
+    await chat.finished()
+    await expect(chat.timeline).to_contain_text("Stopped, as you said: the next request could have passed the budget.")
+    await expect(chat.answers.filter(has_text="Done.")).to_have_count(0)

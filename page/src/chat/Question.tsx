@@ -6,6 +6,8 @@ import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
 import { AgentQuestion } from "../questions/AgentQuestion";
 import { QuestionIcon } from "../shell/icons";
+import { PageLink } from "../shell/links";
+import { settingsPath } from "../shell/router";
 import { Said } from "../shell/Said";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
@@ -35,6 +37,11 @@ function TextAnswer({ item }: { item: QuestionItem }) {
   );
 }
 
+/** Limits that the person set as budgets. */
+const budgets = new Set(["run_budget", "day_budget", "tokens"]);
+
+const isAboutBudget = (item: QuestionItem) => asks(item, "limit") && budgets.has(item.data.reason ?? "");
+
 function ChoiceAnswer({ item }: { item: QuestionItem }) {
   const { isSending, send } = useAnswer(item);
   return (
@@ -50,6 +57,11 @@ function ChoiceAnswer({ item }: { item: QuestionItem }) {
           {choice.label}
         </Button>
       ))}
+      {isAboutBudget(item) && (
+        <PageLink path={settingsPath("usage")} className={classes.budgets}>
+          Change the budgets
+        </PageLink>
+      )}
     </Group>
   );
 }
