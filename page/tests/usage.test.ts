@@ -3,7 +3,7 @@ import { costWords, fillings, inkOf, isNearlyFull, ledgerMoment, percent, ringLa
 import type { ContextLedger, ContextPart, DayUsage, UsageSum } from "../src/api/types";
 import { fold } from "../src/store/fold";
 import { byModel, columns, daysBetween, dayWords, dollars, marks } from "../src/usage/usage";
-import { anItem, aRun, aState } from "./records";
+import { aConversation, anItem, aRun, aState } from "./records";
 
 const noSum: UsageSum = { requests: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: null, costKnownFor: 0 };
 const sum = (fields: Partial<UsageSum>): UsageSum => ({ ...noSum, ...fields });
@@ -50,7 +50,7 @@ describe("what fills the window", () => {
     expect([inkOf("conversation"), inkOf("pictures"), inkOf("system"), inkOf("dreams" as "system")]).toEqual([1, 7, 8, 8]);
   });
 
-  it("is asked for again when an answer has ended and when a run begins, waits or is over, and not while one streams", () => {
+  it("is asked for again when an answer has ended and when a run is over, and not while one streams", () => {
     const quiet = { ...aState(), lastSeq: 0 };
     const open = fold(quiet, { type: "item.created", seq: 1, at: 1, item: anItem({ id: "i_9", position: 9 }) } as never);
     expect(ledgerMoment(open)).toBe(ledgerMoment(quiet));
@@ -58,11 +58,16 @@ describe("what fills the window", () => {
     expect(ledgerMoment(more)).toBe(ledgerMoment(open));
     const ended = fold(more, { type: "item.completed", seq: 3, at: 1, itemId: "i_9", status: "completed", data: {} } as never);
     expect(ledgerMoment(ended)).not.toBe(ledgerMoment(more));
-    const moments = (["running", "waiting", "completed"] as const).map((status) =>
+    const [running, waiting, over] = (["running", "waiting", "completed"] as const).map((status) =>
       ledgerMoment(fold(ended, { type: "run.updated", seq: 4, at: 1, run: aRun({ status }) } as never)),
     );
-    expect(new Set(moments).size).toBe(3);
+    expect([running, waiting]).toEqual([ledgerMoment(ended), ledgerMoment(ended)]);
+    expect(over).not.toBe(running);
+  });
+
+  it("is not asked for where there is no conversation, or none any more", () => {
     expect(ledgerMoment(null)).toBe("");
+    expect(ledgerMoment(aState([], 1, { conversation: aConversation({ deletedAt: 5 }) }))).toBe("");
   });
 });
 

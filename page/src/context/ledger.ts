@@ -1,7 +1,7 @@
 import { cost } from "../chat/words";
 import { counted } from "../servers/words";
-import { activeRun, type ConversationState } from "../store/conversation";
-import type { ContextLedger, ContextPart, UsageSum } from "../api/types";
+import type { ConversationState } from "../store/conversation";
+import type { ContextLedger, ContextPart, Run, UsageSum } from "../api/types";
 
 type PartKind = ContextPart["kind"];
 
@@ -76,14 +76,15 @@ export function costWords({ cost: dollars, requests, costKnownFor }: Pick<UsageS
 }
 
 const isCounted = (kind: string) => kind === "response" || kind === "compaction";
+const isAtWork = ({ status }: Run) => status === "queued" || status === "running" || status === "waiting";
 
-/** Return what is another text whenever the window may be filled otherwise: an answer has ended, a run began or is over. */
+/** Return what is another text whenever the window may be filled otherwise: an answer has ended, or a run is over. */
 export function ledgerMoment(open: ConversationState | null): string {
-  if (!open) return "";
+  if (!open || open.conversation.deletedAt !== null) return "";
   const last = open.order.findLast((id) => {
     const item = open.items.get(id);
     return item && isCounted(item.kind) && item.status !== "streaming";
   });
-  const run = activeRun(open);
-  return [open.conversation.id, last, run?.id, run?.status].join(" ");
+  const over = [...open.runs.values()].filter((run) => !isAtWork(run)).length;
+  return [open.conversation.id, last, over].join(" ");
 }

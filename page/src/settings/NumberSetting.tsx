@@ -37,7 +37,7 @@ export function NumberSetting({ about, saved, save }: NumberSettingProps) {
       placeholder={about.usual}
       min={about.least ?? 1}
       {...(about.most === null ? {} : { max: about.most })}
-      {...(about.unit === "dollars" ? dollars : { allowDecimal: false })}
+      {...(about.unit === "dollars" ? { ...dollars, fixedDecimalScale: typed === null } : { allowDecimal: false })}
       thousandSeparator=","
       w="100%"
       // What was refused stays as it was typed; the nearest number may mean something else.

@@ -13,7 +13,7 @@ import { DownloadIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
 import { Said } from "../shell/Said";
 import classes from "./Usage.module.css";
-import { byModel, isPriced, type Measure } from "./usage";
+import { byModel, dollars, isPriced, type Measure } from "./usage";
 import { UsagePlot } from "./UsagePlot";
 import { DayTable, ModelTable } from "./UsageTables";
 
@@ -45,11 +45,14 @@ function useUsage(days: number): { report: UsageReport | null; problem: string }
 const sumWords = (total: UsageSum) =>
   total.requests === 0 ? "nothing" : `${count(total.input + total.output)} tokens in ${counted(total.requests, "request")}, ${costWords(total)}`;
 
+/** Return what is left to say of today, where it has a budget. */
+const budgetWords = (budget: number | null) => (budget === null ? "" : `; the budget for today is ${dollars(budget)}`);
+
 function Sums({ report, days }: { report: UsageReport; days: number }) {
   return (
     <dl className="ph-facts">
       <dt>Today</dt>
-      <dd>{sumWords(report.today)}</dd>
+      <dd>{sumWords(report.today) + budgetWords(report.budgetToday)}</dd>
       <dt>{`Last ${days} days`}</dt>
       <dd>{sumWords(report.total)}</dd>
     </dl>
@@ -134,6 +137,7 @@ export default function UsageTab() {
           <>
             <Sums report={report} days={days} />
             <Shown report={report} days={days} measure={measure} />
+            {report.incomplete && <p className="ph-explained">What was used before the last upgrade is still being counted.</p>}
             <p className="ph-explained">{`Prices: ${report.pricesFrom}`}</p>
           </>
         )}
