@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,25 +10,30 @@ from typing import Any
 from playwright.async_api import BrowserContext, expect
 
 from scripts.key_pictures import Size, dark, resized
-from scripts.server_pictures import NOTES, tool
+from scripts.server_pictures import NOTES, add, tool, write_server
 from scripts.tool_pictures import NOTES as LOG
 from scripts.tool_pictures import SPEED
-from tests.browser.approving import Reviewer, add_server, call, open_reviewer, wait_until_connected
+from tests.browser.approving import Reviewer, call, open_reviewer
 from tests.browser.spending import counted, day, used_before
 from tests.browser.studio import Chat, Studio
 from tests.browser.workshop import files
 
 Keep = Callable[[Chat, str], Awaitable[None]]
 
-TIDES = (
+HARBOUR = (
     tool("tides", "Returns high and low water of a harbour on a day.", {"harbour": {"type": "string"}}, ("harbour",)),
     tool("berths", "Lists the free berths of a harbour with their lengths.", {"harbour": {"type": "string"}}),
 )
-ANSWER = """With the current of Saturday it is **about eleven hours** to Haugesund, so leave Bergen at **05:30**.
+TOLD = {
+    "tides": "\n".join(
+        f"| {1 + hour % 28} Nov | {hour % 24:02}:40 | {1.2 + hour % 7 / 10:.1f} m |" for hour in range(400)
+    ),
+    "berths": "\n".join(f"North quay {number}, {8 + number % 7} metres, free" for number in range(120)),
+}
+ANSWER = """Leave Bergen at **05:30**: with the current it is about eleven hours, and you come in with the flood.
 
-- High water in Haugesund is at 16:40; you come in with the last of the flood.
-- Two berths of 12 metres are free at the north quay.
-- `passage.py` has no current before 1990, which does not matter here."""
+- High water in Haugesund is at 16:40.
+- Two berths of 12 metres are free."""
 THOUGHT = (
     "The log has the speed under engine, and the tides of both harbours are known. The current is what is missing. "
 )
@@ -63,13 +67,12 @@ async def take(studio: Studio, context: BrowserContext, folder: Path, keep: Keep
     """Take all pictures of the context and of use."""
     ship = folder / "havsule"
     ship.mkdir(parents=True)
-    (ship / "log.md").write_text(LOG * 6, encoding="utf-8")
+    (ship / "log.md").write_text(LOG * 60, encoding="utf-8")
     (ship / "passage.py").write_text(SPEED, encoding="utf-8")
-    for name, tools in (("notes", NOTES), ("harbour", TIDES)):
-        listed = folder / f"{name}.json"
-        listed.write_text(json.dumps(tools), encoding="utf-8")
-        add_server(studio, name, ("--tools", listed))
-    wait_until_connected(studio, "notes", "harbour")
+    add(studio, "Notes", write_server(folder, "notes", NOTES))
+    add(studio, "Harbour", write_server(folder, "harbour", HARBOUR, answers=TOLD))
+    for title in ("Harbour fees compared", "Reading the tide tables"):
+        studio.server.post("/api/conversations", {"title": title}, 201)
     reviewer = await open_reviewer(studio, context, "To Haugesund", workingDirectory=str(ship), mode="auto_edit")
     await talk(reviewer, ship)
     await window(reviewer, keep, sizes)
@@ -100,8 +103,8 @@ async def talk(reviewer: Reviewer, ship: Path) -> None:
     await say(
         reviewer,
         "What do we know of the passage to Haugesund?",
-        [{"thinking": THOUGHT * 6}, *read, counted(31_400, 210, 28_200)],
-        ["She makes 6 knots under engine, and it is 60 nautical miles.", counted(38_900, 96, 31_400)],
+        [{"thinking": THOUGHT * 30}, *read, counted(28_300, 1_210, 24_000)],
+        ["She makes 6 knots under engine, and it is 60 nautical miles.", counted(58_100, 96, 28_300)],
     )
     await say(
         reviewer,
@@ -110,9 +113,9 @@ async def talk(reviewer: Reviewer, ship: Path) -> None:
             call("tides", "harbour", harbour="Haugesund"),
             call("berths", "harbour", harbour="Haugesund"),
             call("search_notes", "notes", query="current"),
-            counted(39_800, 180, 38_900),
+            counted(59_000, 180, 58_100),
         ],
-        [ANSWER, counted(52_300, 420, 39_800)],
+        [ANSWER, counted(83_600, 420, 59_000)],
     )
 
 
@@ -140,4 +143,14 @@ async def usage(reviewer: Reviewer, keep: Keep, sizes: dict[str, Size]) -> None:
     """What was used in a month."""
     await reviewer.chat.go("/settings/usage")
     await expect(reviewer.page.get_by_role("region", name="Usage by model")).to_be_visible()
-    await every_way(reviewer.chat, keep, "usage", sizes)
+    await reviewer.page.evaluate("document.activeElement.blur()")
+    chat = reviewer.chat
+    await keep(chat, "usage")
+    await dark(chat, keep, "usage-dark")
+    for size, pixels in sizes.items():
+        await chat.page.set_viewport_size({"width": pixels[0], "height": pixels[1]})
+        # Where the tabs do not all fit, the one that is open is in sight from the beginning.
+        await chat.go("/settings/usage")
+        await expect(chat.page.get_by_role("region", name="Usage by model")).to_be_visible()
+        await chat.page.evaluate("document.activeElement.blur()")
+        await keep(chat, f"usage-{size}")

@@ -240,7 +240,6 @@ async def pictures_of_the_context(studies: Studies) -> None:
     folder = FOLDER / "context"
     studio = context_pictures.studio_in(folder)
     try:
-        Studies(studio, studies.browser).seed()
         async with studies.context(LARGE) as context:
             await context_pictures.take(studio, context, folder, keep, {"laptop": LAPTOP, "phone": PHONE})
     finally:
