@@ -17,7 +17,14 @@ from playwright.async_api import Browser, BrowserContext, async_playwright, expe
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import approval_pictures, call_pictures, key_pictures, server_pictures, tool_pictures  # noqa: E402
+from scripts import (  # noqa: E402
+    approval_pictures,
+    call_pictures,
+    context_pictures,
+    key_pictures,
+    server_pictures,
+    tool_pictures,
+)
 from scripts import picture_texts as texts  # noqa: E402
 from tests.browser.studio import Chat, Studio  # noqa: E402
 from tests.support import chromium  # noqa: E402
@@ -229,6 +236,16 @@ async def pictures_of_tools(studies: Studies) -> None:
         await tool_pictures.take(chat, FOLDER / "havsule", keep, PHONE)
 
 
+async def pictures_of_the_context(studies: Studies) -> None:
+    folder = FOLDER / "context"
+    studio = context_pictures.studio_in(folder)
+    try:
+        async with studies.context(LARGE) as context:
+            await context_pictures.take(studio, context, folder, keep, {"laptop": LAPTOP, "phone": PHONE})
+    finally:
+        studio.server.close()
+
+
 PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "empty": picture_of_the_start,
     "chat": picture_of_a_chat,
@@ -245,6 +262,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "calls": pictures_of_calls,
     "tools": pictures_of_tools,
     "authority": pictures_of_authority,
+    "context": pictures_of_the_context,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,9 @@ ANSWERS = {
 }
 
 
-def write_server(folder: Path, name: str, tools: tuple[Any, ...], *options: str) -> str:
+def write_server(
+    folder: Path, name: str, tools: tuple[Any, ...], *options: str, answers: Mapping[str, str] = ANSWERS
+) -> str:
     """Write a server's program and return the command that starts it."""
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / f"{name}.tools.json"
@@ -59,7 +61,7 @@ def write_server(folder: Path, name: str, tools: tuple[Any, ...], *options: str)
         f"sys.argv[1:] = {['--tools', str(listed), *options]!r}\n"
         f"sys.path.insert(0, {str(SCRIPTED.parent)!r})\n"
         f"import scripted\n"
-        f"for name, text in {ANSWERS!r}.items():\n"
+        f"for name, text in {dict(answers)!r}.items():\n"
         f"    def answer(self, number, params, text=text):\n"
         f"        time.sleep(0.004 + len(json.dumps(params)) * 0.0002)\n"
         f"        return text\n"

@@ -46,7 +46,7 @@ const view = (key: Partial<ModelView["key"]>): ModelView => ({
   priceLabel: "",
   learned: [],
   service: "",
-  said: { contextWindow: 128_000, supportsThinking: null, supportsImages: false },
+  said: { contextWindow: 128_000, supportsThinking: null, supportsImages: false, prices: null },
   factsFrom: "a package of 2026-11-16",
 });
 
@@ -136,10 +136,22 @@ describe("what the server is sent", () => {
   });
 
   test("what nobody said of a model stays unsaid, and a window that is taken back is filled in again", () => {
-    const draft = draftOf({ ...view({}), said: { contextWindow: null, supportsThinking: null, supportsImages: null } });
+    const draft = draftOf({ ...view({}), said: { contextWindow: null, supportsThinking: null, supportsImages: null, prices: null } });
     expect([draft.contextWindow, draft.supportsThinking, draft.supportsImages]).toEqual(["", null, "auto"]);
     const sent = toInput({ ...draftOf(view({})), contextWindow: "" });
-    expect(sent).toMatchObject({ contextWindow: "known", supportsThinking: null, supportsImages: false });
+    expect(sent).toMatchObject({ contextWindow: "known", supportsThinking: null, supportsImages: false, prices: "known" });
+  });
+
+  test("prices are those of the person, with what the form has no field for, or as known again", () => {
+    const own = { input: 3, output: 15, cacheRead: 0.3, above: 200_000, beyond: { input: 6, output: 22.5 } };
+    const draft = draftOf({ ...view({}), said: { ...view({}).said, prices: own } });
+    expect(draft.prices).toEqual({ input: 3, output: 15, cacheRead: 0.3, cacheWrite: "" });
+    expect(isUsual(draft)).toBe(false);
+    expect(toInput({ ...draft, prices: { ...draft.prices, input: 2 } }).prices).toEqual({ ...own, input: 2, cacheWrite: null });
+    const half = { ...draft, prices: { ...draft.prices, output: "" as const } };
+    expect(check(half)).toEqual({ prices: "Say what input and output cost, or leave all of them empty." });
+    const none = { input: "", output: "", cacheRead: "", cacheWrite: "" } as const;
+    expect([check({ ...draft, prices: none }), toInput({ ...draft, prices: none }).prices]).toEqual([{}, "known"]);
   });
 
   test("what is known is told in one line with who says so", () => {

@@ -65,6 +65,7 @@ describe("a setting that the server describes", () => {
     usual: "",
     text: "",
     what: "",
+    unit: "",
     least: null,
     most: null,
     refusal: "",

@@ -26,7 +26,7 @@ from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.item_data import ResponseData, Source, SummaryData, TokenUsage, each_once
+from pilothouse.types.item_data import ResponseData, Source, SummaryData, each_once
 from pilothouse.types.items import CLOSED, Item, ItemStatus, is_a, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
@@ -44,6 +44,7 @@ from pilothouse.types.servers import (
     ToolTry,
 )
 from pilothouse.types.stream import Usage
+from pilothouse.types.usage import ContextLedger, TokenUsage, UsageReport
 
 
 class Host:
@@ -115,6 +116,10 @@ class Host:
             if cursor is None:
                 return
 
+    async def usage(self, days: int = limits.USAGE_DAYS_SHOWN) -> UsageReport:
+        """Return what models were asked for in the last days, by day and model, also in conversations that are gone."""
+        return await self.api.usage.report(LOCAL_OWNER, days)
+
     async def search(self, query: str) -> Sequence[SearchHit]:
         """Find conversations by their words."""
         return (await self.api.conversations.search(LOCAL_OWNER, query, limit=limits.SEARCH_HITS)).hits
@@ -175,6 +180,10 @@ class Chat:
     async def items(self) -> tuple[Item, ...]:
         """Return everything in it, in order."""
         return await all_items(self._api, self.id)
+
+    async def context(self) -> ContextLedger:
+        """Return what fills the model's window, and what the answers took."""
+        return await self._api.conversations.context(LOCAL_OWNER, self.id)
 
     async def part(self, item: Item, index: int) -> bytes:
         """Return the bytes of an image or a file of an item: `item.data.content` tells which there are."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pilothouse.types.items import Item, ItemKind, ItemStatus
+from pilothouse.types.models import ModelConfig
+
+A_MODEL = ModelConfig(id="m", name="M", provider="scripted")
 
 
 def item(

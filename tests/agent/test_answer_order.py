@@ -32,7 +32,7 @@ from pilothouse.types.stream import (
     TextEnd,
     ThinkingDelta,
 )
-from tests.agent.items import item
+from tests.agent.items import A_MODEL, item
 from tests.support.pictures import a_png
 from tests.support.run_bench import Bench, StreamOf
 
@@ -54,7 +54,7 @@ async def about(name: str, arguments: JsonObject | str | None, _item_id: str) ->
 
 async def answered(bench: Bench, *events: StreamEvent, turn: int = 1) -> list[Item]:
     """Take a turn; return the conversation's items as the database has them."""
-    writer = TurnWriter(bench.journal, TurnId(turn, 1), "m", about)
+    writer = TurnWriter(bench.journal, TurnId(turn, 1), A_MODEL, about)
     failure = await take_turn(StreamOf(events), ModelRequest(messages=()), writer)
     assert failure is None
     return await bench.kept()

@@ -18,6 +18,7 @@ from pilothouse.types.items import Item, TurnId
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest, ToolSpec
 from pilothouse.types.models import ModelConfig, Provider
+from tests.agent.items import A_MODEL
 from tests.support.run_bench import Bench, StreamOf
 
 Json = dict[str, Any]
@@ -40,7 +41,7 @@ async def answered(bench: Bench, provider: Provider, events: Sequence[Json]) -> 
         reader.feed(json.dumps(event).encode())
     reader.finish()
     model = ToolCalling(StreamOf(answer.take()), config(provider), 1)
-    writer = TurnWriter(bench.journal, TurnId(1, 1), "m", about)
+    writer = TurnWriter(bench.journal, TurnId(1, 1), A_MODEL, about)
     assert await take_turn(model, ModelRequest(messages=(), tools=(THINK,)), writer) is None
     items = await bench.kept()
     return [msgspec.structs.replace(one, status="completed") if one.kind == "tool_call" else one for one in items]

@@ -102,14 +102,6 @@ def test_the_same_call_again_and_again_asks_the_person() -> None:
     assert isinstance(next_step([ASKED, *side_by_side], "r1"), AskModel)
 
 
-@pytest.mark.case("F-32", "TMO-13")
-def test_a_run_that_used_its_tokens_asks_the_person() -> None:
-    costly = response(2, 1, usage={"input": limits.RUN_TOKEN_BUDGET, "output": 1})
-    step = next_step([ASKED, costly, call(3, 1)], "r1")
-    assert isinstance(step, AskPerson)
-    assert step.reason == "tokens"
-
-
 @pytest.mark.case("MOD-24", "RES-17")
 def test_the_window_counts_as_nearly_full_by_the_models_count_or_by_length() -> None:
     used = response(2, 1, usage={"input": 900, "output": 0})

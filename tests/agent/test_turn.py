@@ -25,6 +25,7 @@ from pilothouse.types.stream import (
     ThinkingDelta,
     Usage,
 )
+from tests.agent.items import A_MODEL
 from tests.support.run_bench import Bench, StreamOf
 
 CUT = Failed("stream_broken", "The connection broke.", retryable=True)
@@ -49,7 +50,7 @@ async def about(name: str, arguments: JsonObject | str | None, _item_id: str) ->
 async def turn(bench: Bench, events: Sequence[StreamEvent], attempt: int = 1) -> tuple[Failed | None, list[Item]]:
     """Take a turn and return how it failed, and its items as the database has them."""
     before = {item.id for item in bench.journal.items}
-    writer = TurnWriter(bench.journal, TurnId(1, attempt), "m", about)
+    writer = TurnWriter(bench.journal, TurnId(1, attempt), A_MODEL, about)
     failure = await take_turn(StreamOf(events), ModelRequest(messages=()), writer)
     return failure, [item for item in await bench.kept() if item.id not in before]
 
@@ -198,7 +199,7 @@ class Slowly(StreamOf):
 async def measured(bench: Bench, monkeypatch: pytest.MonkeyPatch, every: float, *events: StreamEvent) -> object:
     clock = [1_000.0]
     monkeypatch.setattr("pilothouse.agent.turn.time.monotonic", lambda: clock[0])
-    writer = TurnWriter(bench.journal, TurnId(1, 1), "m", about)
+    writer = TurnWriter(bench.journal, TurnId(1, 1), A_MODEL, about)
     assert await take_turn(Slowly(clock, every, *events), ModelRequest(messages=()), writer) is None
     monkeypatch.undo()
     return next(item for item in bench.journal.items if item.kind == "response").raw.get("tokensPerSecond")

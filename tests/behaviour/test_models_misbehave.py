@@ -11,7 +11,7 @@ import pytest
 from pilothouse.agent.history import history
 from pilothouse.timeline import journal
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConversationPatch, ModelInput
+from pilothouse.types.api import Answer, ConfigPatch, ConversationPatch, ModelInput
 from pilothouse.types.events import Event
 from pilothouse.types.json import JsonObject
 from pilothouse.types.ports import CallContext, ToolOutput
@@ -46,15 +46,15 @@ async def answer(chat: Chat, choice: str) -> str:
 async def test_a_loop_asks_the_person_who_may_let_it_go_on_or_stop_it(
     home: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    usage = {"usage": {"input": 50, "output": 50}}
+    usage = {"usage": {"input": 20_000, "output": 10}}
     if limit == "iterations":
         monkeypatch.setattr(limits, "MAX_ITERATIONS", 3)
     elif limit == "repetition":
         monkeypatch.setattr(limits, "REPEATED_CALLS", 3)
-    else:
-        monkeypatch.setattr(limits, "RUN_TOKEN_BUDGET", 300)
     turns = [[*think(0 if limit == "repetition" else number), usage] for number in range(12)]
     async with chatting(home, turns) as chat:
+        if limit == "tokens":
+            await chat.api.settings.update(ME, ConfigPatch(run_token_budget=70_000))
         assert (await chat.say("Go")).status == "waiting"
         [question] = await chat.items("question")
         assert (question.raw["kind"], question.raw["reason"]) == ("limit", limit)

@@ -82,9 +82,9 @@ async def test_the_name_of_the_model_is_not_cut_where_it_could_stand(tab: Chat) 
 
 
 async def test_the_tab_of_the_settings_that_is_open_is_in_sight(tab: Chat) -> None:
-    await tab.go("/settings/terminal")
+    await tab.go("/settings/usage")
     # The last pixel is not whole.
-    await expect(tab.page.get_by_role("tab", name="Terminal", selected=True)).to_be_in_viewport(ratio=0.95)
+    await expect(tab.page.get_by_role("tab", name="Usage", selected=True)).to_be_in_viewport(ratio=0.95)
 
 
 async def test_a_chat_with_everything_in_it_keeps_nobody_out(tab: Chat, studio: Studio) -> None:

@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from pilothouse.models.known_models import source
+from tests.support.axe import serious_problems
 from tests.support.listener import listening
 from tests.support.live_server import LiveServer, live_server
 
@@ -71,3 +72,28 @@ async def test_a_window_that_a_person_takes_back_is_filled_in_again(server: Live
     await expect(mine).to_contain_text("200K context • Thinking ✓ • Images ✓")
     await expect(mine).to_contain_text(f"As known from {source()}")
     assert server.read("models.json")["models"]["claude"]["contextWindow"] is None
+
+
+async def test_prices_of_ones_own_count_until_they_are_taken_back(server: LiveServer, page: Page) -> None:
+    await server.open(page, "/settings/models")
+    mine = page.get_by_role("listitem", name="Claude", exact=True)
+    await expect(mine).to_contain_text("$3 in, $15 out per 1M tokens")
+    form = page.get_by_role("dialog", name="Edit Claude")
+    await page.get_by_role("button", name="Edit Claude").click()
+    await form.get_by_role("button", name="More").click()
+    await form.get_by_label("Input", exact=True).fill("2.5")
+    await form.get_by_label("Read from the cache").fill("0.25")
+    await form.get_by_role("button", name="Save").click()
+    await expect(form.get_by_text("Say what input and output cost, or leave all of them empty.")).to_be_visible()
+    await form.get_by_label("Output", exact=True).fill("10")
+    assert await serious_problems(page) == []
+    await form.get_by_role("button", name="Save").click()
+    await expect(mine).to_contain_text("$2.5 in, $10 out per 1M tokens, as you set it")
+    assert server.read("models.json")["models"]["claude"]["prices"] == {"input": 2.5, "output": 10.0, "cacheRead": 0.25}
+    await page.get_by_role("button", name="Edit Claude").click()
+    await expect(form.get_by_label("Read from the cache")).to_have_value("$0.25")
+    for name in ("Input", "Output", "Read from the cache"):
+        await form.get_by_label(name, exact=True).fill("")
+    await form.get_by_role("button", name="Save").click()
+    await expect(mine).to_contain_text("$3 in, $15 out per 1M tokens")
+    await expect(mine).not_to_contain_text("as you set it")

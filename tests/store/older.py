@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+# To 0008, before what was used was counted by day.
+BEFORE_USAGE = (
+    "DROP TABLE usage_days",
+    "DROP TABLE usage_backlog",
+    "DROP TABLE budget_raises",
+    "UPDATE alembic_version SET version_num = '0008'",
+)
 # To 0007, before a permission could be for one run.
 BEFORE_TASKS = (
+    *BEFORE_USAGE,
     "ALTER TABLE grants DROP COLUMN run_id",
     "UPDATE alembic_version SET version_num = '0007'",
 )

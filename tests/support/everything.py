@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import msgspec
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from pilothouse.store import schema
 from pilothouse.store.database import Database
 from pilothouse.store.opening import OpenStore
+from pilothouse.store.store import Store
 from pilothouse.types.authority import Grant, Pattern
 from pilothouse.types.changes import FileChange, KeptChange
 from pilothouse.types.events import ItemCompleted, ItemCreated, ItemDelta
@@ -22,6 +24,7 @@ from tests.support.records import OWNER, a_conversation, a_posting, an_item
 # Text of all kinds, and bytes that are none.
 WORDS = "Grüße, \x00 \u2028 \U0001f600 “quoted” \\ backslash"
 BYTES = bytes(range(256))
+USAGE = {"input": 100, "output": 20, "cacheRead": 60, "cacheWrite": 5, "reasoning": 3}
 
 
 async def a_conversation_with_everything(opened: OpenStore) -> str:
@@ -34,8 +37,15 @@ async def a_conversation_with_everything(opened: OpenStore) -> str:
     call = an_item(conversation.id, "tool_call", run_id=posting.run.id, data={"tool": "t", "arguments": {"a": WORDS}})
     await store.append(conversation.id, [ItemCreated(item=answer), ItemCreated(item=call)], None)
     await store.append(conversation.id, [ItemDelta(item_id=answer.id, offset=0, text="A pelican.")], None)
-    ends = [ItemCompleted(item_id=item.id, status="completed") for item in (answer, call)]
+    ends = [
+        ItemCompleted(item_id=answer.id, status="completed", data={"model": "m", "usage": USAGE, "cost": 0.25}),
+        ItemCompleted(item_id=call.id, status="completed"),
+    ]
     await store.append(conversation.id, ends, None)
+    await _raise_budget(store, conversation.id)
+    # As an upgrade leaves it; there is nothing up to there.
+    later = sa.insert(schema.usage_backlog).values(conversation_id=conversation.id, position=0, until=0)
+    await asyncio.to_thread(opened.database.write_now, lambda connection: connection.execute(later) and None)
     parts = (Part(kind="text", text=WORDS), Part(kind="image", data=BYTES, media_type="image/png", name="picture"))
     await store.keep_result(KeptResult(call.id, conversation.id, parts, cut=True))
     now = time.time()
@@ -67,6 +77,14 @@ async def a_conversation_with_everything(opened: OpenStore) -> str:
     await store.beat("p_1")
     await store.add_session(new_id("s"), OWNER, now + 300)
     return conversation.id
+
+
+async def _raise_budget(store: Store, conversation_id: str) -> None:
+    asked = {"kind": "limit", "reason": "day_budget", "raised": 1}
+    question = an_item(conversation_id, "question", "waiting", data=asked)
+    await store.append(conversation_id, [ItemCreated(item=question)], None)
+    said = {"answer": {"by": OWNER, "at": 1.0, "choice": "continue"}}
+    await store.append(conversation_id, [ItemCompleted(item_id=question.id, status="completed", data=said)], None)
 
 
 def held(database: Database) -> dict[str, list[tuple[object, ...]]]:

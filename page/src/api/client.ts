@@ -128,6 +128,7 @@ export const api = {
     take(client.GET("/api/conversations/{id}/items", { params: { path: { id }, query: { before, limit } } })),
   send: (id: string, message: NewMessage) =>
     take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
+  context: (id: string) => take(client.GET("/api/conversations/{id}/context", at(id))),
   search: (q: string, signal: AbortSignal) =>
     take(client.GET("/api/search", { params: { query: { q } }, signal })),
 
@@ -189,6 +190,8 @@ export const api = {
     take(client.POST("/api/tools/try", { body: { serverId, tool, arguments: args } })),
   traffic: (after: number) => take(client.GET("/api/traffic", { params: { query: { after } } })),
   switchTraffic: (recording: boolean) => take(client.PUT("/api/traffic", { body: { recording } })),
+
+  usage: (days: number) => take(client.GET("/api/usage", { params: { query: { days } } })),
 
   config: () => take(client.GET("/api/config")),
   changeConfig: (patch: ConfigPatch) => take(client.PATCH("/api/config", { body: patch })),

@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { Dock } from "../approvals/Dock";
+import { useKeepingLedger } from "../context/useLedger";
 import { Composer } from "../composer/Composer";
 import shell from "../shell/App.module.css";
 import { navigate, useRoute } from "../shell/router";
@@ -28,6 +29,7 @@ export function Chat({ itemId }: { itemId: string | null }) {
   const openId = useApp((state) => state.open?.conversation.id ?? null);
   const isEmpty = useApp((state) => state.open?.order.length === 0);
   const problem = useApp((state) => state.openProblem);
+  useKeepingLedger();
   const isDeleted = useApp((state) => (state.open?.conversation.deletedAt ?? null) !== null);
   if (wanted && problem) return <Missing message={problem} />;
   if (wanted && openId !== wanted) return <Loading />;

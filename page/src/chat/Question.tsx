@@ -6,6 +6,9 @@ import { settled } from "../calls/answers";
 import { Elicitation } from "../calls/Elicitation";
 import { AgentQuestion } from "../questions/AgentQuestion";
 import { QuestionIcon } from "../shell/icons";
+import { PageLink } from "../shell/links";
+import { settingsPath } from "../shell/router";
+import { Said } from "../shell/Said";
 import { activeRun } from "../store/conversation";
 import { useApp } from "../store/store";
 import classes from "./Chat.module.css";
@@ -34,6 +37,11 @@ function TextAnswer({ item }: { item: QuestionItem }) {
   );
 }
 
+/** Limits that the person set as budgets. */
+const budgets = new Set(["run_budget", "day_budget", "tokens"]);
+
+const isAboutBudget = (item: QuestionItem) => asks(item, "limit") && budgets.has(item.data.reason ?? "");
+
 function ChoiceAnswer({ item }: { item: QuestionItem }) {
   const { isSending, send } = useAnswer(item);
   return (
@@ -49,6 +57,11 @@ function ChoiceAnswer({ item }: { item: QuestionItem }) {
           {choice.label}
         </Button>
       ))}
+      {isAboutBudget(item) && (
+        <PageLink path={settingsPath("usage")} className={classes.budgets}>
+          Change the budgets
+        </PageLink>
+      )}
     </Group>
   );
 }
@@ -61,7 +74,8 @@ export function Question({ item }: { item: QuestionItem }) {
     <section className="ph-asking" aria-label="Question" tabIndex={-1}>
       <p className={`ph-with-icon ${classes.questionText}`}>
         <QuestionIcon size={15} />
-        <span>{item.text}</span>
+        {/* About a limit we ask in our own words, which may name a place of the page. */}
+        <span>{asks(item, "limit") ? <Said text={item.text} /> : item.text}</span>
       </p>
       {choicesOf(item).length ? <ChoiceAnswer item={item} /> : <TextAnswer item={item} />}
     </section>

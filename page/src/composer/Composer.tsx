@@ -1,5 +1,6 @@
 import { ActionIcon, Button, FileButton, Textarea, Tooltip } from "@mantine/core";
 import { useEffect, useRef, type ClipboardEvent, type KeyboardEvent } from "react";
+import { Ring } from "../context/Ring";
 import { isTyping, keyLabel } from "../shell/commands";
 import { ArrowUpIcon, CloseIcon, ImageIcon, StopIcon, ThoughtIcon } from "../shell/icons";
 import { tell } from "../shell/messages";
@@ -67,7 +68,7 @@ function ThinkButton({ thinking, setThinking }: Pick<Composing, "thinking" | "se
         aria-pressed={isOn}
         onClick={() => setThinking(!isOn)}
       >
-        <span className={classes.thinkWord}>Think</span>
+        <span className={classes.word}>Think</span>
       </Button>
     </Tooltip>
   );
@@ -79,11 +80,13 @@ function StopButton() {
     <Button
       size="compact-md"
       variant="default"
+      className={classes.go}
       leftSection={<StopIcon size={16} />}
       disabled={isStopping}
+      aria-label={isStopping ? "Stopping…" : "Stop"}
       onClick={() => void stopRun().catch(tell)}
     >
-      {isStopping ? "Stopping…" : "Stop"}
+      <span className={classes.word}>{isStopping ? "Stopping…" : "Stop"}</span>
     </Button>
   );
 }
@@ -167,11 +170,20 @@ export function Composer({ draftId }: { draftId: string }) {
           <ModeSelector />
           <TodoChip />
           <span className={classes.hint}>{hint(isRunning, isEmpty, boxKeys(enterSends).send[0] ?? "")}</span>
+          <Ring />
           {isRunning ? (
             <StopButton />
           ) : (
-            <Button type="submit" size="compact-md" leftSection={<ArrowUpIcon size={16} />} loading={isSending} disabled={isEmpty}>
-              Send
+            <Button
+              type="submit"
+              size="compact-md"
+              className={classes.go}
+              leftSection={<ArrowUpIcon size={16} />}
+              aria-label="Send"
+              loading={isSending}
+              disabled={isEmpty}
+            >
+              <span className={classes.word}>Send</span>
             </Button>
           )}
         </div>

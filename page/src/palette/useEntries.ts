@@ -15,6 +15,7 @@ const tabs: Record<SettingsTab, string> = {
   mcp: "Settings: MCP servers and profiles",
   permissions: "Settings: Permissions",
   terminal: "Settings: Terminal",
+  usage: "Settings: Usage and budgets",
 };
 
 const tabEntries: Entry[] = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({

@@ -12,6 +12,7 @@ import { Changes } from "./Changes";
 import classes from "./Panel.module.css";
 import { closePanel, NARROWEST, resizePanel, showPanel, togglePanel, toggleTab, usePanel, WIDEST, type PanelTab } from "./state";
 
+const ContextTab = lazy(() => import("../context/ContextTab"));
 const TerminalTab = lazy(() => import("../terminal/TerminalTab"));
 
 /** Below this width the panel is a sheet over the chat. */
@@ -42,6 +43,7 @@ function Content() {
           </Tabs.Tab>
           <Tabs.Tab value="terminal">Terminal</Tabs.Tab>
           <Tabs.Tab value="changes">Changes</Tabs.Tab>
+          <Tabs.Tab value="context">Context</Tabs.Tab>
         </Tabs.List>
         <ActionIcon aria-label="Close the panel" onClick={closePanel}>
           <CloseIcon size={16} />
@@ -57,6 +59,11 @@ function Content() {
       </Tabs.Panel>
       <Tabs.Panel value="changes" className={classes.content ?? ""}>
         <Changes />
+      </Tabs.Panel>
+      <Tabs.Panel value="context" className={classes.content ?? ""}>
+        <Suspense fallback={<Loading />}>
+          <ContextTab />
+        </Suspense>
       </Tabs.Panel>
     </Tabs>
   );
@@ -109,13 +116,14 @@ function usePanelCommands(): void {
       { id: "panel-todos", title: "Todos", group: "Panel", run: () => showPanel("todos") },
       { id: "panel-terminal", title: "Terminal", keys: ["mod+`"], group: "Panel", run: toggleTerminal },
       { id: "panel-changes", title: "Changed files", group: "Panel", run: () => showPanel("changes") },
+      { id: "panel-context", title: "Context and cost", group: "Panel", run: () => showPanel("context") },
     ],
     [],
   );
   useCommands(commands);
 }
 
-/** What stands beside the chat when it is wanted: todos, the terminal, changed files. */
+/** What stands beside the chat when it is wanted: todos, the terminal, changed files, what fills the window. */
 export function Panel() {
   const { isOpen, width } = usePanel();
   const isSheet = useMediaQuery(SHEET, false, { getInitialValueInEffect: false });

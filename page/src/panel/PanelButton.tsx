@@ -7,7 +7,7 @@ import { togglePanel, usePanel } from "./state";
 export function PanelButton() {
   const { isOpen } = usePanel();
   return (
-    <Tooltip label={`Todos, terminal, changes (${keyLabel("alt+p")})`}>
+    <Tooltip label={`Todos, terminal, changes, context (${keyLabel("alt+p")})`}>
       <ActionIcon size="lg" aria-label="Panel" aria-pressed={isOpen} onClick={togglePanel}>
         <PanelIcon />
       </ActionIcon>

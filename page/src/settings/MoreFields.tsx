@@ -4,6 +4,7 @@ import { Unfold } from "../shell/More";
 import { NativeTools } from "../shell/NativeTools";
 import { isUsual, type ModelDraft } from "./modelDraft";
 import type { FieldsProps } from "./ModelFields";
+import { PriceFields } from "./PriceFields";
 
 const ways: readonly { value: ModelDraft["toolCalls"]; label: string }[] = [
   { value: "auto", label: "As the provider does, else in text" },
@@ -12,8 +13,8 @@ const ways: readonly { value: ModelDraft["toolCalls"]; label: string }[] = [
   { value: "constrained", label: "In text that the provider keeps to a schema" },
 ];
 
-/** What few people change: how the model calls tools, and which of its provider's own it has. */
-export function MoreFields({ draft, onChange }: FieldsProps) {
+/** What few people change: how the model calls tools, which of its provider's own it has, and what it costs. */
+export function MoreFields({ draft, errors, onChange }: FieldsProps) {
   const [isOpen, setOpen] = useState(() => !isUsual(draft));
   return (
     <>
@@ -34,6 +35,7 @@ export function MoreFields({ draft, onChange }: FieldsProps) {
             note="They run at the provider. Most are off there by default, and some cost extra."
             onChange={(nativeTools) => onChange({ ...draft, nativeTools })}
           />
+          <PriceFields draft={draft} errors={errors} onChange={onChange} />
         </>
       )}
     </>

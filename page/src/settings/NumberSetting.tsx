@@ -10,6 +10,12 @@ interface NumberSettingProps {
   save: (value: number | null) => Promise<void>;
 }
 
+/** What a number of dollars takes beside that of any other: a sign before it, and cents. */
+const dollars = { decimalScale: 2, prefix: "$" };
+
+/** Return what a field shows; where words say what nothing means, it is empty. */
+const shownOf = ({ usual }: Setting, saved: number | null) => (saved === 0 && usual ? "" : (saved ?? ""));
+
 /** A number, which has its usual value when the field is empty; it is kept when the field is left. */
 export function NumberSetting({ about, saved, save }: NumberSettingProps) {
   // What was typed and is not kept yet; null while the field shows what is kept.
@@ -31,7 +37,7 @@ export function NumberSetting({ about, saved, save }: NumberSettingProps) {
       placeholder={about.usual}
       min={about.least ?? 1}
       {...(about.most === null ? {} : { max: about.most })}
-      allowDecimal={false}
+      {...(about.unit === "dollars" ? { ...dollars, fixedDecimalScale: typed === null } : { allowDecimal: false })}
       thousandSeparator=","
       w="100%"
       // What was refused stays as it was typed; the nearest number may mean something else.
@@ -40,7 +46,7 @@ export function NumberSetting({ about, saved, save }: NumberSettingProps) {
       hideControls
       withKeyboardEvents={false}
       maw={320}
-      value={typed ?? saved ?? ""}
+      value={typed ?? shownOf(about, saved)}
       error={problem}
       onChange={(value) => setTyped(numberOrNothing(value))}
       onBlur={keep}

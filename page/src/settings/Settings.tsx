@@ -12,6 +12,7 @@ import { useCatalogue, type CatalogueState } from "./useCatalogue";
 
 const PermissionsTab = lazy(() => import("../policy/PermissionsTab"));
 const TerminalSettingsTab = lazy(() => import("../terminal/TerminalSettingsTab"));
+const UsageTab = lazy(() => import("../usage/UsageTab"));
 
 const names: Record<SettingsTab, string> = {
   general: "General",
@@ -19,6 +20,7 @@ const names: Record<SettingsTab, string> = {
   mcp: "MCP",
   permissions: "Permissions",
   terminal: "Terminal",
+  usage: "Usage",
 };
 
 function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
@@ -39,6 +41,12 @@ function panel(tab: SettingsTab, catalogue: CatalogueState): ReactNode {
       return (
         <Suspense fallback={<Loading />}>
           <TerminalSettingsTab />
+        </Suspense>
+      );
+    case "usage":
+      return (
+        <Suspense fallback={<Loading />}>
+          <UsageTab />
         </Suspense>
       );
   }

@@ -1,4 +1,4 @@
-import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools } from "../api/types";
+import type { Catalogue, FoundModel, ModelInput, ModelView, NativeTools, Prices } from "../api/types";
 import { withoutEnd } from "../shell/paths";
 import { isUnset, unset } from "../shell/selection";
 import { tokensError } from "../shell/tokens";
@@ -9,6 +9,12 @@ export type KeyChoice = "keep" | "paste" | "env" | "sign" | "none";
 
 /** As long as a name may be. */
 export const NAME_LENGTH = 80;
+
+/** What a million tokens cost in dollars, as the form holds it. */
+export type PriceDraft = Record<"input" | "output" | "cacheRead" | "cacheWrite", number | "">;
+
+/** Nothing is said of prices. */
+export const noPrices: PriceDraft = { input: "", output: "", cacheRead: "", cacheWrite: "" };
 
 /** A model as the form holds it; numbers are "" while nothing is said. */
 export interface ModelDraft {
@@ -28,6 +34,9 @@ export interface ModelDraft {
   supportsImages: "auto" | "yes" | "no";
   toolCalls: ModelView["toolCalls"];
   nativeTools: NativeTools;
+  prices: PriceDraft;
+  /** The prices as they are saved, with what the form has no field for. */
+  savedPrices: Prices | null;
 }
 
 export type DraftErrors = Partial<Record<keyof ModelDraft, string>>;
@@ -49,11 +58,15 @@ export function newDraft(): ModelDraft {
     supportsImages: "auto",
     toolCalls: "auto",
     nativeTools: unset,
+    prices: noPrices,
+    savedPrices: null,
   };
 }
 
+const isEmpty = (prices: PriceDraft) => Object.values(prices).every((price) => price === "");
+
 /** Tell whether nothing is said of what few people change. */
-export const isUsual = (draft: ModelDraft) => draft.toolCalls === "auto" && isUnset(draft.nativeTools);
+export const isUsual = (draft: ModelDraft) => draft.toolCalls === "auto" && isUnset(draft.nativeTools) && isEmpty(draft.prices);
 
 const choiceOf = {
   none: "none",
@@ -85,7 +98,15 @@ export function draftOf(model: ModelView): ModelDraft {
     supportsImages: imagesOf(model.said.supportsImages),
     toolCalls: model.toolCalls,
     nativeTools: model.nativeTools,
+    prices: pricesOf(model),
+    savedPrices: model.said.prices,
   };
+}
+
+function pricesOf({ said: { prices } }: ModelView): PriceDraft {
+  if (!prices) return noPrices;
+  const { input, output, cacheRead, cacheWrite } = prices;
+  return { input, output, cacheRead: cacheRead ?? "", cacheWrite: cacheWrite ?? "" };
 }
 
 /** Change the provider; an address and a key choice that nobody touched follow it. */
@@ -139,6 +160,20 @@ function maxTokensError(draft: ModelDraft): string | undefined {
   return tokensError(maxTokens, "The limit");
 }
 
+function pricesError({ prices }: ModelDraft): string | undefined {
+  if (isEmpty(prices) || (prices.input !== "" && prices.output !== "")) return undefined;
+  return "Say what input and output cost, or leave all of them empty.";
+}
+
+const orNothing = (price: number | "") => (price === "" ? null : price);
+
+/** Return what the server is told of prices: those of the person, or that what is known counts again. */
+function pricesIn({ prices, savedPrices }: ModelDraft): Prices | "known" {
+  const { input, output, cacheRead, cacheWrite } = prices;
+  if (input === "" || output === "") return "known";
+  return { ...savedPrices, input, output, cacheRead: orNothing(cacheRead), cacheWrite: orNothing(cacheWrite) };
+}
+
 /** Return one sentence for each field that cannot stay as it is. */
 export function check(draft: ModelDraft): DraftErrors {
   const found: Record<string, string | undefined> = {
@@ -149,6 +184,7 @@ export function check(draft: ModelDraft): DraftErrors {
     variable: variableError(draft),
     contextWindow: tokensError(draft.contextWindow, "The context window"),
     maxTokens: maxTokensError(draft),
+    prices: pricesError(draft),
   };
   return Object.fromEntries(Object.entries(found).filter(([, sentence]) => sentence)) as DraftErrors;
 }
@@ -183,6 +219,7 @@ export function toInput(draft: ModelDraft): ModelInput {
     supportsImages: draft.supportsImages === "auto" ? null : draft.supportsImages === "yes",
     toolCalls: draft.toolCalls,
     nativeTools: draft.nativeTools,
+    prices: pricesIn(draft),
     ...keyFields(draft),
   };
 }

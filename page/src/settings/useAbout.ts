@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { ModelView } from "../api/types";
-import { check, toInput, type ModelDraft } from "./modelDraft";
+import { check, noPrices, toInput, type ModelDraft } from "./modelDraft";
 
 /** How long a name may still be in the middle of being typed. */
 const pause = 350;
@@ -10,7 +10,7 @@ const pause = 350;
 export function useAbout(draft: ModelDraft): ModelView | null {
   const [about, setAbout] = useState<ModelView | null>(null);
   // What is said of it makes no difference to what is known.
-  const named = { ...draft, contextWindow: "", maxTokens: "", supportsThinking: null, supportsImages: "auto" } as const;
+  const named = { ...draft, contextWindow: "", maxTokens: "", supportsThinking: null, supportsImages: "auto", prices: noPrices } as const;
   const { name: _name, ...input } = toInput({ ...named, key: "keep", apiKey: "" });
   const asked = check(draft).model || check(draft).baseUrl ? "" : JSON.stringify(input);
   useEffect(() => {

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from "react";
 import type { PendingApproval } from "../api/authority";
 import type { BuiltInTool, Conversation, ConfigView, ConversationSettings, ModelList, ProviderView, ServerList, SocketFrame } from "../api/types";
+import type { ContextLedger } from "../api/types";
 import type { ConversationState } from "./conversation";
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "offline";
@@ -13,6 +14,13 @@ export type Phase =
   | { name: "failed"; message: string };
 
 export type ServerNotice = Omit<Extract<SocketFrame, { op: "notice" }>, "op">;
+
+/** What is known of the window of a conversation, or why nothing is. */
+export interface KeptLedger {
+  conversationId: string;
+  ledger: ContextLedger | null;
+  problem: string;
+}
 
 export interface AppState {
   phase: Phase;
@@ -30,6 +38,8 @@ export interface AppState {
   builtInTools: readonly BuiltInTool[];
   /** The open conversation; null on the start page. */
   open: ConversationState | null;
+  /** What fills the window of the conversation that was last asked about. */
+  ledger: KeptLedger | null;
   /** Whether the conversation named by the address is being fetched. */
   opening: boolean;
   openProblem: string | null;
@@ -68,6 +78,7 @@ const initial: AppState = {
   providers: [],
   builtInTools: [],
   open: null,
+  ledger: null,
   opening: false,
   openProblem: null,
   chosen: {},

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
 from pilothouse.agent.stop_reasons import tokens
 from pilothouse.types import limits
-from pilothouse.types.item_data import CallData, CompactionData, QuestionData, ResponseData, Spent, SummaryData
+from pilothouse.types.item_data import CallData, CompactionData, QuestionData, ResponseData, SummaryData
 from pilothouse.types.items import Call, Item, is_a
 from pilothouse.types.json import encode
 from pilothouse.types.tool_names import INCREASE
+from pilothouse.types.usage import Spent
 
 CONTINUE = "continue"
 STOP = "stop"
+# What a model was asked for.
+_PAID = ("response", "tool_summary", "compaction")
 
 
 class Excess(msgspec.Struct, frozen=True):
     """Which limit was reached and what the person is asked."""
 
-    reason: Literal["iterations", "tokens", "repetition"]
+    reason: str
     question: str
+    # Of a budget: how many times itself it has when the person goes on; and what is said where nobody can be asked.
+    raised: int = 0
+    refusal: str = ""
+    fix: str = ""
 
 
 def spent(mine: Sequence[Item]) -> Spent:
@@ -36,15 +42,12 @@ def spent(mine: Sequence[Item]) -> Spent:
     # A server's tool may have any name and bring any data.
     own = [item.data for item in seen if is_a(item, CallData) and item.data.tool == INCREASE]
     added = sum(data.iterations for data in own if not data.server)
-    used = sum(tokens(item) for item in turns)
-    # A summary that came to nothing was paid for, too.
-    used += sum(map(_summary_tokens, (item for item in mine if item.position >= since)))
-    return Spent(before.turns + len(turns), before.tokens + used, before.added + added)
-
-
-def _summary_tokens(item: Item) -> int:
-    usage = item.data.usage if is_a(item, SummaryData) else None
-    return usage.input + usage.output if usage is not None else 0
+    # What broke off or came to nothing was paid for, too.
+    paid = (item.data for item in mine if item.position >= since and item.kind in _PAID)
+    asked = [data for data in paid if isinstance(data, ResponseData | SummaryData | CompactionData)]
+    used = sum(data.usage.input + data.usage.output for data in asked if data.usage is not None)
+    cost = before.cost + sum(data.cost or 0.0 for data in asked)
+    return Spent(before.turns + len(turns), before.tokens + used, before.added + added, cost)
 
 
 def exceeded(mine: Sequence[Item]) -> Excess | None:
@@ -52,8 +55,6 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
     used = spent(mine)
     if iterations_left(mine, used) == 0:
         return Excess("iterations", f"The model has been asked {used.turns} times for this message. Go on?")
-    if used.tokens >= limits.RUN_TOKEN_BUDGET * _allowances(mine):
-        return Excess("tokens", f"This message has used {used.tokens:,} tokens. Go on?")
     repeated = _repeated(mine)
     if repeated:
         return Excess(
@@ -65,10 +66,11 @@ def exceeded(mine: Sequence[Item]) -> Excess | None:
 
 def iterations_left(mine: Sequence[Item], used: Spent) -> int:
     """Return how often the model may still be asked before the person is."""
-    return max(0, limits.MAX_ITERATIONS * _allowances(mine) + used.added - used.turns)
+    return max(0, limits.MAX_ITERATIONS * allowances(mine) + used.added - used.turns)
 
 
-def _allowances(mine: Sequence[Item]) -> int:
+def allowances(mine: Sequence[Item]) -> int:
+    """Return how many times what a run may use at first it may use now: once more each time that the person went on."""
     return 1 + sum(1 for item in mine if _went_on(item))
 
 
@@ -108,7 +110,10 @@ def window_room(context_window: int) -> int:
 def nearly_full(items: Sequence[Item], context_window: int, characters: int) -> bool:
     """Return whether the next request would leave little room in the context window."""
     used = characters // limits.CHARS_PER_TOKEN
+    return max(used, counted_last(items)) > context_window * limits.COMPACT_ABOVE
+
+
+def counted_last(items: Sequence[Item]) -> int:
+    """Return how many tokens the last request and its answer had; 0 where nobody counted, or it was summed up since."""
     last = next((item for item in reversed(items) if item.kind in ("response", "compaction")), None)
-    if last is not None and is_a(last, ResponseData):
-        used = max(used, tokens(last))
-    return used > context_window * limits.COMPACT_ABOVE
+    return tokens(last) if last is not None and is_a(last, ResponseData) else 0

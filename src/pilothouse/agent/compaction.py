@@ -16,7 +16,7 @@ from pilothouse.types.item_data import CallData, CompactionData, ReminderData
 from pilothouse.types.items import Item, ItemOf, is_a, patch, turn_of
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.ports import Journal, OpenModel
-from pilothouse.types.stream import Failed, TextDelta
+from pilothouse.types.stream import Failed, TextDelta, Usage
 
 _REQUEST = (Path(__file__).parent / "summary_request.md").read_text()
 _SUMMARY_TOKENS = 1_000
@@ -58,7 +58,7 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     told = middle_out(transcript(history(older)), room)
     item = journal.new("compaction")
     await journal.write(ItemCreated(item=item))
-    summarised = await _summarise(opened, journal, item.id, told)
+    summarised, usage = await _summarise(opened, journal, item.id, told)
     if not summarised:
         # An excerpt is worse than a summary and better than a conversation that cannot go on.
         journal.delta(item.id, middle_out(told, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
@@ -68,6 +68,9 @@ async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
     by = "model" if summarised else "excerpt"
     used = used_before(items, cut)
     data = patch(CompactionData, keep_from=cut, by=by, seen=had, spent=spent(mine), tools=used, tells=True)
+    if (paid := opened.config.used(usage)) is not None:
+        data |= patch(CompactionData, model=paid.model, usage=paid.usage)
+        data |= patch(CompactionData, cost=paid.cost) if paid.cost is not None else {}
     await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
     return True
 
@@ -80,22 +83,25 @@ def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
     return tuple(reversed(list(names)[: limits.TOOLS_REMEMBERED]))
 
 
-async def _summarise(opened: OpenModel, journal: Journal, item_id: str, told: str) -> bool:
+async def _summarise(opened: OpenModel, journal: Journal, item_id: str, told: str) -> tuple[bool, Usage | None]:
+    """Have the model write; return whether it wrote anything, and what that took if it tells."""
     request = ModelRequest(
         system=_REQUEST,
         messages=(Message("user", (TextBlock(text=told),)),),
         max_tokens=_SUMMARY_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
-    written = False
+    written, usage = False, None
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
             if isinstance(event, TextDelta):
                 journal.delta(item_id, event.text)
                 written = True
+            elif isinstance(event, Usage):
+                usage = event
             elif isinstance(event, Failed):
-                return written
-    return written
+                break
+    return written, usage
 
 
 def transcript(messages: Sequence[Message]) -> str:

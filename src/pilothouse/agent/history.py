@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -62,19 +62,34 @@ def history(items: Sequence[Item], *, offered: Collection[str] = ()) -> tuple[Me
     A model that is offered the tools for it is told which results were cut for another, and that it can look back.
     """
     messages: list[tuple[Role, list[Block]]] = []
+    for piece in pieces(items, offered=offered):
+        _add(messages, piece.role, piece.blocks)
+    return tuple(Message(role=role, content=tuple(blocks)) for role, blocks in messages)
+
+
+class Piece(NamedTuple):
+    """Blocks that stand together in a message, and the items that they are made of."""
+
+    role: Role
+    blocks: Sequence[Block]
+    items: Sequence[Item]
+
+
+def pieces(items: Sequence[Item], *, offered: Collection[str] = ()) -> Iterator[Piece]:
+    """Yield what the messages of a conversation are put together from, in order."""
     summary, kept = _since_compaction(_in_order(items))
     if summary is not None:
         told = _RECALL if RECALL in offered and is_a(summary, CompactionData) and summary.data.tells else ""
-        _add(messages, "user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text + told)])
+        yield Piece("user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text + told)], [summary])
     for group in _turns(kept):
         first = group[0]
         if first.kind in _TOLD:
-            _add(messages, "user", _user_blocks(first))
+            yield Piece("user", _user_blocks(first), group)
         else:
-            _add(messages, "assistant", _assistant_blocks(group))
-            _add(messages, "user", [_result(item, READ_RESULT in offered) for item in group if is_a(item, CallData)])
-            _add(messages, "user", _told_to_go_on(group))
-    return tuple(Message(role=role, content=tuple(blocks)) for role, blocks in messages)
+            calls = [item for item in group if is_a(item, CallData)]
+            yield Piece("assistant", _assistant_blocks(group), group)
+            yield Piece("user", [_result(item, READ_RESULT in offered) for item in calls], calls)
+            yield Piece("user", _told_to_go_on(group), group)
 
 
 def until_message(items: Sequence[Item], run_id: str) -> list[Item]:
@@ -386,15 +401,16 @@ def _media(item: Call) -> Iterator[Media]:
 
 def size(messages: Sequence[Message]) -> int:
     """Return roughly how many characters a model will read."""
-    return sum(_length(block) for message in messages for block in message.content)
+    return sum(length(block) for message in messages for block in message.content)
 
 
-def _length(block: Block) -> int:
+def length(block: Block) -> int:
+    """Return roughly how many characters a model will read of a block."""
     match block:
         case TextBlock() | ThinkingBlock():
             return len(block.text)
         case ResultBlock():
-            return len(block.text) + sum(_media_length(media) for media in block.media)
+            return len(block.text) + sum(map(media_length, block.media))
         case ImageBlock():
             return limits.IMAGE_CHARS
         case CallBlock():
@@ -403,7 +419,8 @@ def _length(block: Block) -> int:
             return len(msgspec.json.encode(block.raw))
 
 
-def _media_length(media: Media) -> int:
+def media_length(media: Media) -> int:
+    """Return how many characters of text a picture or a sound counts as; nothing where it is not shown."""
     if not media.data:
         return 0
     return limits.IMAGE_CHARS if media.is_image else int(media.size * limits.SOUND_CHARS_PER_BYTE)

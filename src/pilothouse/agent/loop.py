@@ -13,7 +13,9 @@ from pilothouse.agent.closing import interrupted, resumed
 from pilothouse.agent.history import history, size, unread, until_message
 from pilothouse.agent.media import Fetch, MediaLoader, no_media
 from pilothouse.agent.reminders import CurrentReminders, ReminderWriter, no_reminders
-from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Wait, next_step
+from pilothouse.agent.requests import offered, request_size
+from pilothouse.agent.spending import STOPPED, STOPPED_WORDS, Estimate, Purse, estimate, stopped_untold
+from pilothouse.agent.steps import AskModel, AskPerson, ExecuteCalls, Finish, Step, Wait, next_step
 from pilothouse.agent.turn import TurnWriter, take_turn
 from pilothouse.types import limits
 from pilothouse.types.errors import ErrorCode
@@ -27,7 +29,6 @@ from pilothouse.types.ports import Journal, OpenModel
 from pilothouse.types.runs import CutReason
 from pilothouse.types.selection import NativeTools
 from pilothouse.types.stream import Failed
-from pilothouse.types.tool_names import RECALL
 
 _ASKED_AGAIN = "The model made a call that its provider could not read. It was asked again."
 LIMIT_CHOICES = (ChoiceShown(id=budget.CONTINUE, label="Go on"), ChoiceShown(id=budget.STOP, label="Stop here"))
@@ -51,6 +52,8 @@ class Plan(msgspec.Struct, frozen=True):
     on_demand: tuple[str, ...] = ()
     # Gives the bytes of pictures and sounds in results.
     fetch: Fetch = no_media
+    # Whether nobody is there who could be asked.
+    unattended: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -59,6 +62,7 @@ class Outcome(msgspec.Struct, frozen=True):
     status: Literal["completed", "waiting", "failed"]
     code: ErrorCode | None = None
     message: str = ""
+    fix: str = ""
     # Why the answer is not at its end.
     cut: CutReason | None = None
 
@@ -66,8 +70,16 @@ class Outcome(msgspec.Struct, frozen=True):
 class Loop:
     """One run's loop."""
 
-    def __init__(self, plan: Plan, journal: Journal, calls: Calls, reminders: CurrentReminders = no_reminders) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        journal: Journal,
+        calls: Calls,
+        reminders: CurrentReminders = no_reminders,
+        purse: Purse | None = None,
+    ) -> None:
         self._plan = plan
+        self._purse = purse or Purse()
         self._journal = journal
         self._calls = calls
         self._tools = plan.tools
@@ -76,6 +88,8 @@ class Loop:
         self._media = MediaLoader(plan.opened.media, plan.fetch)
         # Whether room was made for this answer: what is too long even then stays too long.
         self._compacted = False
+        # What the next request may use.
+        self._coming = Estimate(0)
         # How often the model made a call that its provider could not read.
         self._unread = 0
         # Whether the model turned out not to take tools the usual way; the run went on with text, or without any.
@@ -89,22 +103,42 @@ class Loop:
         if left:
             await self._journal.write(*left)
         while True:
-            step = next_step(self._journal.items, self._plan.run_id)
-            match step:
-                case Finish():
-                    cut = stop_reasons.cut(self._mine(), self._plan.opened.config.context_window)
-                    if cut is None or not await self._went_on(cut):
-                        return Outcome("completed", cut=cut.reason if cut is not None else None)
-                case Wait():
-                    return Outcome("waiting")
-                case AskPerson():
-                    await self._ask_person(step)
-                case ExecuteCalls():
-                    await self._calls.execute(step.calls)
-                case AskModel():
-                    failure = await self._ask_model(step.turn)
-                    if failure is not None:
-                        return Outcome("failed", failure.code, failure.message)
+            outcome = await self._do(next_step(self._journal.items, self._plan.run_id))
+            if outcome is not None:
+                return outcome
+
+    async def _do(self, step: Step) -> Outcome | None:
+        """Do a step; return how the run ends if it does with that."""
+        match step:
+            case Finish():
+                return await self._finish()
+            case Wait():
+                return Outcome("waiting")
+            case AskPerson():
+                await self._ask_person(step)
+            case ExecuteCalls():
+                await self._calls.execute(step.calls)
+            case AskModel():
+                return await self._answer(step.turn)
+        return None
+
+    async def _finish(self) -> Outcome | None:
+        if stopped_untold(self._mine()):
+            await self._tell(STOPPED_WORDS, patch(NoticeData, level="info", code=STOPPED))
+        cut = stop_reasons.cut(self._mine(), self._plan.opened.config.context_window)
+        if cut is not None and await self._went_on(cut):
+            return None
+        return Outcome("completed", cut=cut.reason if cut is not None else None)
+
+    async def _answer(self, turn: int) -> Outcome | None:
+        hindrance = await self._ask_model(turn)
+        if isinstance(hindrance, Failed):
+            return Outcome("failed", hindrance.code, hindrance.message)
+        if hindrance is not None and self._plan.unattended:
+            return Outcome("failed", "budget_reached", hindrance.refusal, hindrance.fix)
+        if hindrance is not None:
+            await self._ask_person(hindrance)
+        return None
 
     def _mine(self) -> list[Item]:
         return [item for item in self._journal.items if item.run_id == self._plan.run_id]
@@ -112,7 +146,7 @@ class Loop:
     async def _went_on(self, cut: stop_reasons.Cut) -> bool:
         """Have the model go on with an answer that the window cut, if there is room now; else tell the person."""
         opened = self._plan.opened
-        may = cut.reason == "context" and stop_reasons.may_go_on(self._mine())
+        may = cut.reason == "context" and stop_reasons.may_go_on(self._mine()) and await self._may_sum_up()
         if may and await compaction.compact(opened, self._journal, self._plan.run_id):
             await self._reminders.remind()
             items = self._items()
@@ -123,18 +157,25 @@ class Loop:
             await self._tell(*stop_reasons.words(cut, opened.config.context_window, self._plan.max_tokens))
         return False
 
+    async def _may_sum_up(self) -> bool:
+        """Return whether the budgets cover a summary of what fills the window."""
+        config = self._plan.opened.config
+        return await self._purse.covers(self._mine(), estimate(config, config.context_window * limits.CHARS_PER_TOKEN))
+
     async def _tell(self, text: str, data: JsonObject) -> None:
         await self._journal.write(
             ItemCreated(item=self._journal.new("notice", status="completed", text=text, data=data))
         )
 
-    async def _ask_person(self, step: AskPerson) -> None:
-        data = patch(LimitData, kind="limit", reason=step.reason, choices=LIMIT_CHOICES)
-        question = self._journal.new("question", status="waiting", text=step.question, data=data)
+    async def _ask_person(self, excess: AskPerson | budget.Excess) -> None:
+        data = patch(LimitData, kind="limit", reason=excess.reason, choices=LIMIT_CHOICES)
+        if isinstance(excess, budget.Excess):
+            data |= patch(LimitData, raised=excess.raised)
+        question = self._journal.new("question", status="waiting", text=excess.question, data=data)
         await self._journal.write(ItemCreated(item=question))
 
-    async def _ask_model(self, turn: int) -> Failed | None:
-        """Ask until an answer stands or trying again makes no sense."""
+    async def _ask_model(self, turn: int) -> Failed | budget.Excess | None:
+        """Ask until an answer stands, trying again makes no sense, or a budget would be passed."""
         self._compacted = False
         self._unread = 0
         attempt = self._attempts(turn)
@@ -143,10 +184,12 @@ class Loop:
         while True:
             attempt += 1
             messages = await self._messages()
+            if isinstance(messages, budget.Excess):
+                return messages
             turn_id, opened = TurnId(turn, attempt, continues), self._plan.opened
-            prices = opened.config.known.prices if opened.config.known else None
-            writer = TurnWriter(self._journal, turn_id, opened.config.id, self._calls.describe, prices)
-            failure = await take_turn(opened.model, self._request(messages), writer)
+            writer = TurnWriter(self._journal, turn_id, opened.config, self._calls.describe)
+            with self._purse.paying(self._coming):
+                failure = await take_turn(opened.model, self._request(messages), writer)
             if failure is None:
                 return None
             if not await self._may_retry(failure, attempt >= last):
@@ -175,29 +218,33 @@ class Loop:
         await self._tell(_ASKED_AGAIN, patch(NoticeData, level="info", code="malformed_call"))
         return True
 
-    async def _messages(self) -> tuple[Message, ...]:
-        """Return what the model is told, after making room for its answer where there is little."""
+    async def _messages(self) -> tuple[Message, ...] | budget.Excess:
+        """Return what the model is told, after making room for its answer where there is little.
+
+        Before anything of it is paid for, the budgets are looked at.
+        """
         await self._reminders.remind()
         items = self._items()
         messages = await self._media.messages(self._history(items))
-        if not self._compacted and self._is_crowded(items, messages):
+        crowded = not self._compacted and self._is_crowded(items, messages)
+        if (excess := await self._excess(self._request(messages), crowded=crowded)) is not None:
+            return excess
+        if crowded:
             self._compacted = await compaction.compact(self._plan.opened, self._journal, self._plan.run_id)
             # What was summarised took its reminders along.
             await self._reminders.remind()
             messages = await self._media.messages(self._history(self._items()))
         return messages
 
+    async def _excess(self, request: ModelRequest, *, crowded: bool) -> budget.Excess | None:
+        """Return the budget that a request would pass, and with it the summary that is made first."""
+        plan = self._plan
+        coming = estimate(plan.opened.config, request_size(request), self._items(), plan.max_tokens)
+        self._coming = Estimate(2 * coming.tokens, 2 * coming.cost) if crowded else coming
+        return await self._purse.excess(self._mine(), self._coming)
+
     def _history(self, items: Sequence[Item]) -> tuple[Message, ...]:
-        return history(items, offered={tool.name for tool in self._offered(items)})
-
-    def _offered(self, items: Sequence[Item]) -> tuple[ToolSpec, ...]:
-        """Return the tools of the next request: looking back is for a conversation that was summed up.
-
-        With a summary the request begins anew in any case, so that its tools may change just then.
-        """
-        if any(item.kind == "compaction" and item.status == "completed" for item in items):
-            return self._tools
-        return tuple(tool for tool in self._tools if tool.name != RECALL)
+        return history(items, offered={tool.name for tool in offered(self._tools, items)})
 
     def _is_crowded(self, items: Sequence[Item], messages: Sequence[Message]) -> bool:
         window = self._plan.opened.config.context_window
@@ -208,7 +255,7 @@ class Loop:
         return ModelRequest(
             messages=messages,
             system=plan.system,
-            tools=self._offered(self._journal.items),
+            tools=offered(self._tools, self._journal.items),
             on_demand=plan.on_demand,
             max_tokens=plan.max_tokens,
             temperature=plan.temperature,

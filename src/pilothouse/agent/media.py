@@ -64,10 +64,13 @@ class MediaLoader:
         self.shown = MediaCount()
         made = []
         for message in messages:
-            by_model = message.role == "assistant"
-            content = [await self._block(block, by_model=by_model) for block in message.content]
+            content = await self.blocks(message.content, by_model=message.role == "assistant")
             made.append(msgspec.structs.replace(message, content=tuple(content)))
         return tuple(made)
+
+    async def blocks(self, blocks: Sequence[Block], *, by_model: bool) -> list[Block]:
+        """Return the next blocks with what is shown of them, after those that came before."""
+        return [await self._block(block, by_model=by_model) for block in blocks]
 
     async def _block(self, block: Block, *, by_model: bool) -> Block:
         if isinstance(block, ImageBlock):

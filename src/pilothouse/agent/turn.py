@@ -26,13 +26,12 @@ from pilothouse.types.item_data import (
     ResponseError,
     Source,
     ThinkingData,
-    TokenUsage,
 )
 from pilothouse.types.items import Item, ItemStatus, TurnId, is_a, patch, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import ModelRequest
+from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Journal, Model
-from pilothouse.types.prices import Prices
 
 _DECLINED = "The model declined to answer."
 _EMPTY = "The model gave an empty answer."
@@ -82,13 +81,10 @@ class _Call:
 class TurnWriter:
     """Turns a model's stream into items."""
 
-    def __init__(
-        self, journal: Journal, turn: TurnId, model_id: str, describe: Describe, prices: Prices | None = None
-    ) -> None:
+    def __init__(self, journal: Journal, turn: TurnId, config: ModelConfig, describe: Describe) -> None:
         self._journal = journal
         self._turn = turn
-        self._model_id = model_id
-        self._prices = prices
+        self._config = config
         self._describe = describe
         self._order = AnswerOrder()
         # Whether anything but text came since the last of it, and what that was.
@@ -400,13 +396,12 @@ class TurnWriter:
 
     def _measures(self) -> JsonObject:
         now = time.monotonic()
-        data = patch(ResponseData, model=self._model_id, duration_ms=round((now - self._began) * 1000))
+        data = patch(ResponseData, model=self._config.id, duration_ms=round((now - self._began) * 1000))
         if self._first_token is not None:
             data |= patch(ResponseData, first_token_ms=round((self._first_token - self._began) * 1000))
-        if self._usage is not None:
-            data |= patch(ResponseData, usage=TokenUsage(**msgspec.structs.asdict(self._usage)))
-            if self._prices is not None and (cost := self._prices.cost(self._usage)) > 0:
-                data |= patch(ResponseData, cost=round(cost, 9))
+        if (used := self._config.used(self._usage)) is not None:
+            data |= patch(ResponseData, usage=used.usage)
+            data |= patch(ResponseData, cost=used.cost) if used.cost is not None else {}
         if (speed := self._speed()) is not None:
             data |= patch(ResponseData, tokens_per_second=speed)
         if self._stopped is not None:

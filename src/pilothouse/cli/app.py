@@ -18,6 +18,7 @@ from pilothouse import __version__
 from pilothouse.cli.command import leave, perform
 from pilothouse.cli.options import AsJson, Replace, command, given, new_app
 from pilothouse.cli.terminal import cannot_print, silence
+from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 
 if TYPE_CHECKING:
@@ -314,6 +315,21 @@ async def settings(
     from pilothouse.cli.settings import settings
 
     return await settings(name, value, as_json=json)
+
+
+@command(app)
+async def usage(
+    days: Annotated[int, typer.Option(help="How many days back, with today.")] = limits.USAGE_DAYS_SHOWN,
+    json: AsJson = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print a table for other programs.")] = False,
+) -> int:
+    """Show what models were asked for, and what it cost, by day.
+
+    It counts answers, summaries and titles, also of conversations that are gone.
+    """
+    from pilothouse.cli.usage import usage
+
+    return await usage(days, as_json=json, as_csv=csv)
 
 
 @command(app)

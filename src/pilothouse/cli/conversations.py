@@ -82,6 +82,14 @@ async def show(conversation: ConversationId, json: AsJson = False) -> int:
 
 
 @command(app)
+async def context(conversation: ConversationId, json: AsJson = False) -> int:
+    """Show what fills a conversation's window, and what its answers took."""
+    from pilothouse.cli.usage import context
+
+    return await context(conversation, as_json=json)
+
+
+@command(app)
 async def files(
     conversation: ConversationId,
     folder: Annotated[

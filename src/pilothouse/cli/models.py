@@ -20,6 +20,7 @@ from pilothouse.types.errors import PilothouseError
 from pilothouse.types.home_paths import at_home
 from pilothouse.types.host import LOCAL_OWNER
 from pilothouse.types.models import SIGNING, ModelView, ToolCalls
+from pilothouse.types.prices import Prices
 from pilothouse.types.selection import NativeTools
 
 app = new_app()
@@ -30,6 +31,11 @@ _SWITCHES = {"on": True, "off": False, "default": None}
 _PROVIDERS = "Its name: groq, openrouter, azure, bedrock-claude and so on; `pilothouse models providers` lists them."
 _SOURCES = "Where its key comes from: env:NAME, secret:NAME, aws, google, copilot, or empty for none."
 _KEY = "Ask for the key, or read it from what is piped in, and keep it as a secret."
+_PRICES = (
+    "What its tokens cost, in dollars for a million: read, written, and from and into the provider's cache; `known` "
+    "takes back what you set."
+)
+_CACHE = ("cache_read", "cache_write")
 _TOOL_CALLS = "How it calls tools; by default as its provider does, else in text."
 
 
@@ -47,6 +53,7 @@ class ModelForm:
     max_tokens: Annotated[int | None, given(min=1, help="The longest answer, in tokens.")] = None
     thinking: Annotated[bool | None, given(help="Whether it can think first.")] = None
     images: Annotated[bool | None, given(help="Whether it can see images.")] = None
+    prices: Annotated[str | None, given(metavar="IN,OUT[,READ[,WRITE]]", help=_PRICES)] = None
     tool_calls: Annotated[ToolCalls | None, given(help=_TOOL_CALLS)] = None
     web_search: Annotated[Switch | None, given(help="The provider's own web search.")] = None
     code_execution: Annotated[Switch | None, given(help="The provider's own code execution.")] = None
@@ -124,6 +131,7 @@ async def add(
         supports_thinking=form.thinking,
         supports_images=form.images,
         max_tokens=form.max_tokens,
+        prices=_prices(form.prices),
         tool_calls=form.tool_calls,
         native_tools=_native_tools(form, NativeTools()),
     )
@@ -182,6 +190,7 @@ async def edit(model_id: ModelId, *, form: ModelForm) -> int:
             supports_thinking=_or(form.thinking, now.said.supports_thinking if form.model is None else None),
             supports_images=_or(form.images, now.said.supports_images if form.model is None else None),
             max_tokens=_or(form.max_tokens, now.max_tokens),
+            prices=_prices(form.prices),
             tool_calls=form.tool_calls,
             native_tools=_native_tools(form, now.native_tools),
         )
@@ -189,6 +198,23 @@ async def edit(model_id: ModelId, *, form: ModelForm) -> int:
     output().line(f"{one_line(changed.name)}: {_about(changed)}")
     _warn(changed)
     return 0
+
+
+def _prices(typed: str | None) -> Prices | Literal["known"] | None:
+    """Return the prices that were typed; None when none were."""
+    if typed is None:
+        return None
+    if typed.strip() == "known":
+        return "known"
+    try:
+        first, second, *cached = (float(number) for number in typed.split(","))
+        if len(cached) <= len(_CACHE):
+            prices = Prices(input=first, output=second)
+            return msgspec.structs.replace(prices, **dict(zip(_CACHE, cached, strict=False)))
+    except ValueError:
+        pass
+    message = f"“{typed}” are no prices: two to four numbers with commas between them, as in 3,15 or 3,15,0.3,3.75."
+    raise PilothouseError("bad_request", message, fix="Or `known`, to take back what you set.")
 
 
 def _native_tools(form: ModelForm, now: NativeTools) -> NativeTools | None:

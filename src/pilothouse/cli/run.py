@@ -20,6 +20,7 @@ from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.json import JsonObject
+from pilothouse.types.prices import dollars
 from pilothouse.types.selection import Selection
 
 _TOO_LONG = f"The message is longer than {limits.MESSAGE_CHARS:,} characters."
@@ -185,8 +186,7 @@ def measures(report: RunReport) -> str:
     return " · ".join(parts)
 
 
-def cost_words(dollars: float) -> str:
+def cost_words(amount: float) -> str:
     """Return about what something cost, as the page says it."""
-    if dollars < 0.0001:
-        return "less than $0.0001"
-    return f"about ${float(f'{dollars:.2g}'):f}".rstrip("0") if dollars < 0.1 else f"about ${dollars:.2f}"
+    words = dollars(amount)
+    return words if words.startswith("less") else f"about {words}"

@@ -17,7 +17,9 @@ from pilothouse.agent.preparing import CallSetting
 from pilothouse.agent.reminders import CombinedReminders
 from pilothouse.agent.results.pipeline import Pipeline
 from pilothouse.agent.results.summaries import Summarising
+from pilothouse.agent.spending import Purse
 from pilothouse.agent.tool_lookup import ToolLookup
+from pilothouse.host.day_book import DayBook
 from pilothouse.host.modes import Modes
 from pilothouse.host.planning import plan, tools_left_out, wanted_tools
 from pilothouse.timeline.feed import Feed
@@ -65,6 +67,12 @@ class Parts(msgspec.Struct, frozen=True):
     reminders: Reminders = CombinedReminders(())
     # Told of calls that waited for an answer when their run was stopped.
     release: Callable[[Sequence[str]], Awaitable[None]] = _nobody
+    # What requests may cost that are under way here.
+    day_book: DayBook = msgspec.field(default_factory=DayBook)
+
+    def purse(self, owner: str) -> Purse:
+        """Return what a run of this owner may spend."""
+        return Purse(self.settings, self.day_book.of(self.records, self.feed, owner))
 
 
 class ActiveRun:
@@ -148,6 +156,7 @@ class ActiveRun:
             await journal.write(ItemCreated(item=told))
         if toolset.missing:
             await self._tell("server_missing", " ".join(toolset.missing), level="warning")
+        purse = parts.purse(run.owner)
         setting = CallSetting(
             conversation_id=run.conversation_id,
             run_id=run.id,
@@ -159,7 +168,7 @@ class ActiveRun:
             owner=run.owner,
             mode=lambda: parts.modes.now(self._settings),
             large_results=parts.settings().large_results,
-            summarising=Summarising(parts.settings().large_results, opened, parts.models.open, self._part_bytes),
+            summarising=Summarising(parts.settings().large_results, opened, parts.models.open, self._part_bytes, purse),
         )
         names = ToolLookup(toolset.tools, toolset.on_demand)
         self._calls = Calls(setting, names, parts.authorizer, parts.results, journal)
@@ -170,7 +179,7 @@ class ActiveRun:
             fetch=self._part_bytes,
             longest_answer=parts.settings().longest_answer,
         )
-        loop = Loop(work, journal, self._calls, self._reminders)
+        loop = Loop(work, journal, self._calls, self._reminders, purse)
         try:
             return await loop.run()
         finally:
@@ -280,7 +289,7 @@ class ActiveRun:
         if error is None:
             outcome = task.result()
             if outcome.status == "failed":
-                return "failed", RunError(code=outcome.code or "internal", message=outcome.message)
+                return "failed", RunError(code=outcome.code or "internal", message=outcome.message, fix=outcome.fix)
             self._cut = outcome.cut
             return outcome.status, None
         known = told(error)

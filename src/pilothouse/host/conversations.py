@@ -8,10 +8,11 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from pilothouse.host import selection, titles
+from pilothouse.host.active_run import Parts
+from pilothouse.host.context import ContextKeeper
 from pilothouse.host.dependencies import Dependencies
-from pilothouse.host.modes import Modes, harmless
+from pilothouse.host.modes import harmless
 from pilothouse.host.new_conversations import check_folder, check_model
-from pilothouse.timeline.feed import Feed
 from pilothouse.types import limits
 from pilothouse.types.api import (
     ConversationPage,
@@ -26,8 +27,8 @@ from pilothouse.types.conversations import Conversation, ConversationSettings, c
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import Conversations, FeedBatch, Runs
 from pilothouse.types.ids import new_id
-from pilothouse.types.records import Records
 from pilothouse.types.tool_names import TOOLS
+from pilothouse.types.usage import ContextLedger
 
 _DAY = 86_400.0
 
@@ -35,12 +36,13 @@ _DAY = 86_400.0
 class ConversationService(Conversations):
     """Conversations, as the store keeps them."""
 
-    def __init__(self, records: Records, feed: Feed, dependencies: Dependencies, modes: Modes, runs: Runs) -> None:
-        self._records = records
-        self._feed = feed
+    def __init__(self, parts: Parts, dependencies: Dependencies, runs: Runs) -> None:
+        self._records = parts.records
+        self._feed = parts.feed
         self._dependencies = dependencies
-        self._modes = modes
+        self._modes = parts.modes
         self._runs = runs
+        self._context = ContextKeeper(parts, dependencies.models)
 
     async def page_state(self, owner: str, conversation: str | None = None) -> PageState:
         snapshot = None
@@ -91,6 +93,9 @@ class ConversationService(Conversations):
         self, owner: str, conversation_id: str, before: int | None = None, limit: int = limits.SNAPSHOT_ITEMS
     ) -> ItemPage:
         return await self._records.items(owner, conversation_id, before, limit)
+
+    async def context(self, owner: str, conversation_id: str) -> ContextLedger:
+        return await self._context.ledger(owner, conversation_id)
 
     async def update(self, owner: str, conversation_id: str, body: ConversationPatch) -> Conversation:
         if body.settings is not None and body.settings.model_id is not None:

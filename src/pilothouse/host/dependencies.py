@@ -42,3 +42,5 @@ class Dependencies(msgspec.Struct, frozen=True):
     # How the index of a folder stands; it is not begun for that.
     index: Callable[[str], Awaitable[IndexView]]
     tools: OwnTools
+    # What the prices of models are from, and of which day.
+    prices_from: Callable[[], str]

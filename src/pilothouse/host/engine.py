@@ -104,7 +104,7 @@ class Executor:
             return
         try:
             conversation = await self._parts.records.conversation(run.owner, run.conversation_id)
-            await titles.improve(self._parts.records, conversation, opened)
+            await titles.improve(self._parts.records, conversation, opened, self._parts.purse(run.owner))
         except PilothouseError as error:
             # The conversation keeps the title it has.
             _log.info("no title for %s: %s", run.conversation_id, error.message)

@@ -83,11 +83,10 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolS
     """Return what a run asks its model for; `refused_tools` when its provider said that it takes none."""
     settings, config = conversation.settings, opened.config
     selection = selection_of(run, conversation) or Selection()
-    system = settings.system_prompt if settings.system_prompt is not None else _SYSTEM
     return Plan(
         run_id=run.id,
         opened=opened,
-        system=f"{system}\n\n{offered.guide}".strip(),
+        system=system_text(conversation, offered),
         tools=tuple(tool.spec for tool in offered.tools),
         on_demand=tuple(tool.spec.name for tool in offered.on_demand),
         max_tokens=settings.max_tokens or config.max_tokens,
@@ -95,7 +94,14 @@ def plan(run: Run, conversation: Conversation, opened: OpenModel, offered: ToolS
         thinking=wished_thinking(run, conversation) if config.supports_thinking else None,
         tool_calls=_tool_calls(config, refused_tools),
         native_tools=selection.native_tools,
+        unattended=run.options.unattended,
     )
+
+
+def system_text(conversation: Conversation, offered: ToolSet) -> str:
+    """Return what a request begins with: the conversation's own words or the usual ones, and those about its tools."""
+    own = conversation.settings.system_prompt
+    return f"{_SYSTEM if own is None else own}\n\n{offered.guide}".strip()
 
 
 def _tool_calls(config: ModelConfig, refused: bool) -> ToolCalls:

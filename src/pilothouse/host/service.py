@@ -22,6 +22,7 @@ from pilothouse.host.servers import ServerNews
 from pilothouse.host.sessions import Sessions
 from pilothouse.host.terminals import TerminalService
 from pilothouse.host.todos import TodoService
+from pilothouse.host.usage import UsageService
 from pilothouse.types.api import InputFrame, ListFrame, ModelsFrame
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
@@ -47,7 +48,7 @@ class HostService(ClientApi):
         self.servers = realised(Servers, self.server_news.method_of)
         self.runs: RunService = RunService(records, engine, dependencies)
         self.questions: QuestionService = QuestionService(records, engine, dependencies.permissions, parts.results)
-        self.conversations = ConversationService(records, feed, dependencies, parts.modes, self.runs)
+        self.conversations = ConversationService(parts, dependencies, self.runs)
         self.permissions: PermissionService = PermissionService(
             records, dependencies.permissions, feed, dependencies.server_names, parts.settings
         )
@@ -56,6 +57,7 @@ class HostService(ClientApi):
         self.changes = ChangeService(records, dependencies.undo)
         self.indexes = IndexService(records, dependencies.index)
         self.exchange = ExchangeService(records)
+        self.usage = UsageService(records, dependencies.models, parts.settings, dependencies.prices_from)
         self.sessions = Sessions(records)
         self.notifications = Notifier()
         self._records = records

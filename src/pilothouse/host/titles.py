@@ -6,8 +6,8 @@ import re
 from contextlib import aclosing
 from pathlib import Path
 
-import msgspec
-
+from pilothouse.agent.requests import request_size
+from pilothouse.agent.spending import Purse, estimate
 from pilothouse.types import limits
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.invisible import whole
@@ -15,7 +15,8 @@ from pilothouse.types.items import Item
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.ports import OpenModel
 from pilothouse.types.records import Records
-from pilothouse.types.stream import Failed, TextDelta
+from pilothouse.types.stream import Failed, TextDelta, Usage
+from pilothouse.types.usage import Used
 
 _PROMPT = (Path(__file__).parent / "title_prompt.md").read_text()
 _EXCERPT = 1_500
@@ -37,39 +38,46 @@ def first_words(text: str) -> str:
     return clean(lines[0][:400]) if lines else ""
 
 
-async def improve(records: Records, conversation: Conversation, opened: OpenModel) -> None:
-    """Let the model title the conversation, once, after its first exchange."""
+async def improve(records: Records, conversation: Conversation, opened: OpenModel, purse: Purse) -> None:
+    """Let the model title the conversation, once, after its first exchange; not where that would pass a budget."""
     if conversation.title_source != "first_words" or opened.config.provider in _NO_TITLES:
         return
     page = await records.items(conversation.owner, conversation.id, None, 20)
     spoken = [item for item in page.items if item.kind in ("user_message", "response") and item.text]
     if page.has_earlier or sum(item.kind == "user_message" for item in spoken) != 1:
         return
-    title = clean(await _ask(opened, spoken))
-    if title:
-        await records.change_conversation(conversation.owner, conversation.id, lambda now: _titled(now, title))
+    request = _request(opened, spoken)
+    coming = estimate(opened.config, request_size(request), most=_TITLE_TOKENS)
+    if not await purse.covers((), coming):
+        return
+    with purse.paying(coming):
+        said, used = await _ask(opened, request)
+    title = clean(said)
+    if title or used is not None:
+        await records.title(conversation, title, used)
 
 
-def _titled(now: Conversation, title: str) -> Conversation:
-    # A name that the person gave meanwhile stays.
-    if now.title_source != "first_words":
-        return now
-    return msgspec.structs.replace(now, title=title, title_source="model")
-
-
-async def _ask(opened: OpenModel, spoken: list[Item]) -> str:
+def _request(opened: OpenModel, spoken: list[Item]) -> ModelRequest:
     talk = "\n\n".join(f"{'Person' if i.kind == 'user_message' else 'Assistant'}: {i.text[:_EXCERPT]}" for i in spoken)
-    request = ModelRequest(
+    return ModelRequest(
         system=_PROMPT,
         messages=(Message("user", (TextBlock(text=talk),)),),
         max_tokens=_TITLE_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
+
+
+async def _ask(opened: OpenModel, request: ModelRequest) -> tuple[str, Used | None]:
+    """Return what the model says, and what that took if it tells."""
     parts: list[str] = []
+    usage: Usage | None = None
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
             if isinstance(event, TextDelta):
                 parts.append(event.text)
+            elif isinstance(event, Usage):
+                usage = event
             elif isinstance(event, Failed):
-                return ""
-    return "".join(parts)
+                parts = []
+                break
+    return "".join(parts), opened.config.used(usage)

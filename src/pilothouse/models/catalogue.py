@@ -31,7 +31,7 @@ from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
 from pilothouse.types.models import SIGNING, ModelConfig, ModelList, ModelTest, ModelView
 from pilothouse.types.origins import is_loopback, origin_of
-from pilothouse.types.ports import JsonStore, Model, OpenModel, Secrets
+from pilothouse.types.ports import JsonStore, Model, ModelOutline, OpenModel, Secrets
 from pilothouse.types.stream import CallStart, Failed, Retrying, Stopped, TextDelta, ThinkingDelta
 
 SCRIPTED = "scripted:"
@@ -96,6 +96,11 @@ class ModelCatalogue:
             made = (config, key, OpenModel(config, model, taken(config), lessons.refuses_tools, lessons.learn_no_tools))
             self._open[config.id] = made
         return made[2]
+
+    async def outline(self, model_id: str | None) -> ModelOutline:
+        config = filled(self._find(model_id))
+        refuses = self.learned.of(config).refuses_tools
+        return ModelOutline(config, taken(config), refuses())
 
     def key_for(self, config: ModelConfig) -> str:
         """Return a configured model's key, for asking its provider something else than an answer."""
@@ -300,6 +305,8 @@ def _configured(body: ModelInput, model_id: str, before: ModelConfig | None) -> 
         raw["toolCalls"] = body.tool_calls
     if body.native_tools is not None:
         raw["nativeTools"] = msgspec.to_builtins(body.native_tools)
+    if body.prices is not None:
+        raw["prices"] = None if body.prices == "known" else msgspec.to_builtins(body.prices)
     if body.context_window is not None:
         raw["contextWindow"] = None if body.context_window == "known" else body.context_window
     try:
@@ -308,8 +315,10 @@ def _configured(body: ModelInput, model_id: str, before: ModelConfig | None) -> 
         raise PilothouseError("bad_request", error.message, fix=_FIXES.get(str(error.path[-1]), "")) from None
     if max(config.context_window, config.max_tokens or 0) > limits.TOKENS:
         raise PilothouseError("bad_request", f"No model takes or gives more than {limits.TOKENS:,} tokens.")
-    # What was told belongs to the model that it was told about.
-    return config if before and _same_model(config, before) else msgspec.structs.replace(config, known=None)
+    # What was told belongs to the model that it was told about, and so does its price.
+    if before and _same_model(config, before):
+        return config
+    return msgspec.structs.replace(config, known=None, prices=None if body.prices is None else config.prices)
 
 
 def _unknown(provider: str) -> PilothouseError:

@@ -17,13 +17,24 @@ from pilothouse.types.json import JsonObject, convert
 from pilothouse.types.models import PROVIDERS, ModelConfig
 from pilothouse.types.origins import origin_of
 from pilothouse.types.ports import Secrets
+from pilothouse.types.prices import price_problem
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LEGACY_VARIABLE = "PILOTHOUSE_LEGACY_SETTINGS"
 LEGACY_NAME = "appsettings.json"
 # Written even when they have their default, so that a person sees what there is to set.
 _ALWAYS = ("name", "provider", "baseUrl", "apiKeySource", "model", "contextWindow", "supportsThinking")
-_OPTIONAL = ("service", "supportsImages", "maxTokens", "toolCalls", "nativeTools", "headers", "extra", "known")
+_OPTIONAL = (
+    "service",
+    "supportsImages",
+    "maxTokens",
+    "toolCalls",
+    "nativeTools",
+    "headers",
+    "extra",
+    "prices",
+    "known",
+)
 
 
 class ModelsFile(msgspec.Struct, frozen=True):
@@ -79,6 +90,8 @@ def _check(config: ModelConfig, at: tuple[str, ...]) -> None:
     # A script may stand in either place.
     if not config.model and config.provider != "embedded" and not (config.provider == "scripted" and config.base_url):
         raise BadField((*at, "model"), "“model” must say which of the provider's models to use.")
+    if config.prices is not None and (wrong := price_problem(config.prices)):
+        raise BadField((*at, "prices"), wrong)
     if config.max_tokens is not None and config.max_tokens < 1:
         raise BadField((*at, "maxTokens"), "“maxTokens” must be at least 1.")
 

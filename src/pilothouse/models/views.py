@@ -10,7 +10,7 @@ from pilothouse.models.learned_limits import LessonBook
 from pilothouse.models.models_file import ModelsFile
 from pilothouse.models.provider_table import kept_as, row_of
 from pilothouse.models.providers import EMBEDDED_NOTE, LOCAL, address_of, with_address
-from pilothouse.types.models import FileProblem, ModelConfig, ModelList, ModelView, SaidFacts
+from pilothouse.types.models import FileProblem, Known, ModelConfig, ModelList, ModelView, SaidFacts
 from pilothouse.types.origins import is_loopback
 from pilothouse.types.prices import Prices
 
@@ -47,11 +47,12 @@ def model_view(config: ModelConfig, keys: Keys, learned: LessonBook, *, is_defau
         note=EMBEDDED_NOTE if config.provider == "embedded" else "",
         learned=learned.views(config),
         context_label=context_label(whole.context_window),
-        price_label=price_label(facts.prices) if facts.prices is not None else "",
+        price_label=_price_label(config, facts),
         said=SaidFacts(
             context_window=config.context_window or None,
             supports_thinking=config.supports_thinking,
             supports_images=config.supports_images,
+            prices=config.prices,
         ),
         facts_from=source_of(config, facts),
     )
@@ -84,6 +85,12 @@ def price_label(prices: Prices) -> str:
         return "free of charge"
     more = f", more above {_short(prices.above)}" if prices.beyond is not None else ""
     return f"{_dollars(prices.input)} in, {_dollars(prices.output)} out per 1M tokens{more}"
+
+
+def _price_label(config: ModelConfig, facts: Known) -> str:
+    if config.prices is not None:
+        return f"{price_label(config.prices)}, as you set it"
+    return price_label(facts.prices) if facts.prices is not None else ""
 
 
 def _dollars(price: float) -> str:

@@ -19,6 +19,7 @@ from pilothouse.types.items import CLOSED, Item
 from pilothouse.types.json import JsonObject
 from pilothouse.types.records import Posting, Settle
 from pilothouse.types.runs import Run
+from pilothouse.types.usage import Used, day_of
 
 _AT_WORK = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting') LIMIT 1")
 _INTERRUPTED = Statement("SELECT body FROM runs WHERE conversation_id = :id AND status = 'interrupted'")
@@ -155,11 +156,21 @@ def mark_item(tx: Transaction, owner: str, item_id: str, data: JsonObject) -> It
     return item
 
 
+def title(tx: Transaction, conversation: Conversation, title: str, used: Used | None) -> None:
+    """Give a conversation the title that a model made, and count what that took even where the title comes too late."""
+    tx.tallies.add(conversation.owner, day_of(tx.now), used)
+    tx.hold(conversation.id)
+    now = rows.conversation_if_any(tx.connection, conversation.owner, conversation.id)
+    # A name that the person gave meanwhile stays.
+    if title and now is not None and now.deleted_at is None and now.title_source == "first_words":
+        announce(tx, msgspec.structs.replace(now, title=title, title_source="model", updated_at=tx.now))
+
+
 def purge(tx: Transaction, deleted_before: float) -> int:
     """Remove conversations deleted before a time, with everything in them."""
     import sqlalchemy as sa
 
-    from pilothouse.store import schema
+    from pilothouse.store import schema, usage_backlog
 
     if tx.connection.dialect.name != "sqlite":
         from pilothouse.store import postgres
@@ -169,6 +180,7 @@ def purge(tx: Transaction, deleted_before: float) -> int:
     # Held, so that nobody packs what is in them meanwhile.
     wanted = sa.select(table.c.id).where(table.c.deleted_at < deleted_before).with_for_update()
     gone = list(tx.connection.execute(wanted).scalars())
+    usage_backlog.finish(tx.connection, gone)
     for part in schema.PARTS_OF_CONVERSATIONS:
         tx.connection.execute(sa.delete(part).where(part.c.conversation_id.in_(gone)))
     tx.connection.execute(sa.delete(table).where(table.c.id.in_(gone)))

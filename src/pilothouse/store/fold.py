@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -37,6 +37,13 @@ _ACTIVITY = Statement("UPDATE conversations SET activity = :activity, updated_at
 _CHANGE_ITEM = Statement("UPDATE items SET status = :status, body = :body WHERE id = :id")
 
 
+class Changed(NamedTuple):
+    """An item as it was before an event, if it was, and as it is."""
+
+    before: Item | None
+    after: Item
+
+
 def kind_of(event: Event) -> str:
     """Return the event's type as it stands in its JSON."""
     return cast(str, type(event).__struct_config__.tag)
@@ -54,21 +61,23 @@ def needs_events(event: Event) -> bool:
     return isinstance(event, ItemCompleted)
 
 
-def apply(connection: Connection, conversation_id: str, event: Event) -> None:
-    """Change the rows as the event says."""
+def apply(connection: Connection, event: Event) -> Changed | None:
+    """Change the rows as the event says; return the item that it changed, if it did one."""
     match event:
         case ItemCreated():
             _insert_item(connection, event.item)
+            return Changed(None, event.item)
         case ItemUpdated():
-            _update_item(connection, event)
+            return _update_item(connection, event)
         case ItemCompleted():
-            _complete_item(connection, event)
+            return _complete_item(connection, event)
         case RunUpdated():
             _put_run(connection, event.run)
         case ConversationUpdated():
             rows.put_conversation(connection, event.conversation)
         case ItemDelta():
             pass  # The text is read from the delta events until the item ends.
+    return None
 
 
 def text_so_far(connection: Connection, item_id: str) -> str:
@@ -93,20 +102,23 @@ def _insert_item(connection: Connection, item: Item) -> None:
     search.index_item(connection, item)
 
 
-def _update_item(connection: Connection, event: ItemUpdated) -> None:
+def _update_item(connection: Connection, event: ItemUpdated) -> Changed:
     item = _load(connection, event.item_id)
     if event.status is not None and item.status in CLOSED:
         raise PilothouseError("conflict", "This has already ended.")
-    _store(connection, changed(item, event))
+    after = changed(item, event)
+    _store(connection, after)
+    return Changed(item, after)
 
 
-def _complete_item(connection: Connection, event: ItemCompleted) -> None:
+def _complete_item(connection: Connection, event: ItemCompleted) -> Changed:
     item = _load(connection, event.item_id)
     if item.status in CLOSED:
         raise PilothouseError("conflict", "This has already ended.")
     whole = msgspec.structs.replace(changed(item, event), text=item.text + text_so_far(connection, item.id))
     _store(connection, whole)
     search.index_item(connection, whole)
+    return Changed(item, whole)
 
 
 def _load(connection: Connection, item_id: str) -> Item:

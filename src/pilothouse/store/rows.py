@@ -71,12 +71,17 @@ def _conversation(fields: dict[str, Any]) -> Conversation:
     return Conversation(**fields)
 
 
+def conversation_if_any(connection: sa.Connection, owner: str, conversation_id: str) -> Conversation | None:
+    """Return the conversation if it is this owner's, deleted or not."""
+    found = _CONVERSATION.rows(connection, {"id": conversation_id, "owner": owner})
+    return conversation_from(found[0]) if found else None
+
+
 def owned_conversation(
     connection: sa.Connection, owner: str, conversation_id: str, *, deleted: bool = False
 ) -> Conversation:
     """Return the conversation if it is this owner's; to anyone else it does not exist."""
-    found = _CONVERSATION.rows(connection, {"id": conversation_id, "owner": owner})
-    conversation = conversation_from(found[0]) if found else None
+    conversation = conversation_if_any(connection, owner, conversation_id)
     if conversation is None or (conversation.deleted_at is not None and not deleted):
         raise PilothouseError("not_found", "There is no such conversation.")
     return conversation

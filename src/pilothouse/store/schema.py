@@ -205,6 +205,42 @@ packing_backlog = sa.Table(
     sa.Column("seq", sa.BigInteger),
 )
 
+# What models were asked for, by day and model: counted with the items that say it, and kept when these go.
+usage_days = sa.Table(
+    "usage_days",
+    metadata,
+    sa.Column("owner", sa.String(80), primary_key=True),
+    # YYYY-MM-DD, by the clock of the machine that wrote it.
+    sa.Column("day", sa.String(10), primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("requests", sa.BigInteger, nullable=False),
+    sa.Column("input", sa.BigInteger, nullable=False),
+    sa.Column("output", sa.BigInteger, nullable=False),
+    sa.Column("cache_read", sa.BigInteger, nullable=False),
+    sa.Column("cache_write", sa.BigInteger, nullable=False),
+    # In dollars, of as many requests as are known to cost something.
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("cost_known_for", sa.BigInteger, nullable=False),
+)
+
+# How many times itself the budget of a day was raised, by whoever went on.
+budget_raises = sa.Table(
+    "budget_raises",
+    metadata,
+    sa.Column("owner", sa.String(80), primary_key=True),
+    sa.Column("day", sa.String(10), primary_key=True),
+    sa.Column("raised", sa.Integer, nullable=False),
+)
+
+# Conversations of before an upgrade, whose use is not counted yet: after which item, and up to which one.
+usage_backlog = sa.Table(
+    "usage_backlog",
+    metadata,
+    sa.Column("conversation_id", sa.String(40), primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+
 # Everything that goes when a conversation goes for good.
 PARTS_OF_CONVERSATIONS = (
     events,
@@ -214,6 +250,7 @@ PARTS_OF_CONVERSATIONS = (
     search_texts,
     search_backlog,
     packing_backlog,
+    usage_backlog,
     grants,
     file_changes,
     todos,
@@ -223,7 +260,7 @@ PARTS_OF_CONVERSATIONS = (
 DERIVED = (search_texts, search_backlog, texts_backlog)
 OF_THE_MOMENT = (processes, sessions)
 # What a conversation may do and has done on this machine, and what is to be done about it: not for other machines.
-OF_THE_MACHINE = (grants, file_changes, packing_backlog)
+OF_THE_MACHINE = (grants, file_changes, packing_backlog, usage_backlog)
 
 
 def kept() -> list[sa.Table]:

@@ -1,3 +1,10 @@
+CREATE TABLE budget_raises (
+	owner VARCHAR(80) NOT NULL, 
+	day VARCHAR(10) NOT NULL, 
+	raised INTEGER NOT NULL, 
+	PRIMARY KEY (owner, day)
+);
+
 CREATE TABLE conversations (
 	id VARCHAR(40) NOT NULL, 
 	owner VARCHAR(80) NOT NULL, 
@@ -144,6 +151,27 @@ CREATE TABLE todos (
 	body BLOB NOT NULL, 
 	updated_at DOUBLE NOT NULL, 
 	PRIMARY KEY (conversation_id)
+);
+
+CREATE TABLE usage_backlog (
+	conversation_id VARCHAR(40) NOT NULL, 
+	position BIGINT NOT NULL, 
+	until BIGINT NOT NULL, 
+	PRIMARY KEY (conversation_id)
+);
+
+CREATE TABLE usage_days (
+	owner VARCHAR(80) NOT NULL, 
+	day VARCHAR(10) NOT NULL, 
+	model TEXT NOT NULL, 
+	requests BIGINT NOT NULL, 
+	input BIGINT NOT NULL, 
+	output BIGINT NOT NULL, 
+	cache_read BIGINT NOT NULL, 
+	cache_write BIGINT NOT NULL, 
+	cost DOUBLE NOT NULL, 
+	cost_known_for BIGINT NOT NULL, 
+	PRIMARY KEY (owner, day, model)
 );
 
 CREATE INDEX conversations_listed ON conversations (owner, updated_at, id) WHERE deleted_at IS NULL;

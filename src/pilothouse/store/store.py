@@ -23,6 +23,8 @@ from pilothouse.store import (
     rows,
     search,
     search_backlog,
+    usage,
+    usage_backlog,
     vacuum,
 )
 from pilothouse.store import grants as passing
@@ -96,6 +98,11 @@ def _joins(unit: Callable[Concatenate[Transaction, P], T], *, promised: bool = T
     return verb
 
 
+def _catch_up(connection: Connection) -> bool:
+    """Do a part of what an upgrade left to be done; tell whether there may be more."""
+    return usage_backlog.catch_up(connection) or search_backlog.catch_up(connection)
+
+
 class Store:
     """Reads in threads, writes by group commit, publishes what it wrote; `folder` is for what is only passing."""
 
@@ -114,6 +121,7 @@ class Store:
     conversations = _looks(reading.conversations)
     change_conversation = _joins(units.change_conversation)
     purge = _joins(units.purge)
+    title = _joins(units.title)
 
     # --- the timeline ---
 
@@ -129,7 +137,7 @@ class Store:
     history = _reads(reading.history)
     briefing = _reads(reading.briefing)
     # What a power cut takes of it is found again as missing.
-    catch_up = _writes(search_backlog.catch_up, promised=False)
+    catch_up = _writes(_catch_up, promised=False)
 
     async def search(self, owner: str, query: str, limit: int) -> SearchResult:
         return await self._database.slow.run(
@@ -172,6 +180,13 @@ class Store:
 
     todos = _reads(todo_lists.todos)
     keep_todos = _joins(todo_lists.keep)
+
+    # --- what was used ---
+
+    usage_since = _reads(usage.since)
+    spent_on = _reads(usage.spent_on)
+    requests = _reads(usage.requests)
+    count_older = _writes(usage_backlog.catch_up, promised=False)
 
     # --- who may do what, and who did ---
 
@@ -268,6 +283,7 @@ class Store:
         before = {"before": now - limits.IDEMPOTENCY_DAYS * _DAY}
         await self._database.write(lambda c: _FORGET_RECEIPTS.run(c, before) and None)
         await self._database.write(lambda c: file_changes.forget(c, now - limits.UNDO_CHANGE_DAYS * _DAY))
+        await self._database.write(usage.forget)
         await self.purge(now - limits.UNDO_DELETE_DAYS * _DAY)
 
     async def retain(self, wanted: Retention) -> int:

@@ -17,6 +17,7 @@ import msgspec
 from pilothouse.store import fold, hash_chain
 from pilothouse.store.database import Database
 from pilothouse.store.statements import Connection, Statement, inserting, together
+from pilothouse.store.usage import Tallies
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCreated
@@ -26,11 +27,11 @@ from pilothouse.types.json import encode
 T = TypeVar("T")
 Publish = Callable[[str, Sequence[FeedEvent]], None]
 
-# Both return the new last number, and the seal of the event that was the last one until now.
+# Both return the new last number, whose it is, and the seal of the event that was the last one until now.
 _COUNTED = "UPDATE conversations SET last_seq = last_seq + :count WHERE id = :id"
 _HELD = "EXISTS (SELECT 1 FROM runs WHERE runs.id = :run AND runs.epoch = :epoch)"
 _BEFORE = (
-    "RETURNING last_seq, (SELECT events.chain FROM events "
+    "RETURNING last_seq, owner, (SELECT events.chain FROM events "
     "WHERE events.conversation_id = conversations.id AND events.seq = conversations.last_seq - :count)"
 )
 _NEXT = Statement(f"{_COUNTED} {_BEFORE}")
@@ -49,6 +50,9 @@ class Transaction:
         self._rows: list[dict[str, object]] = []
         # The newest seal of each conversation appended to; its row may not be inserted yet.
         self._seals: dict[str, bytes] = {}
+        # Whose the conversations appended to are, and what their items add to what was used.
+        self._owners: dict[str, str] = {}
+        self.tallies = Tallies()
         # Conversations that nobody else writes to until this ends.
         self._held: set[str] = set()
 
@@ -68,7 +72,8 @@ class Transaction:
             if any(fold.needs_events(event) for event in numbered):
                 self.flush()
             for event in numbered:
-                fold.apply(self.connection, conversation_id, event)
+                if (item := fold.apply(self.connection, event)) is not None:
+                    self.tallies.see(self._owners[conversation_id], *item)
         self.published.append((conversation_id, feed))
         return numbered
 
@@ -107,7 +112,8 @@ class Transaction:
             if guard is not None:
                 raise PilothouseError("stale_run", "Another process has taken this run over.")
             raise PilothouseError("not_found", "There is no such conversation.")
-        last, seal = found[0]
+        last, owner, seal = found[0]
+        self._owners[conversation_id] = owner
         if conversation_id not in self._seals:
             self._seals[conversation_id] = bytes(seal) if seal is not None else hash_chain.beginning(conversation_id)
         return int(last) - count + 1
@@ -185,6 +191,7 @@ class Writer:
         transaction = Transaction(connection)
         outcomes = [waiting.unit(transaction) for waiting in group]
         transaction.flush()
+        transaction.tallies.write(connection)
         return outcomes, transaction.published
 
     def _deliver(

@@ -15,6 +15,7 @@ from pilothouse.types.items import Item
 from pilothouse.types.json import Body, Frozen, JsonObject
 from pilothouse.types.models import FileProblem, FoundModel, ModelList, ProviderView, ToolCalls
 from pilothouse.types.plugin_views import PluginView
+from pilothouse.types.prices import Prices
 from pilothouse.types.runs import Run
 from pilothouse.types.selection import NativeTools, Selection
 from pilothouse.types.servers import ServerList
@@ -246,6 +247,8 @@ class ModelInput(Body, frozen=True):
     # None keeps what is set.
     tool_calls: ToolCalls | None = None
     native_tools: NativeTools | None = None
+    # What its tokens cost, in dollars for a million; None keeps what is set, and "known" takes it back.
+    prices: Prices | Literal["known"] | None = None
 
 
 class FoundModels(Frozen, frozen=True):

@@ -44,6 +44,7 @@ ErrorCode = Literal[
     "process_died",
     "needs_answer",
     "needs_consent",
+    "budget_reached",
     "server_failed",
     "sign_in_failed",
     "needs_client",

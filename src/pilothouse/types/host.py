@@ -69,6 +69,7 @@ from pilothouse.types.terminals import (
     TerminalView,
 )
 from pilothouse.types.todos import TodoInput, TodoList
+from pilothouse.types.usage import ContextLedger, UsageFormat, UsageReport
 from pilothouse.types.verbs import Options, Service, Verb, verb, verbs_of
 
 # The one person of an installation without accounts.
@@ -80,6 +81,8 @@ FeedBatch = Sequence[FeedEvent]
 ListChange = ListFrame | ModelsFrame | ServersFrame | NoticeFrame | InputFrame
 # A number that counts something from nothing on.
 Count = Annotated[int, Meta(ge=0)]
+# How many days back from today, which is the first of them.
+Days = Annotated[int, Meta(ge=1, le=limits.USAGE_DAYS)]
 
 
 class Conversations(Service):
@@ -127,6 +130,10 @@ class Conversations(Service):
         self, owner: str, conversation_id: str, before: Count | None = None, limit: Limit = limits.SNAPSHOT_ITEMS
     ) -> ItemPage:
         """Items before a position, or the newest."""
+
+    @verb("get_context", "GET", "/api/conversations/{id}/context")
+    async def context(self, owner: str, conversation_id: str) -> ContextLedger:
+        """What fills a conversation's window, and what its answers took."""
 
     @verb("conversation_events", "GET", "/api/conversations/{id}/events")
     async def events(self, owner: str, conversation_id: str, after: Count = 0) -> AsyncGenerator[FeedBatch, None]:
@@ -400,6 +407,18 @@ class Models(Service):
         """Forget what was learned about a model from what its provider refused."""
 
 
+class Usage(Service):
+    """What models were asked for, by day; it outlives the conversations."""
+
+    @verb("get_usage", "GET", "/api/usage")
+    async def report(self, owner: str, days: Days = limits.USAGE_DAYS_SHOWN) -> UsageReport:
+        """What was used lately, by day and model, newest day first."""
+
+    @verb("export_usage", "GET", "/api/usage/export")
+    async def export(self, owner: str, days: Days = limits.USAGE_DAYS_SHOWN, format_: UsageFormat = "csv") -> Download:
+        """What was used lately as a file: a table, or JSON."""
+
+
 class Settings(Service):
     """The settings that are not models."""
 
@@ -434,6 +453,7 @@ class ClientApi:
     indexes: Indexes
     exchange: Exchange
     models: Models
+    usage: Usage
     settings: Settings
     servers: Servers
 

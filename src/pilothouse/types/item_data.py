@@ -15,6 +15,7 @@ from pilothouse.types.access import Access, CommandUse, Effect, PathUse, Shown, 
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.todos import TodoList
+from pilothouse.types.usage import Spent, TokenUsage
 
 Level = Literal["info", "warning", "error"]
 
@@ -86,16 +87,6 @@ class TurnData(ItemData, frozen=True):
     turn: str = ""
     # The attempt broke off: this is for people to see, and the next attempt says it anew.
     cut_off: bool = False
-
-
-class TokenUsage(Frozen, frozen=True):
-    """Tokens as the provider counted them; `input` includes what was cached."""
-
-    cache_read: int = 0
-    cache_write: int = 0
-    input: int = 0
-    output: int = 0
-    reasoning: int = 0
 
 
 class ResponseError(Frozen, frozen=True):
@@ -429,6 +420,8 @@ class LimitData(QuestionData, frozen=True):
 
     kind: Literal["limit"] = "limit"
     reason: str = ""
+    # Of a budget: how many times itself it has when the person goes on.
+    raised: int = 0
 
 
 # --- what is told beside ------------------------------------------------------------------------------
@@ -478,14 +471,6 @@ class SeenData(Frozen, frozen=True):
     bits: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-class Spent(msgspec.Struct, frozen=True):
-    """What a run has used up: answers of its model, their tokens; and answers that the agent was given beyond."""
-
-    turns: int = 0
-    tokens: int = 0
-    added: int = 0
-
-
 class CompactionData(ItemData, frozen=True):
     """What a summary stands for: all before a position; its text is the summary."""
 
@@ -497,3 +482,7 @@ class CompactionData(ItemData, frozen=True):
     tools: tuple[str, ...] = ()
     # Whether the model is told beside it that it can look back; those of earlier versions stay as they were sent.
     tells: bool = False
+    # Who wrote it, and what that took.
+    model: str = ""
+    usage: TokenUsage | None = None
+    cost: float | None = None

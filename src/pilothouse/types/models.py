@@ -9,6 +9,8 @@ import msgspec
 from pilothouse.types.json import Frozen, JsonObject
 from pilothouse.types.prices import Prices
 from pilothouse.types.selection import NativeTools
+from pilothouse.types.stream import Usage
+from pilothouse.types.usage import TokenUsage, Used
 
 Provider = Literal[
     "anthropic-compatible",
@@ -72,7 +74,22 @@ class ModelConfig(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omi
     headers: dict[str, str] = {}
     # Merged into every request body, for what a provider has and we do not name.
     extra: JsonObject = {}
+    # What its tokens cost, as a person said: it counts, and not what is known.
+    prices: Prices | None = None
     id: str = ""
+
+    @property
+    def costs(self) -> Prices | None:
+        """Return what its tokens cost; None where nobody knows."""
+        return self.prices or (self.known.prices if self.known is not None else None)
+
+    def used(self, usage: Usage | None) -> Used | None:
+        """Return what a request used and cost, as far as its provider counted and a price is known."""
+        if usage is None:
+            return None
+        cost = self.costs.cost(usage) if self.costs is not None else 0.0
+        counted = TokenUsage(**msgspec.structs.asdict(usage))
+        return Used(self.id, counted, round(cost, 9) if cost > 0 else None)
 
 
 class KeyState(Frozen, frozen=True):
@@ -100,6 +117,7 @@ class SaidFacts(Frozen, frozen=True):
     context_window: int | None = None
     supports_thinking: bool | None = None
     supports_images: bool | None = None
+    prices: Prices | None = None
 
 
 class ModelView(Frozen, frozen=True):

@@ -40,8 +40,20 @@ class OpenModel(msgspec.Struct, frozen=True):
     learn_no_tools: Callable[[], Awaitable[None]] | None = None
 
 
+class ModelOutline(msgspec.Struct, frozen=True):
+    """What a request to a model depends on: nobody needs its key for that."""
+
+    config: ModelConfig
+    # As in an `OpenModel`.
+    media: Mapping[str, int] = {}
+    refuses_tools: bool = False
+
+
 class ModelSource(Protocol):
     """Finds a configured model and makes it ready."""
+
+    async def outline(self, model_id: str | None) -> ModelOutline:
+        """Return what is known of the named model or the default without opening it; raise if there is none."""
 
     async def open(self, model_id: str | None) -> OpenModel:
         """Return the named model or the default; raise a PilothouseError that says what to do."""
@@ -260,6 +272,8 @@ class ToolRequest(msgspec.Struct, frozen=True):
     tiny: bool = False
     # Whether tools of servers are found on demand.
     on_demand: OnDemand = "auto"
+    # Whether servers that were named are waited for, and missed; else they have what is known of them.
+    waits: bool = True
 
 
 class ToolSource(Protocol):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from pilothouse.types import limits
 from pilothouse.types.stream import Usage
 
 _MILLION = 1_000_000
+_NAMES = ("input", "output", "cache_read", "cache_write")
 
 
 class Prices(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
@@ -30,3 +32,20 @@ class Prices(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_def
         fresh = max(0, usage.input - usage.cache_read - usage.cache_write)
         total = fresh * self.input + usage.cache_read * read + usage.cache_write * write + usage.output * self.output
         return total / _MILLION
+
+
+def dollars(amount: float) -> str:
+    """Return an amount of money with as many digits as say something."""
+    if 0 < amount < 0.0001:
+        return "less than $0.0001"
+    return f"${float(f'{amount:.2g}'):f}".rstrip("0") if 0 < amount < 0.1 else f"${amount:,.2f}"
+
+
+def price_problem(prices: Prices) -> str:
+    """Return what is wrong with prices that a person set; nothing where they can be."""
+    for each in (prices, prices.beyond):
+        given = (getattr(each, name) for name in _NAMES) if each is not None else ()
+        # Written so that what is no number is refused, too.
+        if any(price is not None and not 0 <= price <= limits.PRICE_MOST for price in given):
+            return f"A price is a number from 0 to {limits.PRICE_MOST:,}, in dollars for a million tokens."
+    return ""

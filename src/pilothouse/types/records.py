@@ -30,6 +30,7 @@ from pilothouse.types.ports import Part
 from pilothouse.types.retention import Retention
 from pilothouse.types.runs import Run, RunStatus
 from pilothouse.types.todos import TodoList
+from pilothouse.types.usage import DaySpending, RequestUsage, UsageRows, Used
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
@@ -199,6 +200,21 @@ class Records(Protocol):
 
     async def pack(self) -> bool:
         """Make a part of what finished runs wrote smaller, unseen by readers; tell whether there may be more."""
+
+    async def title(self, conversation: Conversation, title: str, used: Used | None) -> None:
+        """Name a conversation as a model did, unless it has another name by now, and count what that took."""
+
+    async def usage_since(self, owner: str, day: str) -> UsageRows:
+        """Return what was used from a day on, by day and model, newest day first."""
+
+    async def spent_on(self, owner: str, day: str) -> DaySpending:
+        """Return what a day cost so far, over all conversations and processes."""
+
+    async def requests(self, owner: str, conversation_id: str) -> Sequence[RequestUsage]:
+        """Return what each request of a conversation used, in order, with the messages that began its runs."""
+
+    async def count_older(self) -> bool:
+        """Count a part of what was used before it was counted by day; tell whether there may be more."""
 
     async def todos(self, conversation_id: str) -> TodoList:
         """Return the list; empty when there is none."""

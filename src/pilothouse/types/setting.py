@@ -18,7 +18,7 @@ class Setting(Frozen, frozen=True, kw_only=True):
     """A setting as a form shows it; whether it is a switch, a choice or a number, its value says."""
 
     # The tab and the heading under which it stands.
-    tab: Literal["general", "mcp", "permissions", "terminal"] = "general"
+    tab: Literal["general", "mcp", "permissions", "terminal", "usage"] = "general"
     part: str
     label: str
     note: str = ""
@@ -28,6 +28,8 @@ class Setting(Frozen, frozen=True, kw_only=True):
     what: str = ""
     least: float | None = None
     most: float | None = None
+    # What it is counted in, where that is written beside it.
+    unit: Literal["", "dollars"] = ""
     # or in a sentence of its own.
     refusal: str = ""
     # What may be chosen, each with its words.

@@ -152,6 +152,46 @@ class Settings(Frozen, frozen=True, kw_only=True):
             most=limits.ITERATIONS_ADDED_MOST,
         ),
     ] = limits.ITERATIONS_ADDED
+    budget_per_run: Annotated[
+        float,
+        Setting(
+            tab="usage",
+            part="Budgets",
+            unit="dollars",
+            usual="No budget",
+            label="Dollars for one message",
+            note="You are asked before a request that would cost more. 0 for none. Counts where a price is known.",
+            what="The budget for one message, in dollars,",
+            least=0,
+            most=limits.BUDGET_DOLLARS_MOST,
+        ),
+    ] = 0.0
+    budget_per_day: Annotated[
+        float,
+        Setting(
+            tab="usage",
+            part="Budgets",
+            unit="dollars",
+            usual="No budget",
+            label="Dollars for one day",
+            note="Over all conversations. You are asked before a request that would cost more. 0 for none.",
+            what="The budget for one day, in dollars,",
+            least=0,
+            most=limits.BUDGET_DOLLARS_MOST,
+        ),
+    ] = 0.0
+    run_token_budget: Annotated[
+        int,
+        Setting(
+            tab="usage",
+            part="Budgets",
+            label="Tokens for one message",
+            note="You are asked before a request that would use more. 0 for none.",
+            what="The budget for one message, in tokens,",
+            least=0,
+            most=limits.RUN_TOKEN_BUDGET_MOST,
+        ),
+    ] = limits.RUN_TOKEN_BUDGET
     drain_seconds: Annotated[
         float,
         Setting(

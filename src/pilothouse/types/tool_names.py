@@ -18,6 +18,8 @@ SEARCH = "search_tools"
 CALL = "call_tool"
 # The tool by which the model reads the rest of a large result.
 READ_RESULT = "read_tool_result"
+# The tool that works on files.
+FILES = "file_operations"
 # The tool by which it reads what a summary of older turns replaced.
 RECALL = "recall_history"
 
@@ -51,7 +53,7 @@ TOOLS = (
     BuiltInTool(RECALL, "Looking back", "What a summary of older messages stands for.", for_small_models=True),
     BuiltInTool("web_operations"),
     BuiltInTool("document_operations"),
-    BuiltInTool("file_operations", "Files", "Reading, searching and changing files.", needs_folder=True),
+    BuiltInTool(FILES, "Files", "Reading, searching and changing files.", needs_folder=True),
     BuiltInTool("terminal_operations", "Terminal", "Running commands.", needs_folder=True),
     BuiltInTool("build_and_version_control", "Tasks and git", "Building, testing, committing.", needs_folder=True),
     BuiltInTool("image_generation"),

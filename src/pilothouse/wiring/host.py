@@ -26,6 +26,7 @@ from pilothouse.host.service import HostService
 from pilothouse.models.catalogue import ModelCatalogue
 from pilothouse.models.factory import embedded_model, make_model, making
 from pilothouse.models.keys import Keys, parse_bindings
+from pilothouse.models.known_models import source as prices_from
 from pilothouse.models.learned_limits import LessonBook, parse_lessons
 from pilothouse.models.models_file import embedded_only, first_models, has_no_models, parse_models
 from pilothouse.models.service import ModelService
@@ -197,11 +198,11 @@ async def open_host(
             folder_tools.terminals,
             folder_tools.view,
             built_in,
+            prices_from,
         )
         service = HostService(parts, engine, dependencies)
         stack.push_async_callback(service.close)
-        if url is not None:
-            await _share(stack, url, base, todos, service)
+        await _share(stack, url, base, todos, service)
         recovery = Recovery(parts.records, engine, process, parts.settings, feed)
         await recovery.begin(alone=url is None, take_over=role != "once")
         stack.push_async_callback(recovery.end)
@@ -334,8 +335,12 @@ async def _watch_database(stack: AsyncExitStack, url: str | None, feed: Feed) ->
     return connections
 
 
-async def _share(stack: AsyncExitStack, url: str, base: Foundation, todos: TodoLists, service: HostService) -> None:
-    """Hear from other processes on the same database, and tell them."""
+async def _share(
+    stack: AsyncExitStack, url: str | None, base: Foundation, todos: TodoLists, service: HostService
+) -> None:
+    """Hear from other processes on the same database, and tell them; an embedded one has none."""
+    if url is None:
+        return
     from pilothouse.store.postgres_notify import Wakeups
 
     feed = base.feed

@@ -49,7 +49,7 @@ class Servers:
             return offered(wanted, own)
         from pilothouse.mcp.servers.toolbox import server_tools
 
-        return offered(wanted, own, *await server_tools(selection, self._supervisor()))
+        return offered(wanted, own, *await server_tools(selection, self._supervisor(), waits=wanted.waits))
 
     def _entries(self) -> Sequence[JsonObject]:
         """Return what is configured, as the file has it."""

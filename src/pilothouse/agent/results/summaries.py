@@ -14,12 +14,14 @@ import msgspec
 from pilothouse.agent.compaction import middle_out, transcript
 from pilothouse.agent.history import history, until_message
 from pilothouse.agent.media import Fetch, no_media
+from pilothouse.agent.requests import request_size
+from pilothouse.agent.spending import Purse, estimate
 from pilothouse.types import limits
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import ItemCompleted, ItemCreated
 from pilothouse.types.invisible import without_escapes, without_hidden
-from pilothouse.types.item_data import SummaryData, TokenUsage
-from pilothouse.types.items import Call, ItemStatus, patch
+from pilothouse.types.item_data import SummaryData
+from pilothouse.types.items import Call, Item, ItemStatus, patch
 from pilothouse.types.json import JsonObject
 from pilothouse.types.large_results import LargeResults
 from pilothouse.types.messages import Message, ModelRequest, TextBlock
@@ -36,6 +38,7 @@ _LONGER = "what the model wrote is no shorter than the result"
 _SLOW = f"the model took more than {limits.SUMMARY_TIME:g} s"
 _DECLINED = "the model declined"
 _BROKE = "the model's answer broke off"
+_BUDGET = "it could have passed the budget"
 
 
 async def _none_other(model_id: str) -> OpenModel:
@@ -52,6 +55,8 @@ class Summarising(msgspec.Struct, frozen=True):
     open: Callable[[str], Awaitable[OpenModel]] = _none_other
     # Gives what was kept of a result, where the process that had it is gone.
     fetch: Fetch = no_media
+    # What the run may spend: a summary that would pass a budget is left undone.
+    purse: Purse = msgspec.field(default_factory=Purse)
 
     @property
     def is_wanted(self) -> bool:
@@ -114,7 +119,13 @@ class Summaries:
         why = _STOPPED if call.data.cancel_requested else ""
         if not why:
             async for opened in self._how.models():
-                attempt = await self._ask(opened, call, whole)
+                request, purse = self._request(opened, call, whole), self._how.purse
+                coming = estimate(opened.config, request_size(request), most=request.max_tokens)
+                if not await purse.covers(self._mine(), coming):
+                    why = _BUDGET
+                    continue
+                with purse.paying(coming):
+                    attempt = await self._ask(opened, call, request, len(whole))
                 if attempt.text:
                     return f"{note}\n{_ENTERED}\n\n{attempt.text}"
                 why = attempt.why
@@ -131,7 +142,10 @@ class Summaries:
                 texts.append((body or b"").decode(errors="replace"))
         return "\n\n".join(filter(None, texts))
 
-    async def _ask(self, opened: OpenModel, call: Call, whole: str) -> _Attempt:
+    def _mine(self) -> list[Item]:
+        return [item for item in self._journal.items if item.run_id == self._run_id]
+
+    async def _ask(self, opened: OpenModel, call: Call, request: ModelRequest, most: int) -> _Attempt:
         """Have one model write a summary, as an item below the call."""
         data = patch(
             SummaryData,
@@ -143,8 +157,8 @@ class Summaries:
         )
         item = self._journal.new("tool_summary", data=data)
         await self._journal.write(ItemCreated(item=item), promised=False)
-        writing = _Writing(self._journal, item.id, opened, len(whole))
-        task = asyncio.create_task(writing.write(self._request(opened, call, whole)), name=f"summary {item.id}")
+        writing = _Writing(self._journal, item.id, opened, most)
+        task = asyncio.create_task(writing.write(request), name=f"summary {item.id}")
         self._at_work |= {item.id: task, call.id: task}
         try:
             attempt = await self._outcome(task, {item.id, call.id})
@@ -237,9 +251,7 @@ class _Writing:
     def measures(self, why: str) -> JsonObject:
         """Return what it took."""
         data = patch(SummaryData, duration_ms=round((time.monotonic() - self._began) * 1000))
-        if self._usage is not None:
-            data |= patch(SummaryData, usage=TokenUsage(**msgspec.structs.asdict(self._usage)))
-            prices = self._opened.config.known.prices if self._opened.config.known else None
-            if prices is not None and (cost := prices.cost(self._usage)) > 0:
-                data |= patch(SummaryData, cost=round(cost, 9))
+        if (used := self._opened.config.used(self._usage)) is not None:
+            data |= patch(SummaryData, usage=used.usage)
+            data |= patch(SummaryData, cost=used.cost) if used.cost is not None else {}
         return data | (patch(SummaryData, why=why) if why else {})

@@ -18,19 +18,29 @@ if TYPE_CHECKING:
 
 
 async def server_tools(
-    selection: Selection | None, supervisor: Supervisor
+    selection: Selection | None, supervisor: Supervisor, *, waits: bool = True
 ) -> tuple[list[ServerTools], tuple[str, ...]]:
     """Return the tools of the servers that are selected, and why some of these cannot be had now.
 
-    Without a selection those that are switched on are asked for what they have; then nobody is waited for.
+    Without a selection those that are switched on are asked for what they have; then nobody is waited for. Nor is
+    anyone without `waits`: those that are selected have what is known of them.
     """
     supervisor.reconcile()
     servers = list(supervisor.servers.values())
     if selection is None or selection.servers is None:
         return [_found(server, ()) for server in servers if server.offered], ()
+    if not waits:
+        return [found for choice in selection.servers for found in _as_known(choice, servers)], ()
     asked = [(_named(choice, servers), choice.tools) for choice in selection.servers]
     absent = await _absent([server for server, _ in asked])
     return [_found(server, names) for server, names in asked if server.id not in absent], tuple(absent.values())
+
+
+def _as_known(choice: ServerChoice, servers: Sequence[Server]) -> list[ServerTools]:
+    try:
+        return [_found(_named(choice, servers), choice.tools)]
+    except PilothouseError:
+        return []
 
 
 def _found(server: Server, names: Sequence[str]) -> ServerTools:

@@ -3,6 +3,21 @@
 # --- runs ---------------------------------------------------------------------------------------
 MAX_ITERATIONS = 50
 RUN_TOKEN_BUDGET = 2_000_000
+# No budget that a person means is larger, in tokens or in dollars.
+RUN_TOKEN_BUDGET_MOST = 1_000_000_000
+BUDGET_DOLLARS_MOST = 1_000_000
+# What an answer is reckoned with before it is there: two pages. One that was longer counts in its place.
+BUDGET_ANSWER_TOKENS = 2_000
+# How far back use is told: ten years. What is older is forgotten.
+USAGE_DAYS = 3_660
+# And how far where nobody says so.
+USAGE_DAYS_SHOWN = 30
+# Messages of a conversation that are told with what each took; the rest is in the sum.
+USAGE_RUNS = 50
+# Pieces of a conversation that are counted before others have their turn.
+PIECES_AT_ONCE = 100
+# How long whoever asks for it waits while use of before an upgrade is counted.
+USAGE_CATCH_UP = 2.0
 # The same call with the same arguments this often in a row is a loop, not progress.
 REPEATED_CALLS = 4
 # How often in a row an answer goes on by itself that its provider paused; each is a round of the run, too.

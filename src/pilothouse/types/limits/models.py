@@ -92,6 +92,8 @@ DEFAULT_MAX_TOKENS = 32_000
 DEFAULT_CONTEXT_WINDOW = 32_000
 # No model reads or writes as many; whoever types more has slipped.
 TOKENS = 1_000_000_000
+# In dollars for a million tokens; the dearest model there is costs a thousandth of that.
+PRICE_MOST = 1_000_000
 # Above this part of the context window older turns are summarised before the next request.
 COMPACT_ABOVE = 0.85
 # An answer that ends for its length this near to the end of the window ended for want of room.

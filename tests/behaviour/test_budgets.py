@@ -1,0 +1,238 @@
+"""A budget asks before it is passed: for one message and for a day, over all conversations and processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.types import limits
+from pilothouse.types.api import Answer, ConfigPatch, ConversationPatch, ModelInput, NewConversation
+from pilothouse.types.conversations import ConversationSettings
+from pilothouse.types.errors import PilothouseError
+from pilothouse.types.items import Item
+from pilothouse.types.prices import Prices
+from pilothouse.types.runs import Run
+from pilothouse.wiring import open_host
+from tests.support.chatting import ME, Chat, chatting
+from tests.support.commands import pilothouse
+from tests.support.summing_up import SUMMARY, script, summing_up
+from tests.support.waiting import eventually
+
+# A dollar for a thousand tokens: a request with so many costs so many dollars.
+PRICES = Prices(input=1_000, output=1_000)
+# What an answer is reckoned with, and the usual instructions and tools, come to less than this.
+NEXT = 2.0 + 1.6
+
+
+def spends(thousands: int, *steps: Any) -> list[Any]:
+    return [*steps, {"usage": {"input": thousands * 1_000, "output": 0}}]
+
+
+def thinks(number: int, thousands: int) -> list[Any]:
+    return spends(thousands, {"call": "think", "arguments": {"thoughts": f"{number}"}})
+
+
+async def priced(chat: Chat, **budgets: Any) -> None:
+    """Have the script's tokens cost something, and set budgets."""
+    await chat.use(ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES))
+    await chat.api.settings.update(ME, ConfigPatch(**budgets))
+
+
+async def asked(chat: Chat) -> Item:
+    [question] = [item for item in await chat.items("question") if item.status == "waiting"]
+    return question
+
+
+async def answer(chat: Chat, choice: str) -> Run:
+    question = await asked(chat)
+    run = await chat.api.questions.answer(ME, question.id, Answer(choice=choice))
+
+    async def over() -> Run | None:
+        now = await chat.api.runs.get(ME, run.id)
+        later = [item for item in await chat.items("question") if item.status == "waiting" and item.id != question.id]
+        return now if now.status in ("completed", "failed") or (now.status == "waiting" and later) else None
+
+    return await eventually(over, "the run to come to rest")
+
+
+async def test_a_message_asks_before_its_budget_is_passed_goes_on_and_stops_in_words(home: Path) -> None:
+    async with chatting(home, [thinks(number, 10) for number in range(20)]) as chat:
+        await priced(chat, budget_per_run=35)
+        assert (await chat.say("Go")).status == "waiting"
+        # Five are left, and a fourth request may cost twelve.
+        assert len(await chat.items("response")) == 3
+        question = await asked(chat)
+        assert (question.raw["kind"], question.raw["reason"], question.raw["raised"]) == ("limit", "run_budget", 1)
+        assert question.text.startswith("The budget for one message is $35.00: $30.00 so far, and the next request may")
+        assert question.text.endswith("Go on, with a budget of $70.00?")
+        assert [choice["id"] for choice in question.raw["choices"]] == ["continue", "stop"]
+        assert (await answer(chat, "continue")).status == "waiting"
+        assert len(await chat.items("response")) == 6
+        assert (await asked(chat)).raw["raised"] == 2
+        assert (await answer(chat, "stop")).status == "completed"
+        assert len(await chat.items("response")) == 6
+        assert [notice.text for notice in await chat.items("notice")] == [
+            "Stopped, as you said: the next request could have passed the budget."
+        ]
+        # Another message has a budget of its own.
+        assert (await chat.say("Again")).status == "waiting"
+        assert len(await chat.items("response")) == 9
+
+
+async def test_nothing_is_sent_for_a_message_whose_first_request_could_pass_the_budget(home: Path) -> None:
+    async with chatting(home, [spends(1, "Hi.")]) as chat:
+        await priced(chat, budget_per_run=1)
+        assert (await chat.say("x" * 4_000)).status == "waiting"
+        assert not await chat.items("response")
+        assert "nothing was used so far" in (await asked(chat)).text
+        assert (await answer(chat, "continue")).status == "completed"
+        assert await chat.texts("response") == ["Hi."]
+
+
+async def test_a_model_whose_price_nobody_knows_passes_no_budget_in_dollars(home: Path) -> None:
+    async with chatting(home, [spends(9, "Hi.")] * 2) as chat:
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_run=0.01, budget_per_day=0.01))
+        assert (await chat.say()).status == "completed"
+        assert (await chat.say()).status == "completed"
+
+
+async def test_a_day_s_budget_counts_over_all_conversations_and_is_raised_for_all(home: Path) -> None:
+    async with chatting(home, [spends(10, "Hi.")]) as first:
+        await priced(first, budget_per_day=25)
+        settings = (await first.snapshot()).conversation.settings
+        others = [await another(first, settings) for _ in range(3)]
+        for chat in (first, others[0]):
+            assert (await chat.say()).status == "completed"
+        # Twenty are spent, and the next may cost more than five.
+        await first.api.settings.update(ME, ConfigPatch(budget_per_day=23))
+        for chat in others[1:]:
+            assert (await chat.say()).status == "waiting"
+            assert (await asked(chat)).raw["reason"] == "day_budget"
+            assert (await asked(chat)).text.startswith("The budget for today is $23.00: $20.00 so far")
+        assert (await first.api.usage.report(ME)).budget_today == 23
+        assert (await answer(others[1], "continue")).status == "completed"
+        assert (await first.api.usage.report(ME)).budget_today == 46
+        # Asked at the same height: going on here as well raises nothing more.
+        assert (await answer(others[2], "continue")).status == "completed"
+        assert (await first.api.usage.report(ME)).budget_today == 46
+        assert (await first.api.usage.report(ME)).today.cost == pytest.approx(40)
+
+
+async def another(chat: Chat, settings: ConversationSettings) -> Chat:
+    made = await chat.api.conversations.create(ME, NewConversation(settings=settings))
+    return Chat(chat.host, made.id, chat.script)
+
+
+@pytest.mark.slow
+async def test_a_day_s_budget_counts_over_processes(home: Path, tmp_path: Path, postgres_url: str) -> None:
+    async with chatting(home, [spends(10, "Hi.")], database_url=postgres_url) as chat:
+        await priced(chat, budget_per_day=12)
+        assert (await chat.say()).status == "completed"
+        async with open_host(tmp_path / "other", postgres_url) as other:
+            await other.api.models.add(
+                ME, ModelInput(name="M", id="m", provider="scripted", model=str(chat.script), prices=PRICES)
+            )
+            await other.api.settings.update(ME, ConfigPatch(budget_per_day=12))
+            settings = ConversationSettings(model_id="m", mode="ask")
+            made = await other.api.conversations.create(ME, NewConversation(settings=settings))
+            elsewhere = Chat(other, made.id, chat.script)
+            assert (await elsewhere.say()).status == "waiting"
+            assert (await asked(elsewhere)).raw["reason"] == "day_budget"
+
+
+async def test_requests_that_are_under_way_count_for_the_others(home: Path, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    turns = [[{"text": "Well,"}, {"wait": 15, "until": str(go)}, *spends(1, "done.")]]
+    async with chatting(home, turns) as first:
+        await priced(first, budget_per_day=NEXT + 1)
+        second = await another(first, (await first.snapshot()).conversation.settings)
+        sent = await first.send()
+        await first.until_streaming("Well,")
+        # Nothing is spent yet, and one of two that may cost as much would pass it.
+        assert (await second.say()).status == "waiting"
+        go.touch()
+        assert (await first.settled(sent.run_id)).status == "completed"
+        assert (await answer(second, "continue")).status == "completed"
+
+
+async def test_a_summary_of_a_result_that_could_pass_the_budget_is_left_undone(home: Path) -> None:
+    calling = spends(1, {"call": "look", "arguments": {"what": "harbours"}})
+    async with summing_up(home, script(spends(1, SUMMARY), then=[calling, spends(1, "Done.")])) as chat:
+        await priced(chat, budget_per_run=12)
+        settings = (await chat.snapshot()).conversation.settings
+        assert settings.model_id == "m"
+        assert (await chat.say("How many?")).status in ("completed", "waiting")
+        [call] = await chat.items("tool_call")
+        assert "There is no summary of it: it could have passed the budget." in call.text
+        assert not await chat.items("tool_summary")
+        # With room for it, it is made.
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_run=500))
+        again = [{"match": "again", "steps": steps} for steps in (calling, spends(1, "Done."))]
+        chat.write(script(spends(1, SUMMARY), then=again))
+        assert (await chat.say("How many, again?")).status == "completed"
+        assert await chat.texts("tool_summary") == [SUMMARY]
+
+
+async def test_making_room_counts_before_it_is_done(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with chatting(home, [spends(3, "One."), spends(3, "Two.")]) as chat:
+        await priced(chat)
+        await chat.say("x" * 8_000)
+        monkeypatch.setattr(limits, "COMPACT_ABOVE", 0.0)
+        # Enough for the request by itself, and not for a summary first.
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_run=9))
+        assert (await chat.say("And now?")).status == "waiting"
+        assert not await chat.items("compaction")
+
+
+@pytest.mark.parametrize("budget", ["budget_per_run", "budget_per_day", "run_token_budget"])
+async def test_a_run_that_nobody_watches_ends_in_a_sentence_and_fails(home: Path, budget: str) -> None:
+    async with chatting(home, [thinks(number, 10) for number in range(9)]) as chat:
+        await priced(chat, **{budget: 25_000 if budget == "run_token_budget" else 25})
+        run = await chat.say("Go", unattended=True)
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error.code == "budget_reached"
+        assert "so far, and the next request may take" in run.error.message
+        assert run.error.fix.startswith(f"Raise it: pilothouse settings {budget} ")
+        assert len(await chat.items("response")) == 2
+        assert not await chat.items("question")
+        # Whoever raises it has the run go on where it was.
+        await chat.api.settings.update(ME, ConfigPatch(**{budget: 0}))
+        await chat.api.conversations.update(ME, chat.id, ConversationPatch(title="Named"))
+        await chat.api.runs.resume(ME, run.id)
+
+        async def more() -> bool:
+            return len(await chat.items("response")) > 3
+
+        await eventually(more, "the run to go on")
+        await chat.api.runs.cancel(ME, run.id)
+
+
+@pytest.mark.slow
+async def test_the_command_line_without_a_terminal_says_so_and_ends_with_one(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"turns": [spends(1, "Hi.")]}))
+
+    def run() -> tuple[int, str, str]:
+        model = ("--provider", "scripted", "--model", str(file), "--prices", "1000,1000")
+        assert pilothouse(home, "models", "add", *model).code == 0
+        assert pilothouse(home, "settings", "budget_per_run", "0.5").code == 0
+        done = pilothouse(home, "run", "Hello")
+        return done.code, done.out, done.err
+
+    code, out, err = await asyncio.to_thread(run)
+    assert (code, out) == (1, "")
+    sentence, fix = err.strip().splitlines()
+    assert sentence.startswith("The budget for one message is $0.50: nothing was used so far, and the next request may")
+    assert fix.startswith("Raise it: pilothouse settings budget_per_run ")
+
+
+@pytest.mark.parametrize(("name", "value"), [("budget_per_run", -1.0), ("budget_per_day", float("nan"))])
+async def test_a_budget_that_is_none_is_refused_in_a_sentence(home: Path, name: str, value: float) -> None:
+    async with chatting(home) as chat:
+        with pytest.raises(PilothouseError, match="in dollars, is a number from 0 to 1,000,000"):
+            await chat.api.settings.update(ME, ConfigPatch(**{name: value}))
