@@ -9,10 +9,10 @@ import pytest
 from pilothouse.agent import budget, compaction
 from pilothouse.agent.history import history
 from pilothouse.types.events import ItemCreated
-from pilothouse.types.item_data import Spent
 from pilothouse.types.items import Item, ItemKind
 from pilothouse.types.messages import TextBlock
 from pilothouse.types.stream import Failed, Stopped, TextDelta
+from pilothouse.types.summed_up import Spent
 from pilothouse.types.tool_names import INCREASE
 from tests.agent.items import item
 from tests.support.invariants import check_messages

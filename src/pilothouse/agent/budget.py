@@ -9,9 +9,10 @@ import msgspec
 
 from pilothouse.agent.stop_reasons import tokens
 from pilothouse.types import limits
-from pilothouse.types.item_data import CallData, CompactionData, QuestionData, ResponseData, Spent, SummaryData
+from pilothouse.types.item_data import CallData, CompactionData, QuestionData, ResponseData, SummaryData
 from pilothouse.types.items import Call, Item, is_a
 from pilothouse.types.json import encode
+from pilothouse.types.summed_up import Spent
 from pilothouse.types.tool_names import INCREASE
 
 CONTINUE = "continue"

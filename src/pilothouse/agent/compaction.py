@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TypeGuard
 
+import msgspec
+
 from pilothouse.agent.budget import spent
+from pilothouse.agent.facts import facts_of, section, with_wish, within
 from pilothouse.agent.history import history, until_message
 from pilothouse.agent.taint import kept_of, seen
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
-from pilothouse.types.item_data import CallData, CompactionData, ReminderData
+from pilothouse.types.invisible import without_escapes, without_hidden
+from pilothouse.types.item_data import CallData, CompactionData, MessageData, NoticeData, ReminderData
 from pilothouse.types.items import Item, ItemOf, is_a, patch, turn_of
+from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
 from pilothouse.types.ports import Journal, OpenModel
-from pilothouse.types.stream import Failed, TextDelta
+from pilothouse.types.stream import Failed, Stopped, TextDelta
 
 _REQUEST = (Path(__file__).parent / "summary_request.md").read_text()
-_SUMMARY_TOKENS = 1_000
+_KEEP = (Path(__file__).parent / "summary_keep.md").read_text()
+_SUMMARY_CHARS = limits.COMPACTED_TOKENS * limits.CHARS_PER_TOKEN
+_NOTHING = "There was nothing to sum up."
 _GAP = "\n\n[… left out …]\n\n"
 
 
 def place_to_cut(items: Sequence[Item], run_id: str) -> int | None:
     """Return the position from which items are kept: the newest message, or the newest turn after it."""
-    since = max((item.data.keep_from for item in items if _done(item)), default=0)
-    spoken = [
-        item for item in items if item.position >= since and item.kind in ("user_message", "response", "tool_call")
-    ]
+    spoken = spoken_since_summary(items)
     messages = [item.position for item in spoken if item.kind == "user_message"]
     if messages and spoken and messages[-1] > spoken[0].position:
         return messages[-1]
@@ -46,30 +50,100 @@ def _done(item: Item) -> TypeGuard[ItemOf[CompactionData]]:
 
 
 async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
-    """Summarise what stands before the cut; return whether there was anything to summarise."""
+    """Make room for an answer: sum up what stands before the cut; return whether there was anything to sum up."""
     items = until_message(journal.items, run_id)
     cut = place_to_cut(items, run_id)
     if cut is None:
         return False
+    await _Compaction(opened, journal, run_id, cut).carry_out(items)
+    return True
+
+
+async def compact_as_asked(opened: OpenModel, journal: Journal, run_id: str, keep: str) -> Failed | None:
+    """Sum up everything that was said, because the person wants it; return why that failed, which changes nothing."""
+    items = journal.items
+    begun = until_message(items, run_id)
+    ours = {item.id for item in begun}
+    waiting = [item.position for item in items if item.id not in ours]
+    # What is written from here on, by whoever, stands behind this.
+    cut = min(waiting, default=1 + max((item.position for item in items), default=0))
+    if not spoken_since_summary(item for item in begun if item.position < cut):
+        told = patch(NoticeData, level="info", code="nothing_to_sum_up")
+        await journal.write(ItemCreated(item=journal.new("notice", status="completed", text=_NOTHING, data=told)))
+        return None
+    return await _Compaction(opened, journal, run_id, cut, keep).carry_out(begun)
+
+
+def spoken_since_summary(items: Iterable[Item]) -> list[Item]:
+    """Return what was said and done that no summary stands for yet."""
+    there = list(items)
+    since = max((item.data.keep_from for item in there if _done(item)), default=0)
+    return [item for item in there if item.position >= since and is_spoken(item)]
+
+
+def is_spoken(item: Item) -> bool:
+    """Return whether an item is something that was said or done, and not a word to the host."""
+    if is_a(item, MessageData):
+        return not item.data.command
+    return item.kind in ("response", "tool_call")
+
+
+class _Compaction(msgspec.Struct, frozen=True):
+    """One summary: who makes it, for which run, and from where on everything is kept."""
+
+    opened: OpenModel
+    journal: Journal
+    run_id: str
+    cut: int
+    # What it is to keep above all, where the person asked for it; None where there must be one, be it an excerpt.
+    keep: str | None = None
+
+    async def carry_out(self, items: Sequence[Item]) -> Failed | None:
+        """Write the summary; return why there is none."""
+        journal, cut = self.journal, self.cut
+        room = self.opened.config.context_window * limits.CHARS_PER_TOKEN
+        told = middle_out(transcript(history(_older(items, cut))), room // 2)
+        asked = patch(CompactionData, keep=self.keep) if self.keep is not None else {}
+        item = journal.new("compaction", data=asked)
+        await journal.write(ItemCreated(item=item))
+        written = await _summarise(self.opened, told, self.keep)
+        if isinstance(written, Failed) and self.keep is not None:
+            await journal.write(ItemCompleted(item_id=item.id, status="failed"))
+            return written
+        by = "excerpt" if isinstance(written, Failed) else "model"
+        # An excerpt is worse than a summary and better than a conversation that cannot go on.
+        journal.delta(item.id, middle_out(told, _SUMMARY_CHARS) if isinstance(written, Failed) else written)
+        data = patch(CompactionData, by=by) | self._kept(items, room) | asked
+        await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
+        return None
+
+    def _kept(self, items: Sequence[Item], room: int) -> JsonObject:
+        """Return what does not depend on the words of any model."""
+        cut, run_id = self.cut, self.run_id
+        before = next((item.data for item in reversed(items) if _done(item)), CompactionData())
+        facts = facts_of(items, before.keep_from, cut, before.facts)
+        facts = with_wish(facts, self.keep) if self.keep else facts
+        mine = [each for each in items if each.run_id == run_id and each.position < cut]
+        return patch(
+            CompactionData,
+            keep_from=cut,
+            # What the conversation had seen does not become harmless because it was summarised.
+            seen=kept_of(seen(self.journal.items, run_id)),
+            spent=spent(mine),
+            tools=used_before(items, cut),
+            tells=True,
+            replaced=before.replaced + sum(item.position < cut for item in spoken_since_summary(items)),
+            noted=section(within(facts, int(room * limits.FACTS_SHARE))),
+            facts=facts,
+        )
+
+
+def _older(items: Sequence[Item], cut: int) -> list[Item]:
+    """Return what is summed up: what stands before the cut, and the summary before it without what is noted anew."""
     # Reminders by name are left out: what still holds is said again.
     named = {item.id for item in items if is_a(item, ReminderData) and item.data.name}
     older = [item for item in items if (item.position < cut and item.id not in named) or _done(item)]
-    room = opened.config.context_window * limits.CHARS_PER_TOKEN // 2
-    told = middle_out(transcript(history(older)), room)
-    item = journal.new("compaction")
-    await journal.write(ItemCreated(item=item))
-    summarised = await _summarise(opened, journal, item.id, told)
-    if not summarised:
-        # An excerpt is worse than a summary and better than a conversation that cannot go on.
-        journal.delta(item.id, middle_out(told, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
-    # What the conversation had seen does not become harmless because it was summarised.
-    had = kept_of(seen(journal.items, run_id))
-    mine = [each for each in items if each.run_id == run_id and each.position < cut]
-    by = "model" if summarised else "excerpt"
-    used = used_before(items, cut)
-    data = patch(CompactionData, keep_from=cut, by=by, seen=had, spent=spent(mine), tools=used, tells=True)
-    await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
-    return True
+    return [msgspec.structs.replace(item, raw=item.raw | {"noted": ""}) if _done(item) else item for item in older]
 
 
 def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
@@ -80,22 +154,24 @@ def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
     return tuple(reversed(list(names)[: limits.TOOLS_REMEMBERED]))
 
 
-async def _summarise(opened: OpenModel, journal: Journal, item_id: str, told: str) -> bool:
+async def _summarise(opened: OpenModel, told: str, keep: str | None) -> str | Failed:
+    """Return what the model wrote, or why that is no summary."""
     request = ModelRequest(
-        system=_REQUEST,
+        system=f"{_REQUEST}\n{_KEEP.format(keep=keep)}" if keep else _REQUEST,
         messages=(Message("user", (TextBlock(text=told),)),),
-        max_tokens=_SUMMARY_TOKENS,
+        max_tokens=limits.COMPACTED_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
-    written = False
+    written = ""
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
             if isinstance(event, TextDelta):
-                journal.delta(item_id, event.text)
-                written = True
+                written = (written + event.text)[:_SUMMARY_CHARS]
             elif isinstance(event, Failed):
-                return written
-    return written
+                return event
+            elif isinstance(event, Stopped) and event.reason == "refusal":
+                return Failed("model_refused", "The model declined to sum this up.")
+    return without_hidden(without_escapes(written).strip())[0] or Failed("model_failed", "The model wrote no summary.")
 
 
 def transcript(messages: Sequence[Message]) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse, Shown, Taint
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
 from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.summed_up import Facts, SeenData, Spent
 from pilothouse.types.todos import TodoList
 
 Level = Literal["info", "warning", "error"]
@@ -77,6 +78,8 @@ class MessageData(ItemData, frozen=True):
     typed_chars: int | None = None
     # Of a message whose run waits for its turn; told live, never kept.
     slot: Slot | None = None
+    # What it tells the host itself to do, which no model reads: `compact`, or nothing.
+    command: str = ""
 
 
 class TurnData(ItemData, frozen=True):
@@ -469,23 +472,6 @@ class ReminderData(ItemData, frozen=True):
     before: str = ""
 
 
-class SeenData(Frozen, frozen=True):
-    """What a conversation had seen until a summary."""
-
-    private: tuple[str, ...] = ()
-    sent: dict[str, int] = msgspec.field(default_factory=dict)
-    sends: dict[str, int] = msgspec.field(default_factory=dict)
-    bits: dict[str, int] = msgspec.field(default_factory=dict)
-
-
-class Spent(msgspec.Struct, frozen=True):
-    """What a run has used up: answers of its model, their tokens; and answers that the agent was given beyond."""
-
-    turns: int = 0
-    tokens: int = 0
-    added: int = 0
-
-
 class CompactionData(ItemData, frozen=True):
     """What a summary stands for: all before a position; its text is the summary."""
 
@@ -497,3 +483,10 @@ class CompactionData(ItemData, frozen=True):
     tools: tuple[str, ...] = ()
     # Whether the model is told beside it that it can look back; those of earlier versions stay as they were sent.
     tells: bool = False
+    # What the person asked for, and what it is to keep above all; None where the window was full.
+    keep: str | None = None
+    # How many messages and calls it stands for, with those of earlier summaries.
+    replaced: int = 0
+    # What the host itself knows of them: as the model is told it beside the summary, and as the next one goes on from it.
+    noted: str = ""
+    facts: Facts | None = None
