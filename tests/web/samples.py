@@ -7,8 +7,8 @@ from typing import Any
 from pilothouse.types.api import (
     Answer,
     Answers,
-    ConfigPatch,
     CompactionWish,
+    ConfigPatch,
     ConversationPatch,
     ModelInput,
     NewConversation,

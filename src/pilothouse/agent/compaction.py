@@ -124,6 +124,7 @@ class _Compaction(msgspec.Struct, frozen=True):
         facts = facts_of(items, before.keep_from, cut, before.facts)
         facts = with_wish(facts, self.keep) if self.keep else facts
         mine = [each for each in items if each.run_id == run_id and each.position < cut]
+        said = [each for each in spoken_since_summary(items) if each.position < cut]
         return patch(
             CompactionData,
             keep_from=cut,
@@ -132,7 +133,8 @@ class _Compaction(msgspec.Struct, frozen=True):
             spent=spent(mine),
             tools=used_before(items, cut),
             tells=True,
-            replaced=before.replaced + sum(item.position < cut for item in spoken_since_summary(items)),
+            messages=before.messages + sum(bool(item.text) for item in said if not is_a(item, CallData)),
+            calls=before.calls + sum(is_a(item, CallData) for item in said),
             noted=section(within(facts, int(room * limits.FACTS_SHARE))),
             facts=facts,
         )

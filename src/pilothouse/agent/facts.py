@@ -99,7 +99,7 @@ def section(facts: Facts) -> str:
     """Return them as the model and people read them; empty where there are none."""
     lists = {name: lines for name in _SHARES if (lines := getattr(facts, name))}
     told = ["\n".join([_WORDS[name], *(_told(name, line) for line in lines)]) for name, lines in lists.items()]
-    return "\n\n".join([_WORDS["head"], *told]) if told else ""
+    return "\n\n".join([_WORDS["head"], *(each.rstrip() for each in told)]) if told else ""
 
 
 def _told(name: str, line: str) -> str:

@@ -117,7 +117,7 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
 
 
 def compaction(owner: str, conversation_id: str, body: CompactionWish) -> Posting:
-    """Return the wish for a summary as a message that no model reads, and the run that makes it; raise for a bad one."""
+    """Return the wish for a summary as a message that no model reads, with its run; raise if it cannot be taken."""
     keep = body.keep.strip()
     if len(keep) > limits.KEEP_CHARS:
         raise PilothouseError(

@@ -486,7 +486,8 @@ class CompactionData(ItemData, frozen=True):
     # What the person asked for, and what it is to keep above all; None where the window was full.
     keep: str | None = None
     # How many messages and calls it stands for, with those of earlier summaries.
-    replaced: int = 0
-    # What the host itself knows of them: as the model is told it beside the summary, and as the next one goes on from it.
+    messages: int = 0
+    calls: int = 0
+    # What the host itself knows of them: as the model is told it, and as the next summary goes on from it.
     noted: str = ""
     facts: Facts | None = None
