@@ -127,6 +127,8 @@ export const api = {
     take(client.GET("/api/conversations/{id}/items", { params: { path: { id }, query: { before, limit } } })),
   send: (id: string, message: NewMessage) =>
     take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
+  compact: (id: string, keep: string) =>
+    take(client.POST("/api/conversations/{id}/compact", { ...at(id), body: { keep } })),
   search: (q: string, signal: AbortSignal) =>
     take(client.GET("/api/search", { params: { query: { q } }, signal })),
 

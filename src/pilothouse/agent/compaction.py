@@ -135,6 +135,7 @@ class _Compaction(msgspec.Struct, frozen=True):
             tells=True,
             messages=before.messages + sum(bool(item.text) for item in said if not is_a(item, CallData)),
             calls=before.calls + sum(is_a(item, CallData) for item in said),
+            begins=said[0].id if said else "",
             noted=section(within(facts, int(room * limits.FACTS_SHARE))),
             facts=facts,
         )

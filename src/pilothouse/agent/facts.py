@@ -22,6 +22,7 @@ from pilothouse.types.item_data import (
     QuestionData,
 )
 from pilothouse.types.items import Call, Item, Question, is_a
+from pilothouse.types.json import encode_text
 from pilothouse.types.summed_up import Facts
 from pilothouse.types.todos import Todo, TodoList
 
@@ -159,7 +160,7 @@ def _decision(item: Item) -> str:
 def _label(question: Question) -> str:
     """Return the answer as it was offered."""
     chosen = question.data.answer.choice if question.data.answer is not None else None
-    labels = (f"{one.label} {one.note}".strip() for one in question.data.choices if one.id == chosen)
+    labels = (one.label for one in question.data.choices if one.id == chosen)
     return _line(next(labels, chosen or ""))
 
 
@@ -198,8 +199,8 @@ def _read(call: Call) -> Iterator[str]:
 
 
 def _called(call: Call) -> str:
-    shown = call.data.shown.summary if call.data.shown is not None else ""
-    return _line(shown or call.data.server_tool or call.data.tool)
+    given = f" with {encode_text(call.data.arguments)}" if call.data.arguments else ""
+    return _line(f"{call.data.server_tool or call.data.tool}{given}")
 
 
 def _each(before: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:

@@ -488,6 +488,8 @@ class CompactionData(ItemData, frozen=True):
     # How many messages and calls it stands for, with those of earlier summaries.
     messages: int = 0
     calls: int = 0
+    # The id of the first of them that no earlier summary stands for.
+    begins: str = ""
     # What the host itself knows of them: as the model is told it, and as the next summary goes on from it.
     noted: str = ""
     facts: Facts | None = None
