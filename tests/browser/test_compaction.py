@@ -11,6 +11,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.studio import Chat, Studio
 from tests.browser.width import fits
 from tests.support.axe import serious_problems
+from tests.support.console import Console
 
 SUMMARY = "They agreed on **port 8123** and on green doors."
 SUMMED_UP = {"match": "Person: ", "steps": [SUMMARY]}
@@ -41,7 +42,7 @@ async def talked(chat: Chat, studio: Studio, *steps: object) -> None:
 async def test_a_summary_is_one_line_that_opens_and_leads_to_what_it_replaced(chat: Chat, studio: Studio) -> None:
     await talked(chat, studio)
     await chat.send("/compact the port numbers")
-    await expect(line(chat)).to_have_text("Older turns summed up: 4 messages → 51 words")
+    await expect(line(chat)).to_have_text("Older turns summed up: 4 messages → 49 words")
     # What was said is still there, and so is what the person typed.
     await expect(chat.page.get_by_text("/compact the port numbers", exact=True)).to_be_visible()
     await expect(chat.answers).to_have_count(2)
@@ -52,7 +53,7 @@ async def test_a_summary_is_one_line_that_opens_and_leads_to_what_it_replaced(ch
     await expect(opened).to_contain_text("> Which port shall we take?")
     await shot(chat.page, "opened")
     assert await serious_problems(chat.page) == []
-    first = chat.page.get_by_text("Which port shall we take?", exact=True)
+    first = chat.rows("user_message").first
     await expect(first).not_to_be_in_viewport()
     await opened.get_by_role("link", name="Show what it replaced").click()
     await expect(first).to_be_in_viewport()
@@ -101,7 +102,10 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_stopped(chat: 
     await expect(line(chat)).to_be_visible()
 
 
-async def test_what_cannot_be_summed_up_is_said_where_it_was_asked_for(chat: Chat, studio: Studio) -> None:
+async def test_what_cannot_be_summed_up_is_said_where_it_was_asked_for(
+    chat: Chat, studio: Studio, console: Console
+) -> None:
+    console.expect("409")
     await talked(chat, studio)
     await chat.send("/compact")
     await expect(line(chat)).to_be_visible()
@@ -110,6 +114,29 @@ async def test_what_cannot_be_summed_up_is_said_where_it_was_asked_for(chat: Cha
     await box.press("Enter")
     await expect(chat.page.get_by_role("alert")).to_have_text("There is nothing to sum up yet.")
     await expect(box).to_have_value("/compact")
+
+
+async def test_the_palette_has_it_summed_up(chat: Chat, studio: Studio) -> None:
+    await talked(chat, studio)
+    await chat.palette("sum up", "Sum up this conversation so far")
+    await expect(chat.rows("user_message").last).to_contain_text("/compact")
+    await expect(line(chat)).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 640)])
+async def test_in_dark_colours_the_line_and_what_it_opens_can_be_read(
+    chat: Chat, studio: Studio, size: tuple[int, int]
+) -> None:
+    await chat.page.set_viewport_size({"width": size[0], "height": size[1]})
+    await chat.page.emulate_media(color_scheme="dark")
+    await talked(chat, studio)
+    await chat.send("/compact the port numbers")
+    await line(chat).click()
+    link = chat.page.get_by_role("link", name="Show what it replaced")
+    await link.scroll_into_view_if_needed()
+    await expect(link).to_be_in_viewport()
+    assert await serious_problems(chat.page) == []
+    await shot(chat.page, f"dark-{size[0]}")
 
 
 async def test_on_a_phone_the_line_and_what_it_opens_fit(chat: Chat, studio: Studio) -> None:
