@@ -102,6 +102,21 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_stopped(chat: 
     await expect(line(chat)).to_be_visible()
 
 
+async def test_a_summary_that_is_asked_for_meanwhile_waits_for_the_answer(chat: Chat, studio: Studio) -> None:
+    hold = studio.hold()
+    studio.script(SUMMED_UP, ["Port 8123, ", hold.step, "then."])
+    await chat.send("Which port shall we take?")
+    await expect(chat.answers.last).to_contain_text("Port 8123,")
+    await chat.box.fill("/compact")
+    await expect(chat.page.get_by_text("Enter to sum up once this answer has ended")).to_be_visible()
+    await chat.box.press("Enter")
+    await expect(chat.box).to_have_value("")
+    await expect(chat.rows("user_message").last).to_contain_text("/compact")
+    hold.release()
+    await expect(line(chat)).to_be_visible()
+    await expect(chat.answers.last).to_contain_text("Port 8123, then.")
+
+
 async def test_what_cannot_be_summed_up_is_said_where_it_was_asked_for(
     chat: Chat, studio: Studio, console: Console
 ) -> None:

@@ -66,12 +66,19 @@ async def compact_as_asked(opened: OpenModel, journal: Journal, run_id: str, kee
     ours = {item.id for item in begun}
     waiting = [item.position for item in items if item.id not in ours]
     # What is written from here on, by whoever, stands behind this.
-    cut = min(waiting, default=1 + max((item.position for item in items), default=0))
+    cut = _whole_turns(begun, min(waiting, default=1 + max((item.position for item in items), default=0)))
     if not spoken_since_summary(item for item in begun if item.position < cut):
         told = patch(NoticeData, level="info", code="nothing_to_sum_up")
         await journal.write(ItemCreated(item=journal.new("notice", status="completed", text=_NOTHING, data=told)))
         return None
     return await _Compaction(opened, journal, run_id, cut, keep).carry_out(begun)
+
+
+def _whole_turns(items: Sequence[Item], cut: int) -> int:
+    """Return the cut, or a place before it where it would stand between a turn's thinking and its calls."""
+    turns = [(item.position, item.run_id, turn) for item in items if (turn := turn_of(item))]
+    split = {(run_id, turn) for position, run_id, turn in turns if position >= cut}
+    return min([cut, *(position for position, run_id, turn in turns if (run_id, turn) in split)])
 
 
 def spoken_since_summary(items: Iterable[Item]) -> list[Item]:
