@@ -113,3 +113,17 @@ LOOP: tuple[Any, ...] = (
     *([{"call": "think", "arguments": {"thoughts": "Has the barometer fallen yet?"}}] for _ in range(3)),
     "It stands still.",
 )
+
+PASSAGE_QUESTIONS = (
+    "We sail from Bergen to Lerwick on Saturday, two of us on the Havsule. What course?",
+    "Where could we run for shelter on the way?",
+)
+PASSAGE = (
+    "Steer 275° from Marstein light: 180 miles, about 30 hours at 6 knots. Leave with the ebb at 05:40.",
+    "There is none in the middle. For the first third turn back to Fedje; in the last third make for Out Skerries.",
+)
+SUMMED_UP = (
+    "Bergen to Lerwick on Saturday, two people on the **Havsule**. Course 275° from Marstein light, 180 miles, about "
+    "30 hours at 6 knots, leaving with the ebb at 05:40. Shelter: Fedje in the first third, Out Skerries in the last, "
+    "none between. Open: the weather, which nobody has looked up."
+)

@@ -183,6 +183,22 @@ async def picture_of_errors(studies: Studies) -> None:
         await keep(chat, "errors")
 
 
+async def picture_of_a_summary(studies: Studies) -> None:
+    async with studies.chat(TALL) as chat:
+        chat.studio.script({"match": "Person: ", "steps": [texts.SUMMED_UP]}, *texts.PASSAGE)
+        for question in texts.PASSAGE_QUESTIONS:
+            await chat.ask(question)
+        await chat.send("/compact the course and the harbours for shelter")
+        line = chat.fold("Older turns summed up")
+        await expect(line).to_be_visible()
+        await line.click()
+        link = chat.page.get_by_role("link", name="Show what it replaced")
+        await link.scroll_into_view_if_needed()
+        await expect(link).to_be_in_viewport()
+        await chat.page.evaluate("document.activeElement.blur()")
+        await keep(chat, "compaction")
+
+
 async def picture_of_the_palette(studies: Studies) -> None:
     async with studies.chat() as chat:
         await chat.page.keyboard.press("Control+k")
@@ -252,6 +268,7 @@ PICTURE: dict[str, Callable[[Studies], Awaitable[None]]] = {
     "streaming": picture_of_an_answer_on_its_way,
     "question": picture_of_a_question,
     "errors": picture_of_errors,
+    "compaction": picture_of_a_summary,
     "search": picture_of_a_search,
     "palette": picture_of_the_palette,
     "settings": picture_of_the_settings,

@@ -56,7 +56,7 @@ export function aRun(fields: Partial<Run> = {}): Run {
     owner: "local",
     status: "running",
     messageItemId: "i_0",
-    options: { modelId: null, unattended: false, selection: null, allow: [], thinking: null },
+    options: { modelId: null, unattended: false, selection: null, allow: [], thinking: null, compact: null },
     createdAt: 1,
     updatedAt: 1,
     epoch: 0,

@@ -21,12 +21,20 @@ from pilothouse.host.new_conversations import begin_conversation, chosen, model_
 from pilothouse.host.selection import choose
 from pilothouse.types import limits
 from pilothouse.types.api import Answer as Reply
-from pilothouse.types.api import ConversationPatch, ImageInput, ModelInput, NewMessage, PartData, SearchHit
+from pilothouse.types.api import (
+    CompactionWish,
+    ConversationPatch,
+    ImageInput,
+    ModelInput,
+    NewMessage,
+    PartData,
+    SearchHit,
+)
 from pilothouse.types.conversations import Conversation, ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.item_data import ResponseData, Source, SummaryData, each_once
+from pilothouse.types.item_data import CompactionData, ResponseData, Source, SummaryData, each_once
 from pilothouse.types.items import CLOSED, Item, ItemStatus, is_a, read
 from pilothouse.types.json import JsonObject
 from pilothouse.types.models import ModelTest, ModelView
@@ -173,6 +181,15 @@ class Chat:
         accepted = await self._api.runs.post_message(LOCAL_OWNER, self.id, body)
         return Answer(self._api, await self._api.runs.get(LOCAL_OWNER, accepted.run_id), after)
 
+    async def compact(self, keep: str = "") -> Answer:
+        """Sum up what was said so far, and above all what `keep` names; the text of the answer is the summary.
+
+        From then on the model reads the summary; `items` has everything as before.
+        """
+        after = (await self.info()).last_seq
+        accepted = await self._api.runs.compact(LOCAL_OWNER, self.id, CompactionWish(keep=keep))
+        return Answer(self._api, await self._api.runs.get(LOCAL_OWNER, accepted.run_id), after)
+
     async def info(self) -> Conversation:
         """Return its title, settings and state as they are now."""
         return (await self._api.conversations.get(LOCAL_OWNER, self.id, limit=1)).conversation
@@ -291,6 +308,9 @@ class Answer:
             self._questions[item.id] = item
         elif item.kind == "tool_summary":
             self._summaries.add(item.id)
+        elif is_a(item, CompactionData) and item.data.keep is not None:
+            # It was asked for: it is the answer.
+            self._responses[item.id], self._continues[item.id] = [item.text], False
         elif is_a(item, ResponseData):
             self._responses[item.id] = [item.text]
             self._continues[item.id] = bool(item.data.continues)

@@ -43,6 +43,19 @@ def test_what_was_summarised_is_not_cut_again() -> None:
     assert compaction.place_to_cut(items, "r1") is None
 
 
+async def test_a_summary_that_was_asked_for_splits_no_turn_of_the_answer_before_it(bench: Bench) -> None:
+    await three_turns(bench)
+    # A message came in the middle of the third turn, and waits.
+    response = next(each for each in bench.journal.items if each.text.startswith("turn 3"))
+    waiting = item(response.position + 1, "user_message", "Next", "completed", "later")
+    bench.journal._items[waiting.id] = waiting
+    bench.journal._listed = None
+    model = StreamOf([TextDelta("They counted."), Stopped("end")])
+    assert await compaction.compact_as_asked(model.opened(), bench.journal, bench.run.id, "") is None
+    told = repr(history(bench.journal.items))
+    assert ("turn 2" in told, "turn 3" in told, "result 3" in told, "Next" in told) == (False, True, True, True)
+
+
 async def spoken(bench: Bench, kind: ItemKind, text: str, turn: str) -> None:
     made = bench.journal.new(kind, status="completed", text=text, data={"turn": turn, "callId": turn, "tool": "t"})
     await bench.journal.write(ItemCreated(item=made))

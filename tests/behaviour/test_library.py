@@ -103,6 +103,18 @@ async def converse(folder: Path) -> None:
         assert [one async for one in host.conversations()] == []
 
 
+async def test_a_program_has_a_conversation_summed_up(home: Path, tmp_path: Path) -> None:
+    turns = [{"match": "Person: ", "steps": ["They agreed on port 8123."]}, "Port 8123, then."]
+    async with Host(home) as host:
+        chat = await host.start(model=script(tmp_path, turns))
+        with pytest.raises(PilothouseError, match="There is nothing to sum up yet"):
+            await chat.compact()
+        await (await chat.send("Which port?")).text()
+        summary = await chat.compact(keep="the port")
+        assert await summary.text() == "They agreed on port 8123."
+        assert [item.kind for item in await chat.items()][-1] == "compaction"
+
+
 async def test_an_answer_tells_its_sources(home: Path, tmp_path: Path) -> None:
     cited = {"cite": "https://a.example/", "title": "A", "quote": "a"}
     turns = [

@@ -7,6 +7,7 @@ from typing import Any
 from pilothouse.types.api import (
     Answer,
     Answers,
+    CompactionWish,
     ConfigPatch,
     ConversationPatch,
     ModelInput,
@@ -37,6 +38,7 @@ BODIES: dict[type, dict[str, Any]] = {
     NewConversation: {"title": "Hello"},
     ConversationPatch: {"title": "Renamed"},
     NewMessage: {"text": "Hello"},
+    CompactionWish: {"keep": "the port numbers"},
     Answer: {"choice": "yes"},
     Answers: {"itemIds": ["i_none"], "answer": {"choice": "yes"}},
     PolicyInput: {"rules": [{"id": "no-push", "verdict": "deny", "pattern": {"command": ["git", "push"]}}]},

@@ -129,6 +129,8 @@ export const api = {
   send: (id: string, message: NewMessage) =>
     take(client.POST("/api/conversations/{id}/messages", { ...at(id), body: message })),
   context: (id: string) => take(client.GET("/api/conversations/{id}/context", at(id))),
+  compact: (id: string, keep: string) =>
+    take(client.POST("/api/conversations/{id}/compact", { ...at(id), body: { keep } })),
   search: (q: string, signal: AbortSignal) =>
     take(client.GET("/api/search", { params: { query: { q } }, signal })),
 

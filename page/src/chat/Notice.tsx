@@ -1,5 +1,5 @@
 import { isOpen } from "../api/items";
-import type { CompactionItem, NoticeItem, ReminderItem } from "../api/types";
+import type { NoticeItem, ReminderItem } from "../api/types";
 import { SetAside } from "../diff/SetAside";
 import { InfoIcon, WarningIcon } from "../shell/icons";
 import { Said } from "../shell/Said";
@@ -7,7 +7,6 @@ import classes from "./Chat.module.css";
 import { useNow } from "./Elapsed";
 import { Fold, type Toggled } from "./Fold";
 import { LongText } from "./LongText";
-import { Prose } from "./Prose";
 import { CutShort } from "./RunEnd";
 
 function Countdown({ until }: { until: number }) {
@@ -43,15 +42,6 @@ export function Notice({ item }: { item: NoticeItem }) {
       {said}
       <SetAside item={item} />
     </div>
-  );
-}
-
-/** Where older turns were replaced by their summary for the model; the person still sees them all. */
-export function Compaction({ item }: { item: CompactionItem }) {
-  return (
-    <Fold icon={<InfoIcon size={15} />} summary="The model now reads a summary of everything above">
-      {() => <Prose text={item.text} isStreaming={false} />}
-    </Fold>
   );
 }
 

@@ -76,6 +76,8 @@ function isNothing(item: Item): boolean {
   if (item.kind === "tool_summary") return true;
   if (isOpen(item)) return false;
   if (item.kind === "notice") return item.data.code === "retrying";
+  // Nothing was summed up after all; the end of its run tells why.
+  if (item.kind === "compaction") return item.status !== "completed";
   return item.kind === "response" && !item.text.trim() && !item.data.content?.length;
 }
 

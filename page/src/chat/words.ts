@@ -1,3 +1,5 @@
+import type { CompactionItem } from "../api/types";
+
 /** Return a length of time for people: "0.4 s", "12 s", "3 min 5 s". */
 export function seconds(ms: number): string {
   const value = Math.max(0, ms) / 1000;
@@ -28,4 +30,14 @@ export function size(bytes: number): string {
   if (bytes < 1_024) return `${bytes} bytes`;
   if (bytes < 1_048_576) return `${Math.round(bytes / 1_024)} KB`;
   return `${(bytes / 1_048_576).toFixed(1)} MB`;
+}
+
+const counted = (value: number, what: string) => `${value.toLocaleString("en")} ${what}${value === 1 ? "" : "s"}`;
+
+/** Return what a summary stands for and how long it is, in a line: "Older turns summed up: 212 messages → 640 words". */
+export function summedUp({ text, data }: Pick<CompactionItem, "text" | "data">): string {
+  const { messages = 0, calls = 0, noted = "" } = data;
+  const words = counted(`${text} ${noted}`.split(/\s+/).filter(Boolean).length, "word");
+  const replaced = [messages && counted(messages, "message"), calls && counted(calls, "call")].filter(Boolean);
+  return replaced.length ? `Older turns summed up: ${replaced.join(" and ")} → ${words}` : `Older turns summed up in ${words}`;
 }

@@ -13,6 +13,8 @@ import { settingsNow } from "../store/settings";
 import { useApp } from "../store/store";
 import { TodoChip } from "../todos/TodoChip";
 import classes from "./Composer.module.css";
+import { CommandHints } from "./CommandHints";
+import { begunBy, wishIn } from "./commands";
 import { useDropped } from "./drops";
 import { isImage, laterWords, type Attachment } from "./images";
 import { boxKeys, sends, useEnterSends } from "./keys";
@@ -91,8 +93,9 @@ function StopButton() {
   );
 }
 
-/** Say how a message is sent, or why one cannot be sent yet. */
-function hint(isRunning: boolean, isEmpty: boolean, sendKey: string): string {
+/** Say how a message is sent, or why one cannot be sent yet; a summary waits for its turn. */
+function hint(isRunning: boolean, isEmpty: boolean, isWish: boolean, sendKey: string): string {
+  if (isWish) return `${keyLabel(sendKey)} to sum up${isRunning ? " once this answer has ended" : ""}`;
   if (!isRunning) return `${keyLabel(sendKey)} to send`;
   return isEmpty ? "" : "Can be sent once this answer has ended";
 }
@@ -127,10 +130,19 @@ export function Composer({ draftId }: { draftId: string }) {
     event.preventDefault();
     take(files);
   };
+  const isWish = wishIn(text) !== null;
+  const hasOpen = useApp((state) => state.open !== null);
+  const hints = hasOpen ? begunBy(text) : [];
   const onKeyDown = (event: KeyboardEvent) => {
+    const [first] = hints;
+    if (first && event.key === "Tab" && !event.shiftKey) {
+      event.preventDefault();
+      setText(`${first.name} `);
+      return;
+    }
     if (!sends(event.nativeEvent, enterSends)) return;
     event.preventDefault();
-    if (!isRunning) send();
+    if (!isRunning || isWish) send();
   };
   const isEmpty = !text.trim() && !images.length;
 
@@ -147,6 +159,7 @@ export function Composer({ draftId }: { draftId: string }) {
           <Said text={problem} />
         </p>
       )}
+      <CommandHints hints={hints} onChoose={setText} />
       <div className={classes.box}>
         <Thumbnails images={images} onRemove={removeImage} />
         <Textarea
@@ -169,7 +182,7 @@ export function Composer({ draftId }: { draftId: string }) {
           {model?.supportsThinking && <ThinkButton {...composing} />}
           <ModeSelector />
           <TodoChip />
-          <span className={classes.hint}>{hint(isRunning, isEmpty, boxKeys(enterSends).send[0] ?? "")}</span>
+          <span className={classes.hint}>{hints.length ? "Tab to complete" : hint(isRunning, isEmpty, isWish, boxKeys(enterSends).send[0] ?? "")}</span>
           <Ring />
           {isRunning ? (
             <StopButton />

@@ -1,7 +1,8 @@
 import { useRef, useState } from "react";
 import { ApiError } from "../api/client";
 import { stillToSay } from "../shell/messages";
-import { sendMessage } from "../store/actions";
+import { compactConversation, sendMessage } from "../store/actions";
+import { wishIn } from "./commands";
 import { loadDraft, newKey, noDraft, saveDraft, type Draft } from "./drafts";
 import { attach, type Attachment } from "./images";
 
@@ -71,11 +72,22 @@ export function useComposer(draftId: string, canThink: boolean): Composing {
     saveDraft(id, { text, key: null });
   };
 
+  /** Tell the host what was meant for it; pictures stay for the next message. */
+  const sumUp = async (text: string, keep: string) => {
+    try {
+      accepted(await compactConversation(keep), { text, images: [] });
+    } catch (error) {
+      setProblem(stillToSay(error));
+    }
+  };
+
   const attempt = async () => {
     setProblem(null);
     const { text } = latest.current.draft;
     // What was attached before belongs to it, also while it is still being read.
     await reading.current;
+    const wish = wishIn(text);
+    if (wish !== null) return sumUp(text, wish);
     const sent = { text, images: latest.current.images };
     const key = latest.current.draft.key ?? newKey();
     if (latest.current.draft.text === text) keep({ text, key });

@@ -5,7 +5,7 @@ import { useCommandList } from "../shell/commands";
 import { tell } from "../shell/messages";
 import { currentModel } from "../shell/ModelSelector";
 import { conversationPath, navigate, settingsPath, type SettingsTab } from "../shell/router";
-import { changeSettings, renameConversation } from "../store/actions";
+import { changeSettings, compactConversation, renameConversation } from "../store/actions";
 import { useApp } from "../store/store";
 import { commandEntries, conversationEntries, modelEntries, type Entry } from "./entries";
 
@@ -37,6 +37,12 @@ function useConversationTools(): Entry[] {
         title: "Rename this conversation",
         group: "Chat",
         ask: { label: "New title", initial: titleOf(conversation), done: rename },
+      },
+      {
+        id: "compact",
+        title: "Sum up this conversation so far",
+        group: "Chat",
+        run: () => void compactConversation("").catch(tell),
       },
       {
         id: "delete",

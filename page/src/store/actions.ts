@@ -82,6 +82,15 @@ export async function sendMessage({ text, images, key, thinking }: Outgoing): Pr
   return id;
 }
 
+/** Have what was said so far summed up, and above all what these words name; throws when that was not accepted. */
+export async function compactConversation(keep: string): Promise<string> {
+  const id = getState().open?.conversation.id;
+  if (!id) throw new Error("There is nothing to sum up yet.");
+  await api.compact(id, keep);
+  setState((now) => ({ sent: now.sent + 1 }));
+  return id;
+}
+
 /** Stop the run of the open conversation. */
 export async function stopRun(): Promise<void> {
   const run = activeRun(getState().open);

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
+
+import msgspec
 
 from pilothouse.agent.budget import spent
-from pilothouse.agent.history import history, until_message
+from pilothouse.agent.facts import facts_of, section, with_wish, within
+from pilothouse.agent.history import history, size, until_message
+from pilothouse.agent.spending import Estimate, estimate
 from pilothouse.agent.taint import kept_of, seen
 from pilothouse.types import limits
 from pilothouse.types.events import ItemCompleted, ItemCreated
-from pilothouse.types.item_data import CallData, CompactionData, ReminderData
+from pilothouse.types.invisible import without_escapes, without_hidden
+from pilothouse.types.item_data import CallData, CompactionData, MessageData, NoticeData, ReminderData
 from pilothouse.types.items import Item, ItemOf, is_a, patch, turn_of
+from pilothouse.types.json import JsonObject
 from pilothouse.types.messages import Block, CallBlock, Message, ModelRequest, ResultBlock, TextBlock
+from pilothouse.types.models import ModelConfig
 from pilothouse.types.ports import Journal, OpenModel
-from pilothouse.types.stream import Failed, TextDelta, Usage
+from pilothouse.types.stream import Failed, Stopped, TextDelta, Usage
 
 _REQUEST = (Path(__file__).parent / "summary_request.md").read_text()
-_SUMMARY_TOKENS = 1_000
+_KEEP = (Path(__file__).parent / "summary_keep.md").read_text()
+_SUMMARY_CHARS = limits.COMPACTED_TOKENS * limits.CHARS_PER_TOKEN
+_NOTHING = "There was nothing to sum up."
 _GAP = "\n\n[… left out …]\n\n"
 
 
 def place_to_cut(items: Sequence[Item], run_id: str) -> int | None:
     """Return the position from which items are kept: the newest message, or the newest turn after it."""
-    since = max((item.data.keep_from for item in items if _done(item)), default=0)
-    spoken = [
-        item for item in items if item.position >= since and item.kind in ("user_message", "response", "tool_call")
-    ]
+    spoken = spoken_since_summary(items)
     messages = [item.position for item in spoken if item.kind == "user_message"]
     if messages and spoken and messages[-1] > spoken[0].position:
         return messages[-1]
@@ -46,33 +52,130 @@ def _done(item: Item) -> TypeGuard[ItemOf[CompactionData]]:
 
 
 async def compact(opened: OpenModel, journal: Journal, run_id: str) -> bool:
-    """Summarise what stands before the cut; return whether there was anything to summarise."""
+    """Make room for an answer: sum up what stands before the cut; return whether there was anything to sum up."""
     items = until_message(journal.items, run_id)
     cut = place_to_cut(items, run_id)
     if cut is None:
         return False
+    await _Compaction(opened, journal, run_id, cut).carry_out(items)
+    return True
+
+
+async def compact_as_asked(opened: OpenModel, journal: Journal, run_id: str, keep: str) -> Failed | None:
+    """Sum up everything that was said, because the person wants it; return why that failed, which changes nothing."""
+    items = journal.items
+    begun = until_message(items, run_id)
+    ours = {item.id for item in begun}
+    waiting = [item.position for item in items if item.id not in ours]
+    # What is written from here on, by whoever, stands behind this.
+    cut = _whole_turns(begun, min(waiting, default=1 + max((item.position for item in items), default=0)))
+    if not spoken_since_summary(item for item in begun if item.position < cut):
+        told = patch(NoticeData, level="info", code="nothing_to_sum_up")
+        await journal.write(ItemCreated(item=journal.new("notice", status="completed", text=_NOTHING, data=told)))
+        return None
+    return await _Compaction(opened, journal, run_id, cut, keep).carry_out(begun)
+
+
+def most_it_takes(config: ModelConfig, items: Sequence[Item]) -> Estimate:
+    """Return what a summary of a conversation may use."""
+    read = min(size(history(items)), _room(config) // 2)
+    return estimate(config, read, most=limits.COMPACTED_TOKENS)
+
+
+def _room(config: ModelConfig) -> int:
+    """Return how many characters the window has room for."""
+    return config.context_window * limits.CHARS_PER_TOKEN
+
+
+def _whole_turns(items: Sequence[Item], cut: int) -> int:
+    """Return the cut, or a place before it where it would stand between a turn's thinking and its calls."""
+    turns = [(item.position, item.run_id, turn) for item in items if (turn := turn_of(item))]
+    split = {(run_id, turn) for position, run_id, turn in turns if position >= cut}
+    return min([cut, *(position for position, run_id, turn in turns if (run_id, turn) in split)])
+
+
+def spoken_since_summary(items: Iterable[Item]) -> list[Item]:
+    """Return what was said and done that no summary stands for yet."""
+    there = list(items)
+    since = max((item.data.keep_from for item in there if _done(item)), default=0)
+    return [item for item in there if item.position >= since and is_spoken(item)]
+
+
+def is_spoken(item: Item) -> bool:
+    """Return whether an item is something that was said or done, and not a word to the host."""
+    if is_a(item, MessageData):
+        return not item.data.command
+    return item.kind in ("response", "tool_call")
+
+
+class _Compaction(msgspec.Struct, frozen=True):
+    """One summary: who makes it, for which run, and from where on everything is kept."""
+
+    opened: OpenModel
+    journal: Journal
+    run_id: str
+    cut: int
+    # What it is to keep above all, where the person asked for it; None where there must be one, be it an excerpt.
+    keep: str | None = None
+
+    async def carry_out(self, items: Sequence[Item]) -> Failed | None:
+        """Write the summary; return why there is none."""
+        journal, cut = self.journal, self.cut
+        room = _room(self.opened.config)
+        told = middle_out(transcript(history(_older(items, cut))), room // 2)
+        asked = patch(CompactionData, keep=self.keep) if self.keep is not None else {}
+        item = journal.new("compaction", data=asked)
+        await journal.write(ItemCreated(item=item))
+        written, usage = await _summarise(self.opened, told, self.keep)
+        paid = self._paid(usage)
+        if isinstance(written, Failed) and self.keep is not None:
+            await journal.write(ItemCompleted(item_id=item.id, status="failed", data=paid))
+            return written
+        by = "excerpt" if isinstance(written, Failed) else "model"
+        # An excerpt is worse than a summary and better than a conversation that cannot go on.
+        journal.delta(item.id, middle_out(told, _SUMMARY_CHARS) if isinstance(written, Failed) else written)
+        data = patch(CompactionData, by=by) | self._kept(items, room) | asked | paid
+        await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
+        return None
+
+    def _paid(self, usage: Usage | None) -> JsonObject:
+        """Return what the model took, as the item says it."""
+        paid = self.opened.config.used(usage)
+        if paid is None:
+            return {}
+        cost = patch(CompactionData, cost=paid.cost) if paid.cost is not None else {}
+        return patch(CompactionData, model=paid.model, usage=paid.usage) | cost
+
+    def _kept(self, items: Sequence[Item], room: int) -> JsonObject:
+        """Return what does not depend on the words of any model."""
+        cut, run_id = self.cut, self.run_id
+        before = next((item.data for item in reversed(items) if _done(item)), CompactionData())
+        facts = facts_of(items, before.keep_from, cut, before.facts)
+        facts = with_wish(facts, self.keep) if self.keep else facts
+        mine = [each for each in items if each.run_id == run_id and each.position < cut]
+        said = [each for each in spoken_since_summary(items) if each.position < cut]
+        return patch(
+            CompactionData,
+            keep_from=cut,
+            # What the conversation had seen does not become harmless because it was summarised.
+            seen=kept_of(seen(self.journal.items, run_id)),
+            spent=spent(mine),
+            tools=used_before(items, cut),
+            tells=True,
+            messages=before.messages + sum(bool(item.text) for item in said if not is_a(item, CallData)),
+            calls=before.calls + sum(is_a(item, CallData) for item in said),
+            begins=said[0].id if said else "",
+            noted=section(within(facts, int(room * limits.FACTS_SHARE))),
+            facts=facts,
+        )
+
+
+def _older(items: Sequence[Item], cut: int) -> list[Item]:
+    """Return what is summed up: what stands before the cut, and the summary before it without what is noted anew."""
     # Reminders by name are left out: what still holds is said again.
     named = {item.id for item in items if is_a(item, ReminderData) and item.data.name}
     older = [item for item in items if (item.position < cut and item.id not in named) or _done(item)]
-    room = opened.config.context_window * limits.CHARS_PER_TOKEN // 2
-    told = middle_out(transcript(history(older)), room)
-    item = journal.new("compaction")
-    await journal.write(ItemCreated(item=item))
-    summarised, usage = await _summarise(opened, journal, item.id, told)
-    if not summarised:
-        # An excerpt is worse than a summary and better than a conversation that cannot go on.
-        journal.delta(item.id, middle_out(told, _SUMMARY_TOKENS * limits.CHARS_PER_TOKEN))
-    # What the conversation had seen does not become harmless because it was summarised.
-    had = kept_of(seen(journal.items, run_id))
-    mine = [each for each in items if each.run_id == run_id and each.position < cut]
-    by = "model" if summarised else "excerpt"
-    used = used_before(items, cut)
-    data = patch(CompactionData, keep_from=cut, by=by, seen=had, spent=spent(mine), tools=used, tells=True)
-    if (paid := opened.config.used(usage)) is not None:
-        data |= patch(CompactionData, model=paid.model, usage=paid.usage)
-        data |= patch(CompactionData, cost=paid.cost) if paid.cost is not None else {}
-    await journal.write(ItemCompleted(item_id=item.id, status="completed", data=data))
-    return True
+    return [msgspec.structs.replace(item, raw=item.raw | {"noted": ""}) if _done(item) else item for item in older]
 
 
 def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
@@ -83,25 +186,34 @@ def used_before(items: Sequence[Item], cut: int) -> tuple[str, ...]:
     return tuple(reversed(list(names)[: limits.TOOLS_REMEMBERED]))
 
 
-async def _summarise(opened: OpenModel, journal: Journal, item_id: str, told: str) -> tuple[bool, Usage | None]:
-    """Have the model write; return whether it wrote anything, and what that took if it tells."""
+class _Written(NamedTuple):
+    """What a model wrote, or why that is no summary; and what it took, if the provider tells."""
+
+    text: str | Failed
+    usage: Usage | None
+
+
+async def _summarise(opened: OpenModel, told: str, keep: str | None) -> _Written:
     request = ModelRequest(
-        system=_REQUEST,
+        system=f"{_REQUEST}\n{_KEEP.format(keep=keep)}" if keep else _REQUEST,
         messages=(Message("user", (TextBlock(text=told),)),),
-        max_tokens=_SUMMARY_TOKENS,
+        max_tokens=limits.COMPACTED_TOKENS,
         thinking=False if opened.config.supports_thinking else None,
     )
-    written, usage = False, None
+    written, usage, failed = "", None, None
     async with aclosing(opened.model.stream(request)) as events:
         async for event in events:
             if isinstance(event, TextDelta):
-                journal.delta(item_id, event.text)
-                written = True
+                written = (written + event.text)[:_SUMMARY_CHARS]
             elif isinstance(event, Usage):
                 usage = event
             elif isinstance(event, Failed):
+                failed = event
                 break
-    return written, usage
+            elif isinstance(event, Stopped) and event.reason == "refusal":
+                failed = Failed("model_refused", "The model declined to sum this up.")
+    text = without_hidden(without_escapes(written).strip())[0]
+    return _Written(failed or text or Failed("model_failed", "The model wrote no summary."), usage)
 
 
 def transcript(messages: Sequence[Message]) -> str:

@@ -79,8 +79,9 @@ def pieces(items: Sequence[Item], *, offered: Collection[str] = ()) -> Iterator[
     """Yield what the messages of a conversation are put together from, in order."""
     summary, kept = _since_compaction(_in_order(items))
     if summary is not None:
-        told = _RECALL if RECALL in offered and is_a(summary, CompactionData) and summary.data.tells else ""
-        yield Piece("user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text + told)], [summary])
+        noted = f"\n\n{summary.data.noted}" if summary.data.noted else ""
+        told = _RECALL if RECALL in offered and summary.data.tells else ""
+        yield Piece("user", [TextBlock(text=_SUMMARY_INTRODUCTION + summary.text + noted + told)], [summary])
     for group in _turns(kept):
         first = group[0]
         if first.kind in _TOLD:
@@ -192,20 +193,19 @@ def _stands_before(item: Item) -> str:
     return item.data.before if is_a(item, ReminderData) else ""
 
 
-def _since_compaction(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
-    done = [item for item in items if item.kind == "compaction" and item.status == "completed"]
+def _since_compaction(items: Sequence[Item]) -> tuple[ItemOf[CompactionData] | None, list[Item]]:
+    done = [item for item in items if is_a(item, CompactionData) and item.status == "completed"]
     if not done:
         return None, [item for item in items if _belongs(item)]
     newest = done[-1]
-    start = newest.data.keep_from if is_a(newest, CompactionData) else 0
-    kept = [item for item in items if item.position >= start and _belongs(item)]
+    kept = [item for item in items if item.position >= newest.data.keep_from and _belongs(item)]
     there = {item.id for item in kept}
     return newest, [item for item in kept if (_stands_before(item) or item.id) in there]
 
 
 def _belongs(item: Item) -> bool:
     if item.kind in _TOLD:
-        return True
+        return not (is_a(item, MessageData) and item.data.command)
     if item.kind not in _SPOKEN or item.status not in CLOSED:
         return False
     # What an attempt left behind when it broke off is for people to see; the next attempt says it anew.

@@ -12,8 +12,9 @@ from typing import TypeGuard
 
 from pilothouse.types.access import Access
 from pilothouse.types.authority import HERE, Seen
-from pilothouse.types.item_data import Brought, CallData, CompactionData, MessageData, SeenData
+from pilothouse.types.item_data import Brought, CallData, CompactionData, MessageData
 from pilothouse.types.items import CLOSED, Call, Item, is_a
+from pilothouse.types.summed_up import SeenData
 
 
 def seen(items: Sequence[Item], run_id: str) -> Seen:

@@ -17,12 +17,12 @@ from pilothouse.cli.approval_keys import ALL
 from pilothouse.cli.command import CANCELLED, CUT
 from pilothouse.cli.prompting import someone_is_there
 from pilothouse.cli.servers import find
-from pilothouse.cli.terminal import Terminal, messages, plain_json
+from pilothouse.cli.terminal import Terminal, messages, output, plain_json
 from pilothouse.cli.transcript import Transcript
 from pilothouse.cli.wrapping import say
 from pilothouse.host.following import Following
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, Answers, ConversationPatch, NewMessage
+from pilothouse.types.api import Answer, Answers, CompactionWish, ConversationPatch, NewMessage
 from pilothouse.types.conversations import Conversation
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
@@ -53,6 +53,13 @@ async def send(api: ClientApi, conversation: Conversation, message: NewMessage) 
         message = msgspec.structs.replace(message, model_id=None)
     accepted = await api.runs.post_message(LOCAL_OWNER, conversation.id, message)
     return Following(api, await api.runs.get(LOCAL_OWNER, accepted.run_id), after)
+
+
+async def sum_up(api: ClientApi, conversation: Conversation, keep: str) -> RunReport:
+    """Have older turns summed up, and show how that goes."""
+    accepted = await api.runs.compact(LOCAL_OWNER, conversation.id, CompactionWish(keep=keep))
+    run = await api.runs.get(LOCAL_OWNER, accepted.run_id)
+    return await converse(api, Following(api, run, conversation.last_seq), output())
 
 
 class RunReport(msgspec.Struct, frozen=True):

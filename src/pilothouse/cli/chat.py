@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pilothouse.cli.asking import converse, open_conversation, send
+from pilothouse.cli.asking import converse, open_conversation, send, sum_up
 from pilothouse.cli.attaching import check_sight, read_images
 from pilothouse.cli.command import complain
 from pilothouse.cli.inline import Span
@@ -39,6 +39,7 @@ N = TypeVar("N", int, float)
 COMMANDS = {
     "/new": "begin another conversation",
     "/resume": "go on with an answer that was cut or broke off",
+    "/compact [WORDS]": "sum up what was said so far, and keep what these words name",
     "/list": "list conversations",
     "/open ID": "go on with one of them",
     "/title TEXT": "name this one",
@@ -109,6 +110,7 @@ class ChatSession:
         self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
             "/new": self._new,
             "/resume": self._resume,
+            "/compact": self._compact,
             "/list": self._list,
             "/open": self._open,
             "/title": self._title,
@@ -240,6 +242,15 @@ class ChatSession:
             raise PilothouseError("bad_request", "There is no answer to go on with.", fix="Say something first.")
         run = await self._api.runs.resume(LOCAL_OWNER, found.runs[-1].id)
         await self._follow(Following(self._api, run, found.last_seq))
+
+    async def _compact(self, keep: str) -> None:
+        if self.conversation is None:
+            raise PilothouseError("conflict", "There is nothing to sum up yet.")
+        told = await sum_up(self._api, await self._current(), keep)
+        if told.run.error is not None:
+            raise PilothouseError(told.run.error.code, told.run.error.message, fix=told.run.error.fix)
+        if told.run.status != "completed":
+            say(self._out, f"{told.run.status.capitalize()}.", "dim")
 
     async def _list(self, _rest: str) -> None:
         page = await self._api.conversations.list(LOCAL_OWNER, limit=20, cursor=None)

@@ -1,4 +1,4 @@
-"""`pilothouse conversations`: list, show, search, rename, resume, delete, export and import them."""
+"""`pilothouse conversations`: list, show, search, rename, sum up, resume, delete, export and import them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from pilothouse.cli.asking import RunReport, converse, verdict
+from pilothouse.cli.asking import RunReport, converse, sum_up, verdict
 from pilothouse.cli.call_lines import told, ways_on
 from pilothouse.cli.command import leave
 from pilothouse.cli.kept_files import described, pictures_of, show_or_save
@@ -27,13 +27,13 @@ from pilothouse.cli.transcript import Transcript
 from pilothouse.cli.wrapping import say
 from pilothouse.connection import connect_host
 from pilothouse.host.following import Following, all_items
-from pilothouse.timeline.transcripts import as_read
+from pilothouse.timeline.transcripts import as_read, summed_up
 from pilothouse.types import limits
 from pilothouse.types.api import ConversationPatch, SearchHit
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.exchange import ExportFormat
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
-from pilothouse.types.item_data import CallData, ResponseData
+from pilothouse.types.item_data import CallData, CompactionData, ResponseData
 from pilothouse.types.items import Item, is_a, parts_of
 
 app = new_app()
@@ -110,6 +110,10 @@ def _print_item(item: Item, out: Terminal) -> None:
     heads = {"user_message": "You", "response": "Answer", "question": "Question", "notice": "Notice"}
     if is_a(item, CallData):
         out.line(one_line(told(item)), "dim" if item.status == "completed" else "yellow")
+        out.line()
+    if is_a(item, CompactionData) and item.status == "completed":
+        out.line(summed_up(item), "bold")
+        say(out, "\n\n".join(filter(None, (item.text, item.data.noted))))
         out.line()
     pictures = pictures_of(parts_of(item)) if item.kind in heads else []
     if item.kind not in heads or not (item.text or pictures):
@@ -195,6 +199,20 @@ async def resume(conversation: ConversationId) -> int:
             raise PilothouseError("conflict", "No answer in this conversation waits to be resumed.")
         run = await api.runs.resume(LOCAL_OWNER, (waiting or ended)[0].id)
         return verdict(await converse(api, Following(api, run, found.last_seq), output()))
+
+
+@command(app)
+async def compact(
+    conversation: ConversationId,
+    keep: Annotated[str, typer.Option(metavar="WORDS", help="What the summary must keep above all.")] = "",
+) -> int:
+    """Sum up what was said so far, so that the model reads the summary instead.
+
+    Nothing is deleted: `conversations show` has all of it, and the model can look things up in it.
+    """
+    async with connect_host(tell=_wait_aloud, brief=True) as api:
+        found = await api.conversations.get(LOCAL_OWNER, conversation, limit=1)
+        return verdict(await sum_up(api, found.conversation, keep))
 
 
 def _wait_aloud(sentence: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from pilothouse.cli.call_lines import CallLines, failed, no_sign, title, ways_on
 from pilothouse.cli.inline import Span
 from pilothouse.cli.markdown import MarkdownScreen
@@ -12,12 +14,14 @@ from pilothouse.cli.terminal import Terminal, one_line, plain
 from pilothouse.cli.wrapping import Wrapper, say
 from pilothouse.host.following import Texts
 from pilothouse.host.selection import find
+from pilothouse.timeline.transcripts import summed_up
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemCompleted, ItemCreated, ItemDelta, ItemUpdated, RunUpdated
 from pilothouse.types.folding import changed
 from pilothouse.types.host import LOCAL_OWNER, ClientApi
 from pilothouse.types.item_data import (
     CallData,
+    CompactionData,
     MessageData,
     NoticeData,
     QuestionData,
@@ -28,8 +32,9 @@ from pilothouse.types.item_data import (
 from pilothouse.types.items import CLOSED, Call, Item, Question, Response, is_a, read
 from pilothouse.types.runs import ENDED, Run
 
-# Also where nobody watches: what undo does not cover of what commands do, and what was set aside after one.
-_TOLD_TO_ALL = ("not_covered", "set_aside")
+# Also where nobody watches: what undo does not cover of what commands do, what was set aside after one, and that a
+# summary which was asked for would stand for nothing.
+_TOLD_TO_ALL = ("not_covered", "set_aside", "nothing_to_sum_up")
 
 
 class Transcript:
@@ -154,7 +159,7 @@ class Transcript:
                 if ways := ways_on(item):
                     self._say(ways, to_all=to_all)
         elif item.kind == "compaction":
-            self._say("Earlier messages were summarised to make room.")
+            self._say("Summing up older turns…")
         else:
             self._text(item, item.text)
             if item.status in CLOSED:
@@ -184,6 +189,8 @@ class Transcript:
         elif item.kind == "thinking" and self._out.styled:
             self._turn_to(item)
             self._out.write_styled(self._thoughts.feed([Span(plain(text), frozenset({"dim"}))]))
+        elif is_a(item, CompactionData):
+            self._items[item.id] = msgspec.structs.replace(item, text=item.text + text)
 
     def _answer(self, text: str) -> None:
         if self._screen is None:
@@ -225,6 +232,10 @@ class Transcript:
             self.cost += item.data.cost or 0.0
         elif is_a(item, QuestionData):
             self.questions.pop(item.id, None)
+        elif is_a(item, CompactionData) and item.status == "completed":
+            # Who asked for it is told, also where nobody watches.
+            way = f"Read it: pilothouse conversations show {item.conversation_id}"
+            self._say(f"{summed_up(item)}. {way}", to_all=item.data.keep is not None)
 
     def _answered(self, answer: Response) -> None:
         if answer.data.stop not in ("length", "context", "pause"):

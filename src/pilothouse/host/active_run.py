@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from pilothouse.agent import closing, questions
+from pilothouse.agent import closing, compaction, questions
 from pilothouse.agent.calls import Calls
 from pilothouse.agent.loop import Loop, Outcome
 from pilothouse.agent.preparing import CallSetting
@@ -106,7 +106,8 @@ class ActiveRun:
         """Execute the run and record how it ended; None when another process has it now."""
         briefing = await self._briefing()
         watcher = asyncio.create_task(self._watch(briefing.conversation.last_seq), name=f"watch {self.run.id}")
-        self._task = asyncio.create_task(self._loop(briefing), name=f"run {self.run.id}")
+        work = self._loop if self.run.options.compact is None else self._sum_up
+        self._task = asyncio.create_task(work(briefing), name=f"run {self.run.id}")
         # The history is the loop's alone, which keeps what is new in it.
         del briefing
         if self._stopping is not None:
@@ -185,6 +186,18 @@ class ActiveRun:
         finally:
             if loop.tools_refused and opened.learn_no_tools is not None:
                 await opened.learn_no_tools()
+
+    async def _sum_up(self, briefing: Briefing) -> Outcome:
+        """Make the summary of older turns that the person asked for."""
+        run, parts = self.run, self._parts
+        self.opened = opened = await parts.models.open(run.options.model_id or briefing.conversation.settings.model_id)
+        journal = self._journal = RunJournal(parts.records, parts.feed, run, briefing.items, lambda: self.stop("stale"))
+        purse, coming = parts.purse(run.owner), compaction.most_it_takes(opened.config, journal.items)
+        if (excess := await purse.excess((), coming)) is not None:
+            return Outcome("failed", "budget_reached", excess.refusal, excess.fix)
+        with purse.paying(coming):
+            failed = await compaction.compact_as_asked(opened, journal, run.id, run.options.compact or "")
+        return Outcome("completed") if failed is None else Outcome("failed", failed.code, failed.message)
 
     async def _say_that_mode_ended(self) -> None:
         """Put the conversation back to asking, and say so where its calls are."""

@@ -11,7 +11,7 @@ import msgspec
 
 from pilothouse.host import titles
 from pilothouse.types import limits
-from pilothouse.types.api import ImageInput, NewMessage
+from pilothouse.types.api import CompactionWish, ImageInput, NewMessage
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.ids import new_id
 from pilothouse.types.invisible import whole
@@ -114,6 +114,32 @@ def _posting(owner: str, conversation_id: str, body: NewMessage, parts: tuple[Pa
         digest=_digest(body) if body.idempotency_key is not None else "",
         parts=parts,
     )
+
+
+def compaction(owner: str, conversation_id: str, body: CompactionWish) -> Posting:
+    """Return the wish for a summary as a message that no model reads, with its run; raise if it cannot be taken."""
+    keep = body.keep.strip()
+    if len(keep) > limits.KEEP_CHARS:
+        raise PilothouseError(
+            "too_large",
+            f"What the summary is to keep has {len(keep):,} characters; at most {limits.KEEP_CHARS:,} can be said.",
+            fix="Shorten it.",
+        )
+    check_text(keep)
+    run_id = new_id("r")
+    data = patch(MessageData, command="compact")
+    item = new_item(conversation_id, "user_message", run_id=run_id, text=f"/compact {keep}".strip(), data=data)
+    run = Run(
+        id=run_id,
+        conversation_id=conversation_id,
+        owner=owner,
+        status="queued",
+        message_item_id=item.id,
+        options=RunOptions(compact=keep),
+        created_at=0.0,
+        updated_at=0.0,
+    )
+    return Posting(item=item, run=run, first_words="", idempotency_key=None)
 
 
 def _digest(body: NewMessage) -> str:

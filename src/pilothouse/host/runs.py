@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pilothouse.agent import closing, questions, stop_reasons
+from pilothouse.agent import closing, compaction, questions, stop_reasons
 from pilothouse.host import messages, results, selection
 from pilothouse.host.dependencies import Dependencies
 from pilothouse.host.engine import Engine
-from pilothouse.types.api import FullResult, MessageAccepted, NewMessage, PartData
+from pilothouse.types.api import CompactionWish, FullResult, MessageAccepted, NewMessage, PartData
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.events import Event, ItemUpdated
 from pilothouse.types.host import Runs
@@ -69,6 +69,32 @@ class RunService(Runs):
         await self._engine.start(accepted.conversation_id)
         return accepted
 
+    async def compact(self, owner: str, conversation_id: str, body: CompactionWish) -> MessageAccepted:
+        posting = messages.compaction(owner, conversation_id, body)
+        posting = msgspec.structs.replace(posting, queue_limits=self._dependencies.queue_limits())
+        waiting = await self._records.admit(posting)
+        await self._check_can_compact(conversation_id, [run for run in waiting if not run.is_given_up])
+        accepted = await self._records.post_message(posting)
+        await self._engine.start(conversation_id)
+        return accepted
+
+    async def _check_can_compact(self, conversation_id: str, waiting: Sequence[Run]) -> None:
+        """Raise where a summary would take a question's place, would be a second one, or would stand for nothing."""
+        if waiting:
+            # Unlike a message this answers nothing, so it gives nothing up.
+            asked = waiting[0].status == "waiting"
+            what = "A question waits for you" if asked else "An answer was interrupted and waits for you"
+            raise PilothouseError(
+                "conflict",
+                f"{what}, so nothing can be summed up now.",
+                fix="Answer it or stop it first." if asked else "Resume it or stop it first.",
+            )
+        at_work = await self._records.runs_in(("queued", "running"), conversation_id)
+        if any(run.options.compact is not None for run in at_work):
+            raise PilothouseError("conflict", "This conversation is being summed up already.")
+        if not at_work and not compaction.spoken_since_summary(await self._records.history(conversation_id)):
+            raise PilothouseError("conflict", "There is nothing to sum up yet.")
+
     async def get(self, owner: str, run_id: str) -> Run:
         return await self._records.run(owner, run_id)
 
@@ -97,7 +123,7 @@ class RunService(Runs):
             return run
         items = await self._records.history(run.conversation_id) if _is_unfinished(run) else []
         mine = [item for item in items if item.run_id == run_id]
-        if _is_unfinished(run) and await self._has_gone_on(run, items):
+        if _is_unfinished(run) and (_is_summed_up(run, items) or await self._has_gone_on(run, items)):
             _check_can_follow(run, mine)
         answers = stop_reasons.standing(mine)
         queued = await self._records.settle_run(run_id, lambda now, _left: _queued_again(now, answers))
@@ -162,6 +188,13 @@ def _cancelled(run: Run, left: Sequence[Item]) -> tuple[Run, list[Event]] | None
 def _is_unfinished(run: Run) -> bool:
     """Return whether a run has ended and its answer has not."""
     return run.status in ("interrupted", "failed", "cancelled") or run.cut is not None
+
+
+def _is_summed_up(run: Run, items: Sequence[Item]) -> bool:
+    """Return whether a summary that another run made stands for all of a run."""
+    made = [item for item in items if item.kind == "compaction" and item.status == "completed"]
+    mine = any(item.run_id == run.id and item.kind != "question" for item in items)
+    return bool(made) and not mine
 
 
 def _check_can_follow(run: Run, mine: Sequence[Item]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from pilothouse.types.conversations import Conversation
-from pilothouse.types.item_data import CallData, NoticeData, ResponseData, ResultPart
-from pilothouse.types.items import Call, Item, Response, is_a, parts_of, patch
+from pilothouse.types.item_data import CallData, CompactionData, NoticeData, ResponseData, ResultPart
+from pilothouse.types.items import Call, Item, ItemOf, Response, is_a, parts_of, patch
 from pilothouse.types.media import described
 
 _HEADS = {"user_message": "You", "response": "Answer", "question": "Question", "compaction": "Summary so far"}
@@ -63,8 +63,22 @@ def told(items: Iterable[Item]) -> Iterator[str]:
         elif item.kind == "notice" and item.text:
             yield f"\n*{_flat(item.text)}*\n"
         elif item.kind in _HEADS and (item.text or parts_of(item)):
-            paragraphs = [item.text.strip("\n"), *map(_picture, parts_of(item))]
+            noted = item.data.noted if is_a(item, CompactionData) else ""
+            paragraphs = [item.text.strip("\n"), noted, *map(_picture, parts_of(item))]
             yield f"\n## {_HEADS[item.kind]}\n\n" + "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def summed_up(item: ItemOf[CompactionData]) -> str:
+    """Return what a summary stands for and how long it is, in a line."""
+    data = item.data
+    words = _counted(len(f"{item.text} {data.noted}".split()), "word")
+    counts = [(data.messages, "message"), (data.calls, "call")]
+    replaced = " and ".join(_counted(number, what) for number, what in counts if number)
+    return f"Older turns summed up: {replaced} → {words}" if replaced else f"Older turns summed up in {words}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _picture(part: ResultPart) -> str:

@@ -150,7 +150,7 @@ def _cut(text: str, at: int) -> str:
 def _speaks(item: Item) -> bool:
     """Return whether an item is something that was said or done."""
     if is_a(item, MessageData):
-        return True
+        return not item.data.command
     if item.status not in CLOSED or is_cut_off(item):
         return False
     return (is_a(item, ResponseData) and bool(item.text)) or is_a(item, CallData)

@@ -120,6 +120,12 @@ class NewMessage(Body, frozen=True):
     typed_chars: int | None = None
 
 
+class CompactionWish(Body, frozen=True):
+    """Asks for a summary of older turns; `keep` says what it must keep above all."""
+
+    keep: str = ""
+
+
 class MessageAccepted(Frozen, frozen=True):
     """The message is safe; its answer is run `run_id`."""
 

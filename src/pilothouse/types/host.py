@@ -18,6 +18,7 @@ from pilothouse.types.api import (
     Answers,
     AnswersTaken,
     Catalogue,
+    CompactionWish,
     ConfigPatch,
     ConfigView,
     ConversationPage,
@@ -160,6 +161,13 @@ class Runs(Service):
     )
     async def post_message(self, owner: str, conversation_id: str, body: NewMessage) -> MessageAccepted:
         """Send a message; a resend with the same Idempotency-Key is harmless."""
+
+    @verb("compact_conversation", "POST", "/api/conversations/{id}/compact", Options(status=202))
+    async def compact(self, owner: str, conversation_id: str, body: CompactionWish) -> MessageAccepted:
+        """Sum up what was said so far, in turn with the messages; the original stays, and can be read.
+
+        Refused while a question waits, while it is being summed up, and where there is nothing to sum up.
+        """
 
     @verb("get_run", "GET", "/api/runs/{id}")
     async def get(self, owner: str, run_id: str) -> Run:

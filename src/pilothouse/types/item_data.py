@@ -14,6 +14,7 @@ import msgspec
 from pilothouse.types.access import Access, CommandUse, Effect, PathUse, Shown, Taint
 from pilothouse.types.authority import Decision, Grant, Mode, Pattern
 from pilothouse.types.json import Frozen, JsonObject
+from pilothouse.types.summed_up import Facts, SeenData
 from pilothouse.types.todos import TodoList
 from pilothouse.types.usage import Spent, TokenUsage
 
@@ -78,6 +79,8 @@ class MessageData(ItemData, frozen=True):
     typed_chars: int | None = None
     # Of a message whose run waits for its turn; told live, never kept.
     slot: Slot | None = None
+    # What it tells the host itself to do, which no model reads: `compact`, or nothing.
+    command: str = ""
 
 
 class TurnData(ItemData, frozen=True):
@@ -462,15 +465,6 @@ class ReminderData(ItemData, frozen=True):
     before: str = ""
 
 
-class SeenData(Frozen, frozen=True):
-    """What a conversation had seen until a summary."""
-
-    private: tuple[str, ...] = ()
-    sent: dict[str, int] = msgspec.field(default_factory=dict)
-    sends: dict[str, int] = msgspec.field(default_factory=dict)
-    bits: dict[str, int] = msgspec.field(default_factory=dict)
-
-
 class CompactionData(ItemData, frozen=True):
     """What a summary stands for: all before a position; its text is the summary."""
 
@@ -486,3 +480,13 @@ class CompactionData(ItemData, frozen=True):
     model: str = ""
     usage: TokenUsage | None = None
     cost: float | None = None
+    # What the person asked for, and what it is to keep above all; None where the window was full.
+    keep: str | None = None
+    # How many messages and calls it stands for, with those of earlier summaries.
+    messages: int = 0
+    calls: int = 0
+    # The id of the first of them that no earlier summary stands for.
+    begins: str = ""
+    # What the host itself knows of them: as the model is told it, and as the next summary goes on from it.
+    noted: str = ""
+    facts: Facts | None = None

@@ -40,6 +40,8 @@ class RunOptions(Frozen, frozen=True):
     allow: tuple[str, ...] = ()
     # Whether the model is asked to think first, or not to; replaces what the conversation says.
     thinking: bool | None = None
+    # What a summary of older turns is to keep above all, of a run that makes one; None for one that answers.
+    compact: str | None = None
 
 
 class Run(Frozen, frozen=True):

@@ -96,6 +96,16 @@ TOKENS = 1_000_000_000
 PRICE_MOST = 1_000_000
 # Above this part of the context window older turns are summarised before the next request.
 COMPACT_ABOVE = 0.85
+# The longest summary of older turns: two pages, of which a window of 8,000 tokens has room for eight.
+COMPACTED_TOKENS = 1_000
+# What is kept of older turns as facts beside a summary, and what part of the window the model is told of them.
+FACTS_CHARS = 6_000
+FACTS_SHARE = 0.1
+# One of the person's messages among them: as long as most are. And any other line.
+FACT_WORDS_CHARS = 600
+FACT_LINE_CHARS = 160
+# What a person says about what a summary is to keep: a few sentences, not another conversation.
+KEEP_CHARS = 2_000
 # An answer that ends for its length this near to the end of the window ended for want of room.
 WINDOW_FULL = 0.98
 # How many tools a request may have, where a provider says so; who speaks the same format is held to the same.

@@ -1,0 +1,80 @@
+"""Summing up older turns from the terminal: by a command, in a chat, and read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pilothouse.types import limits
+from tests.cli.conftest import Script
+from tests.support.commands import Screen, pilothouse
+
+# Every command is a process of its own.
+pytestmark = pytest.mark.slow
+
+TALK = """
+- match: "Person: "
+  steps: [They agreed on port 8123.]
+- Port 8123, then.
+"""
+FAILS = """
+- match: "Person: "
+  steps: [{fault: 401, message: no such key}]
+- Port 8123, then.
+"""
+
+
+def begun(home: Path, model: str) -> str:
+    """Return the id of a conversation in which something was said."""
+    assert pilothouse(home, "run", "Which port?", "--model", model).code == 0
+    (one,) = json.loads(pilothouse(home, "conversations", "list", "--json").out)["conversations"]
+    return str(one["id"])
+
+
+def test_a_conversation_is_summed_up_and_the_summary_can_be_read(home: Path, script: Script) -> None:
+    conversation = begun(home, script(TALK))
+    done = pilothouse(home, "conversations", "compact", conversation, "--keep", "the port")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == (
+        f"Older turns summed up: 2 messages → 37 words. Read it: pilothouse conversations show {conversation}\n"
+    )
+    shown = [line for line in pilothouse(home, "conversations", "show", conversation).lines if line]
+    assert shown[:4] == ["You", "Which port?", "Answer", "Port 8123, then."]
+    assert shown[4:8] == ["You", "/compact the port", "Older turns summed up: 2 messages → 37 words", shown[7]]
+    assert shown[7] == "They agreed on port 8123."
+    assert shown[-2:] == ["> Which port?", "> /compact the port"]
+    again = pilothouse(home, "conversations", "compact", conversation)
+    assert (again.code, again.err) == (1, "There is nothing to sum up yet.\n")
+
+
+def test_what_is_wrong_is_one_sentence(home: Path, script: Script) -> None:
+    conversation = begun(home, script(FAILS))
+    failed = pilothouse(home, "conversations", "compact", conversation)
+    assert failed.code == 1
+    assert "no such key" in failed.err
+    assert "Traceback" not in failed.err
+    long = pilothouse(home, "conversations", "compact", conversation, "--keep", "x" * (limits.KEEP_CHARS + 1))
+    assert long.code == 2
+    assert long.err.startswith("What the summary is to keep has 2,001 characters; at most 2,000 can be said.")
+    unknown = pilothouse(home, "conversations", "compact", "c_none")
+    assert (unknown.code, unknown.err) == (2, "There is no such conversation.\n")
+
+
+def test_a_chat_is_summed_up_in_a_line(home: Path, script: Script) -> None:
+    said = [
+        ("/compact", "There is nothing to sum up yet."),
+        ("Which port?", "Port 8123, then."),
+        ("/compact the port", "Older turns summed up: 2 messages"),
+        ("/compact", "There is nothing to sum up yet."),
+        ("/help", r"/compact \[WORDS\]"),
+    ]
+    with Screen(home, ["chat", "--model", script(TALK)]) as screen:
+        for line, told in said:
+            screen.until("›")
+            screen.type(f"{line}\r")
+            screen.until(told)
+        screen.until("›")
+        screen.type("/quit\r")
+        assert screen.ended() == 0
