@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pilothouse.types import limits
-from pilothouse.types.api import Answer, ConfigPatch, ConversationPatch, ModelInput, NewConversation
+from pilothouse.types.api import Answer, CompactionWish, ConfigPatch, ConversationPatch, ModelInput, NewConversation
 from pilothouse.types.conversations import ConversationSettings
 from pilothouse.types.errors import PilothouseError
 from pilothouse.types.items import Item
@@ -236,3 +236,32 @@ async def test_a_budget_that_is_none_is_refused_in_a_sentence(home: Path, name: 
     async with chatting(home) as chat:
         with pytest.raises(PilothouseError, match="in dollars, is a number from 0 to 1,000,000"):
             await chat.api.settings.update(ME, ConfigPatch(**{name: value}))
+
+
+async def test_a_summary_that_was_asked_for_is_not_made_where_it_could_pass_the_days_budget(home: Path) -> None:
+    async with chatting(home, [spends(10, "First."), spends(10, "Summed up."), "Last."]) as chat:
+        await priced(chat, budget_per_day=11)
+        await chat.say("Go")
+        wish = await chat.api.runs.compact(ME, chat.id, CompactionWish())
+
+        async def ended() -> Run | None:
+            run = await chat.api.runs.get(ME, wish.run_id)
+            return run if run.status in ("completed", "failed") else None
+
+        run = await eventually(ended, "the run to end")
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error.message.startswith(
+            "The budget for today is $11.00: $10.00 so far, and the next request may take"
+        )
+        assert run.error.fix.startswith("Raise it: pilothouse settings budget_per_day ")
+        assert await chat.items("compaction") == []
+        await chat.api.settings.update(ME, ConfigPatch(budget_per_day=100))
+        wish = await chat.api.runs.compact(ME, chat.id, CompactionWish())
+        assert (await eventually(ended, "the run to end")).status == "completed"
+        [made] = await chat.items("compaction")
+        # What it took is on record like an answer's.
+        assert made.raw["usage"]["input"] == 10_000
+        assert made.raw["cost"] == pytest.approx(10)
+        [today] = (await chat.api.usage.report(ME)).days
+        assert today.cost == pytest.approx(20)
