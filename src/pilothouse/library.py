@@ -492,10 +492,4 @@ def _added(so_far: float | None, more: object) -> float | None:
 def _sum(so_far: Usage, more: TokenUsage | None) -> Usage:
     if more is None:
         return so_far
-    return Usage(
-        input=so_far.input + more.input,
-        output=so_far.output + more.output,
-        cache_read=so_far.cache_read + more.cache_read,
-        cache_write=so_far.cache_write + more.cache_write,
-        reasoning=so_far.reasoning + more.reasoning,
-    )
+    return Usage(**{name: getattr(so_far, name) + count for name, count in msgspec.structs.asdict(more).items()})
