@@ -47,7 +47,7 @@ export function AsProgram({ onSend }: { onSend: (client: Client) => Promise<stri
   const [problem, setProblem] = useState("");
   const send = useRef<HTMLDivElement>(null);
   // On a low screen it would lie behind the buttons of the dialog.
-  useEffect(() => send.current?.scrollIntoView({ block: "nearest" }), [isOpen, problem]);
+  useEffect(() => void send.current?.scrollIntoView({ block: "nearest" }), [isOpen, problem]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
